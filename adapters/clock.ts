@@ -1,0 +1,33 @@
+import { instantOf, millisecondsOf } from '../domain/instant.js'
+import type { Clock } from '../domain/ports.js'
+
+/** The longest time that a timer of the platform can wait. */
+const longestTimer = 2 ** 31 - 1
+
+/** The clock of the machine, from now on `rate` times as fast: for demonstrations and checks (design, section 9). */
+export const systemClock = (rate: number): Clock => {
+  const start = Date.now()
+  const now = (): number => start + (Date.now() - start) * rate
+
+  return {
+    now: () => instantOf(now()),
+    sleepUntil: async (instant, signal) => {
+      for (;;) {
+        const left = (millisecondsOf(instant) - now()) / rate
+        if (left <= 0 || signal.aborted) return
+        await slept(Math.min(Math.ceil(left), longestTimer), signal)
+      }
+    },
+  }
+}
+
+const slept = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end, { once: true })
+  })

@@ -1,0 +1,212 @@
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Change, Collection, Documents, Entry, Json, Query } from '../../projections/ports.js'
+import type { Prepare, SqliteDatabase } from '../sqlite/database.js'
+import type { DocumentRow, Write } from '../sqlite/write.js'
+
+type Row = { readonly key: string; readonly body: string }
+type Registered = { readonly table: string; readonly checkpoint: number }
+
+const pageSize = 1000
+
+/** The `Documents` port on the embedded database: a table for each generation of a collection. */
+export const sqliteDocuments = (database: SqliteDatabase): Documents => {
+  const tables = new Map<string, string>()
+
+  /** The name of the table that holds a generation; undefined when there is none. */
+  const tableOf = (prepare: Prepare, collection: Collection): string | undefined => {
+    const known = tables.get(nameOf(collection))
+    if (known !== undefined) return known
+    const table = registered(prepare, collection)?.table
+    if (table !== undefined) tables.set(nameOf(collection), table)
+    return table
+  }
+
+  const written = async (...writes: ReadonlyArray<Write>): Promise<Either<StoreFailure, void>> => {
+    for (const result of await Promise.all(writes.map(database.write))) if (result._tag === 'Left') return result
+    return E.right(undefined)
+  }
+
+  const prepare: Documents['prepare'] = async (collection) => {
+    const found = database.read((statement) => ({
+      table: tableOf(statement, collection),
+      serial: statement<{ serial: number }>('SELECT count(*) AS serial FROM sqlite_schema').get()?.serial ?? 0,
+    }))
+    if (found._tag === 'Left') return found
+    if (found.right.table !== undefined) return E.right(undefined)
+    const table = `${collection.name}@${collection.version}#${found.right.serial}${collection.generation}`
+    return written({ kind: 'schema', statements: creation(collection, table) })
+  }
+
+  const get: Documents['get'] = (collection, keys) =>
+    Promise.resolve(
+      database.read((statement) => {
+        const documents = new Map<string, Json>()
+        const table = tableOf(statement, collection)
+        if (table === undefined) return documents
+        const one = statement<Row>(`SELECT key, body FROM "${table}" WHERE key = ? AND body IS NOT NULL`)
+        for (const key of keys) {
+          const row = one.get(key)
+          if (row !== undefined) documents.set(key, JSON.parse(row.body) as Json)
+        }
+        return documents
+      }),
+    )
+
+  const find: Documents['find'] = (collection, query) =>
+    Promise.resolve(
+      database.read((statement) => {
+        const table = tableOf(statement, collection)
+        const fields = collection.indexes[query.index]
+        if (fields === undefined) throw new Error(`${collection.name} has no index ${query.index}`)
+        if (table === undefined) return []
+        const { sql, values } = selection(table, fields, query)
+        return statement<Row>(sql).all(...values).map(entryOf)
+      }),
+    )
+
+  const count: Documents['count'] = (collection) =>
+    Promise.resolve(
+      database.read((statement) => {
+        const table = tableOf(statement, collection)
+        if (table === undefined) return 0
+        const sql = `SELECT count(*) AS documents FROM "${table}" WHERE body IS NOT NULL`
+        return statement<{ documents: number }>(sql).get()?.documents ?? 0
+      }),
+    )
+
+  async function* all(collection: Collection): AsyncGenerator<Entry> {
+    let after = ''
+    for (;;) {
+      const page = database.read((statement) => {
+        const table = tableOf(statement, collection)
+        if (table === undefined) return []
+        const sql = `SELECT key, body FROM "${table}" WHERE key > ? AND body IS NOT NULL ORDER BY key LIMIT ${pageSize}`
+        return statement<Row>(sql).all(after).map(entryOf)
+      })
+      if (page._tag === 'Left') throw new Error(page.left.reason)
+      yield* page.right
+      const last = page.right.at(-1)
+      if (last === undefined) return
+      after = last.key
+      await new Promise(setImmediate)
+    }
+  }
+
+  const apply: Documents['apply'] = async (collection, changes, checkpoint) => {
+    const table = database.read((statement) => tableOf(statement, collection))
+    if (table._tag === 'Left') return table
+    if (table.right === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
+    const columns = columnsOf(collection)
+    const rows = changes.map((change) => rowOf(change, columns))
+    return written({ kind: 'apply', table: table.right, columns, rows, checkpoint: Number(checkpoint) })
+  }
+
+  const checkpoint: Documents['checkpoint'] = (collection) =>
+    Promise.resolve(database.read((statement) => BigInt(registered(statement, collection)?.checkpoint ?? 0)))
+
+  const promote: Documents['promote'] = async (collection) => {
+    const next = { ...collection, generation: 'next' } as const
+    const found = database.read((statement) => ({
+      fresh: registered(statement, next)?.table,
+      stale: registered(statement, { ...collection, generation: 'live' })?.table,
+    }))
+    if (found._tag === 'Left') return found
+    const { fresh, stale } = found.right
+    if (fresh === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} has no next generation` })
+    tables.clear()
+    const statements = [
+      ...indexing(collection, fresh),
+      ...(stale === undefined ? [] : removal(collection, stale)),
+      `UPDATE collections SET generation = 'live' WHERE table_name = '${fresh}'`,
+      ...view(collection, fresh),
+    ]
+    const result = await written({ kind: 'schema', statements })
+    tables.clear()
+    return result
+  }
+
+  const drop: Documents['drop'] = async (collection) => {
+    const table = database.read((statement) => registered(statement, collection)?.table)
+    if (table._tag === 'Left') return table
+    tables.delete(nameOf(collection))
+    return table.right === undefined
+      ? E.right(undefined)
+      : written({ kind: 'schema', statements: removal(collection, table.right) })
+  }
+
+  return { prepare, get, find, count, all, apply, checkpoint, promote, drop }
+}
+
+const nameOf = ({ name, version, generation }: Collection): string => `${name}@${version}/${generation}`
+
+const registered = (prepare: Prepare, { name, version, generation }: Collection): Registered | undefined =>
+  prepare<Registered>(
+    'SELECT table_name AS "table", checkpoint FROM collections WHERE name = ? AND version = ? AND generation = ?',
+  ).get(name, version, generation)
+
+const columnsOf = ({ indexes }: Collection): ReadonlyArray<string> => [...new Set(Object.values(indexes).flat())]
+
+/** The next generation gets its indexes when it is promoted: one that is filled in bulk is indexed fastest at the end. */
+const creation = (collection: Collection, table: string): ReadonlyArray<string> => [
+  `CREATE TABLE "${table}" (key TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, body TEXT${columnsOf(collection)
+    .map((column) => `, "${column}"`)
+    .join('')})`,
+  `INSERT INTO collections (name, version, generation, table_name, checkpoint)
+   VALUES ('${collection.name}', ${collection.version}, '${collection.generation}', '${table}', 0)`,
+  ...(collection.generation === 'live' ? [...indexing(collection, table), ...view(collection, table)] : []),
+]
+
+/** A document without the first field of an index stays out of it. */
+const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string> =>
+  Object.entries(indexes).map(([index, fields]) => {
+    const columns = [...fields, 'key'].map((field) => `"${field}"`).join(', ')
+    return `CREATE INDEX "${table}/${index}" ON "${table}" (${columns}) WHERE "${fields[0] ?? 'key'}" IS NOT NULL`
+  })
+
+const view = ({ name }: Collection, table: string): ReadonlyArray<string> => [
+  `DROP VIEW IF EXISTS "${name}"`,
+  `CREATE VIEW "${name}" AS SELECT key, position, body FROM "${table}" WHERE body IS NOT NULL`,
+]
+
+const removal = ({ name, generation }: Collection, table: string): ReadonlyArray<string> => [
+  ...(generation === 'live' ? [`DROP VIEW IF EXISTS "${name}"`] : []),
+  `DELETE FROM collections WHERE table_name = '${table}'`,
+  `DROP TABLE "${table}"`,
+]
+
+const selection = (
+  table: string,
+  fields: ReadonlyArray<string>,
+  { equals, upTo, after, descending = false, limit }: Query,
+): { readonly sql: string; readonly values: ReadonlyArray<string | number> } => {
+  const order = `"${fields.at(-1) ?? 'key'}"`
+  const direction = descending ? 'DESC' : 'ASC'
+  const conditions = [
+    ...fields.slice(0, -1).map((field) => `"${field}" = ?`),
+    `${order} IS NOT NULL`,
+    ...(upTo === undefined ? [] : [`${order} <= ?`]),
+    ...(after === undefined ? [] : [`(${order}, key) ${descending ? '<' : '>'} (?, ?)`]),
+  ]
+  const values = [
+    ...equals,
+    ...(upTo === undefined ? [] : [upTo]),
+    ...(after === undefined ? [] : [after.value, after.key]),
+    limit,
+  ]
+  const sql = `SELECT key, body FROM "${table}" WHERE ${conditions.join(' AND ')}
+               ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
+  return { sql, values }
+}
+
+const rowOf = ({ key, document, position }: Change, columns: ReadonlyArray<string>): DocumentRow => [
+  key,
+  Number(position),
+  document === undefined ? null : JSON.stringify(document),
+  ...columns.map((column) => {
+    const value = document?.[column]
+    return typeof value === 'string' || typeof value === 'number' ? value : null
+  }),
+]
+
+const entryOf = ({ key, body }: Row): Entry => ({ key, document: JSON.parse(body) as Json })

@@ -1,0 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** A secret that was made at the first start and is kept in a file that only its owner reads (design, sections 2 and 8). */
+export const keptSecret = (file: string): { readonly secret: string; readonly isNew: boolean } => {
+  if (existsSync(file)) return { secret: readFileSync(file, 'utf8').trim(), isNew: false }
+  const secret = randomBytes(32).toString('base64url')
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  return { secret, isNew: true }
+}

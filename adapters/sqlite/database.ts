@@ -1,0 +1,141 @@
+import Database from 'better-sqlite3'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Write, WriteResult, WriterMessage } from './write.js'
+
+/** One SQLite file: a writing connection in a thread of its own and a reading one here. */
+export type SqliteDatabase = {
+  /** Durable when it resolves. Writes that wait are committed together, in the order of the calls. */
+  readonly write: (write: Write) => Promise<Either<StoreFailure, WriteResult>>
+  /** Runs `query` on the reading connection, where each text is prepared once; what it throws becomes a failure. */
+  readonly read: <A>(query: (prepare: Prepare) => A) => Either<StoreFailure, A>
+  readonly close: () => Promise<void>
+}
+
+export type Prepare = <Row>(sql: string) => Database.Statement<Array<unknown>, Row>
+
+/** Sentences for the operator. */
+export type OpenFailure = { readonly kind: 'in-use' | 'unusable'; readonly reason: string }
+
+type Waiting = { readonly write: Write; readonly settle: (result: Either<StoreFailure, WriteResult>) => void }
+
+/** Statements that one commit may hold: bounds how long a single flush keeps the others waiting. */
+const maximalBatch = 512
+
+export const openDatabase = async (directory: string): Promise<Either<OpenFailure, SqliteDatabase>> => {
+  const lock = lockDirectory(directory)
+  if (lock._tag === 'Left') return lock
+
+  const file = join(directory, 'leadloop.db')
+  const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: { file } })
+  const ready = await firstMessage(worker)
+  if (ready.kind === 'failed') {
+    await worker.terminate()
+    lock.right.close()
+    return E.left({ kind: 'unusable', reason: `${file} can't be used: ${storeFailure(ready.code).reason}` })
+  }
+  const reader = new Database(file)
+  reader.pragma('query_only = ON')
+  reader.pragma('cache_size = -16384')
+
+  const statements = new Map<string, Database.Statement>()
+  const prepare: Prepare = <Row>(sql: string) => {
+    const known = statements.get(sql) ?? reader.prepare(sql)
+    statements.set(sql, known)
+    return known as Database.Statement<Array<unknown>, Row>
+  }
+
+  const waiting: Array<Waiting> = []
+  let committing: ReadonlyArray<Waiting> = []
+  let idle: (() => void) | undefined
+
+  const commitNext = (): void => {
+    if (committing.length > 0) return
+    committing = waiting.splice(0, maximalBatch)
+    if (committing.length > 0) worker.postMessage(committing.map(({ write }) => write))
+    else idle?.()
+  }
+  const settleAll = (resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
+    const settled = committing
+    committing = []
+    settled.forEach(({ settle }, index) => settle(resultOf(index)))
+    commitNext()
+  }
+  worker.on('message', (message: WriterMessage) => {
+    if (message.kind === 'failed') settleAll(() => E.left(storeFailure(message.code)))
+    if (message.kind === 'results') {
+      settleAll((index) => {
+        const result = message.results[index]
+        return result === undefined ? E.left(storeFailure('no result')) : E.right(result)
+      })
+    }
+  })
+  worker.on('error', (error) => {
+    settleAll(() => E.left(storeFailure(error.message)))
+  })
+
+  return E.right({
+    write: (write) =>
+      new Promise((settle) => {
+        waiting.push({ write, settle })
+        // Everything that is asked for in this turn of the loop goes into one commit.
+        if (waiting.length === 1 && committing.length === 0) setImmediate(commitNext)
+      }),
+    read: (query) => {
+      try {
+        return E.right(query(prepare))
+      } catch (error) {
+        return E.left(storeFailure(error instanceof Database.SqliteError ? error.code : String(error)))
+      }
+    },
+    close: async () => {
+      if (waiting.length > 0 || committing.length > 0) await new Promise<void>((resolve) => (idle = resolve))
+      await worker.terminate()
+      reader.close()
+      lock.right.close()
+    },
+  })
+}
+
+/**
+ * A lock that the kernel lets go of however the process ends: an exclusive transaction on a file of its own, so that
+ * readers of the data are not kept out.
+ */
+const lockDirectory = (directory: string): Either<OpenFailure, Database.Database> => {
+  try {
+    mkdirSync(directory, { recursive: true })
+    const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
+    lock.exec('BEGIN EXCLUSIVE')
+    return E.right(lock)
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      return E.left({ kind: 'in-use', reason: `another process is using ${directory}` })
+    }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    return E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(code).reason}` })
+  }
+}
+
+const firstMessage = (worker: Worker): Promise<WriterMessage> =>
+  new Promise((resolve) => {
+    worker.once('message', resolve)
+    worker.once('error', (error) => {
+      resolve({ kind: 'failed', code: error.message })
+    })
+  })
+
+/** From the driver's codes to ours. */
+const storeFailure = (code: string): StoreFailure => {
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
+    return { kind: 'corrupt', reason: `the file is damaged (${code})` }
+  }
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
+  if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
+    return { kind: 'unavailable', reason: `the disk is read-only (${code})` }
+  }
+  if (code.startsWith('SQLITE_IOERR')) return { kind: 'unavailable', reason: `the disk does not answer (${code})` }
+  return { kind: 'unavailable', reason: `the store failed (${code})` }
+}

@@ -1,0 +1,50 @@
+/** The protocol between the main thread and the writing thread: plain values that a message can carry. */
+
+export type EventRow = readonly [
+  id: string,
+  type: string,
+  time: string,
+  correlationId: string,
+  causationId: string,
+  schemaVersion: number,
+  actor: string,
+  data: string,
+]
+
+/** `expected` and revisions: -1 stands for no stream. */
+export type AppendWrite = {
+  readonly kind: 'append'
+  readonly stream: string
+  readonly category: string
+  readonly expected: number
+  readonly events: ReadonlyArray<EventRow>
+}
+
+/** A row: key, position, body (null: removed), then the indexed fields in the order of `columns`. */
+export type DocumentRow = ReadonlyArray<string | number | null>
+
+export type ApplyWrite = {
+  readonly kind: 'apply'
+  readonly table: string
+  readonly columns: ReadonlyArray<string>
+  readonly rows: ReadonlyArray<DocumentRow>
+  readonly checkpoint: number
+}
+
+/** Statements of the schema, in one transaction with whatever else is written. */
+export type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
+
+export type Write = AppendWrite | ApplyWrite | SchemaWrite
+
+export type WriteResult =
+  /** The appended events stand at `position` and `revision` and those that follow. */
+  | { readonly kind: 'appended'; readonly position: number; readonly revision: number }
+  /** The same events were there already, each at its own position. */
+  | { readonly kind: 'repeated'; readonly positions: ReadonlyArray<number>; readonly revision: number }
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'done' }
+
+export type WriterMessage =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'results'; readonly results: ReadonlyArray<WriteResult> }
+  | { readonly kind: 'failed'; readonly code: string }

@@ -1,0 +1,104 @@
+import { LRUCache } from 'lru-cache'
+import { fold, streamOf, type Decider } from '../domain/decider.js'
+import type { DomainEvent } from '../domain/domain-event.js'
+import type { AnyCommand, Cause, Clock, Dispatch, EventStore, NewEvent, Outcome, Revision, StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
+import { schemaVersion } from '../domain/upcast.js'
+
+type Known<State> = { readonly state: State; readonly revision: Revision }
+
+/** Conflicts come from other processes only: within this one, commands for a stream wait for each other. */
+const maximalTries = 4
+
+/** Folded streams that are kept, so that a busy one is not read again for each command. */
+const keptStreams = 5_000
+
+/** Reads, folds, decides, appends at the revision read; a conflict is decided again a few times. */
+export const dispatcher = ({ store, clock }: { readonly store: EventStore; readonly clock: Clock }): Dispatch => {
+  const kept = new LRUCache<string, Known<unknown>>({ max: keptStreams })
+  const turns = new Map<string, Promise<unknown>>()
+
+  const load = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    stream: string,
+  ): Promise<Either<StoreFailure, Known<State>>> => {
+    const known = kept.get(stream) as Known<State> | undefined
+    if (known !== undefined) return E.right(known)
+    const read = await store.read(stream)
+    if (E.isLeft(read)) return read
+    const { events, revision } = read.right
+    // A stream holds the events of its own decider.
+    const state = fold(decider, decider.initial, events as unknown as ReadonlyArray<Event>)
+    kept.set(stream, { state, revision })
+    return E.right({ state, revision })
+  }
+
+  const attempt = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    stream: string,
+    command: Command,
+    cause: Cause,
+    isFirst: boolean,
+  ): Promise<'conflict' | Either<Refusal | StoreFailure, Outcome<State>>> => {
+    const isNew = isFirst && decider.founding.has(command.type) && !kept.has(stream)
+    const loaded = isNew
+      ? E.right({ state: decider.initial, revision: 'no-stream' as const })
+      : await load(decider, stream)
+    if (E.isLeft(loaded)) return loaded
+    const { state, revision } = loaded.right
+    const decided = decider.decide(command, state)
+    if (E.isLeft(decided)) return decided
+    const [first, ...rest] = decided.right.map((event, index) => newEvent(event, index, cause, clock))
+    if (first === undefined) return E.right({ state, events: [] })
+    const appended = await store.append(stream, revision, [first, ...rest])
+    if (E.isLeft(appended)) {
+      kept.delete(stream)
+      return appended.left.kind === 'conflict' ? 'conflict' : E.left(appended.left)
+    }
+    const events = appended.right
+    const after = fold(decider, state, decided.right)
+    kept.set(stream, { state: after, revision: events.at(-1)?.revision ?? revision })
+    return E.right({ state: after, events })
+  }
+
+  const inTurn = <A>(stream: string, task: () => Promise<A>): Promise<A> => {
+    const before = turns.get(stream)
+    const turn = before === undefined ? task() : before.then(task, task)
+    turns.set(stream, turn)
+    const leave = (): void => {
+      if (turns.get(stream) === turn) turns.delete(stream)
+    }
+    turn.then(leave, leave)
+    return turn
+  }
+
+  return {
+    execute: (decider, id, command, cause) => {
+      const stream = streamOf(decider, id)
+      return inTurn(stream, async () => {
+        for (let tries = 0; tries < maximalTries; tries += 1) {
+          const outcome = await attempt(decider, stream, command, cause, tries === 0)
+          if (outcome !== 'conflict') return outcome
+        }
+        return E.left({ kind: 'contended' as const })
+      })
+    },
+    state: async (decider, id) => {
+      const loaded = await load(decider, streamOf(decider, id))
+      return E.isLeft(loaded) ? loaded : E.right(loaded.right.state)
+    },
+  }
+}
+
+const newEvent = (event: DomainEvent, index: number, cause: Cause, clock: Clock): NewEvent => {
+  const id = cause.eventId(index)
+  return {
+    ...event,
+    id,
+    time: clock.now(),
+    correlationId: cause.event?.correlationId ?? id,
+    causationId: cause.event?.id ?? id,
+    schemaVersion,
+    actor: cause.actor,
+  }
+}

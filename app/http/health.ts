@@ -1,0 +1,39 @@
+import { E } from '../../domain/prelude.js'
+import type { EventStore } from '../../domain/ports.js'
+import type { Following } from '../../projections/follower.js'
+import type { Surface } from './endpoint.js'
+
+type HealthPorts = { readonly store: EventStore; readonly following: ReadonlyArray<Following> }
+
+/** For whoever watches over the process: no key, no personal value. */
+export const healthSurface = ({ store, following }: HealthPorts): Surface<undefined> => ({
+  name: 'health',
+  prefix: '/health',
+  bodies: [],
+  invalidJson: { kind: 'invalid-json' },
+  authenticate: () => Promise.resolve(E.right(undefined)),
+  endpoints: [
+    {
+      method: 'GET',
+      path: '/live',
+      handle: () => Promise.resolve(E.right({ status: 200, body: { status: 'live' } })),
+    },
+    {
+      method: 'GET',
+      path: '/ready',
+      handle: async () => {
+        const head = await store.head()
+        if (E.isLeft(head)) return E.right({ status: 503, body: { status: 'the event store does not answer' } })
+        const projections = following.map((one) => ({
+          name: one.name,
+          /** Positions of the log that are still to be looked at. */
+          lag: Number(head.right - one.position()),
+          failure: one.failure() ?? null,
+        }))
+        const isWhole = projections.every(({ failure }) => failure === null)
+        // What has stopped is for the operator to see; the rest goes on taking requests.
+        return E.right({ status: 200, body: { status: isWhole ? 'ready' : 'degraded', projections } })
+      },
+    },
+  ],
+})

@@ -1,0 +1,161 @@
+import Router from '@koa/router'
+import { createServer, type Server } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import Koa, { type Context, type Middleware } from 'koa'
+import type { Logger } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { answerTo, type Answer, type Problem } from '../problem.js'
+import { bodyProblem, checkType, readBody } from './body.js'
+import type { Endpoint, Request, Surface } from './endpoint.js'
+
+/** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
+export type Observed = { readonly surface: string; readonly route: string; readonly status: number; readonly seconds: number }
+
+type Mounted = Pick<Surface<never>, 'name' | 'prefix'> & { readonly mount: (router: Router) => void }
+
+/** Forgets who calls a surface: from here on its routes are all alike. */
+export const mounted = <Caller>(surface: Surface<Caller>): Mounted => ({
+  name: surface.name,
+  prefix: surface.prefix,
+  mount: (router) => {
+    for (const endpoint of surface.endpoints) {
+      const path = surface.prefix + endpoint.path
+      const handlers = [named(surface.name, path), ...handling(surface, endpoint)]
+      router.register(path, [endpoint.method], handlers)
+    }
+  },
+})
+
+/** The only file that touches Koa's `ctx`. */
+export const httpServer = (
+  surfaces: ReadonlyArray<Mounted>,
+  { logger, observe }: { readonly logger: Logger; readonly observe: (observed: Observed) => void },
+): Server => {
+  const koa = new Koa()
+  const router = new Router({ exclusive: false })
+  for (const surface of surfaces) surface.mount(router)
+
+  koa.use(guarded(logger, observe))
+  koa.use(router.routes())
+  koa.use(unmatched(router))
+  // Answers are made here, so that no error of the platform's shows a value of the request.
+  koa.silent = true
+
+  const respond = koa.callback()
+  const server = createServer((request, response) => void respond(request, response))
+  // A request that never ends is cut off: never a hang.
+  server.headersTimeout = 10_000
+  server.requestTimeout = 30_000
+  return server
+}
+
+const named =
+  (surface: string, route: string): Middleware =>
+  (ctx, next) => {
+    ctx.state['surface'] = surface
+    ctx.state['route'] = route
+    return next()
+  }
+
+const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>): ReadonlyArray<Middleware> => {
+  const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
+  const handle: Middleware = async (ctx) => {
+    const caller = await surface.authenticate(requestOf(ctx))
+    if (E.isLeft(caller)) {
+      send(ctx, answerTo(caller.left))
+      return
+    }
+    if (read !== undefined) {
+      const problem = await unreadable(ctx, surface, read)
+      if (problem !== undefined) {
+        send(ctx, answerTo(problem))
+        return
+      }
+    }
+    const answer = await endpoint.handle(requestOf(ctx), caller.right)
+    send(ctx, E.isLeft(answer) ? answerTo(answer.left) : answer.right)
+  }
+  return [handle]
+}
+
+const unreadable = async <Caller>(
+  ctx: Context,
+  surface: Surface<Caller>,
+  read: Middleware,
+): Promise<Problem | undefined> => {
+  const { headers } = ctx.req
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const checked = checkType(headers['content-type'], hasBody, surface.bodies)
+  if (E.isLeft(checked)) return checked.left
+  try {
+    await read(ctx, () => Promise.resolve())
+    return undefined
+  } catch (error) {
+    const problem = bodyProblem(error, surface.invalidJson)
+    if (problem === undefined) throw error
+    // What was not read of the body can't be told from the next request.
+    ctx.set('connection', 'close')
+    return problem
+  }
+}
+
+const requestOf = (ctx: Context): Request => ({
+  params: ctx['params'] as Readonly<Record<string, string>>,
+  query: (name) => {
+    const value = ctx.query[name]
+    return typeof value === 'string' ? value : undefined
+  },
+  header: (name) => {
+    const value = ctx.req.headers[name]
+    return typeof value === 'string' ? value : undefined
+  },
+  body: (ctx.request as { readonly body?: unknown }).body,
+})
+
+const send = (ctx: Context, { status, body, headers }: Answer): void => {
+  ctx.status = status
+  if (headers !== undefined) ctx.set(headers)
+  ctx.body = body
+}
+
+/** Whatever goes wrong, the answer is JSON of ours, and the log line holds no value of the request. */
+const guarded =
+  (logger: Logger, observe: (observed: Observed) => void): Middleware =>
+  async (ctx, next) => {
+    const started = performance.now()
+    try {
+      await next()
+    } catch (error) {
+      const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: undefined }
+      const isMalformed = error instanceof URIError || (error as { readonly status?: unknown }).status === 400
+      if (!isMalformed) logger.error({ error: name, at: frames(stack), route: routeOf(ctx) }, 'a request failed')
+      const malformed: Problem = { kind: 'invalid', messages: ['the path is not well encoded'] }
+      send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
+    }
+    const seconds = (performance.now() - started) / 1000
+    observe({ surface: surfaceOf(ctx), route: routeOf(ctx), status: ctx.status, seconds })
+  }
+
+/** Where an error came from, without its message. */
+const frames = (stack: string | undefined): ReadonlyArray<string> =>
+  (stack ?? '')
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .slice(0, 4)
+    .map((line) => line.trim())
+
+const surfaceOf = (ctx: Context): string => (ctx.state['surface'] as string | undefined) ?? 'none'
+const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'
+
+const unmatched =
+  (router: Router): Middleware =>
+  (ctx) => {
+    if (ctx.body !== undefined || ctx.status !== 404) return
+    const allowed = router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods)
+    if (allowed.length === 0) {
+      send(ctx, answerTo({ kind: 'not-found', message: 'there is nothing at this path' }))
+      return
+    }
+    send(ctx, answerTo({ kind: 'method-not-allowed' }))
+    ctx.set('allow', [...new Set(allowed)].join(', '))
+  }

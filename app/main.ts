@@ -1,0 +1,34 @@
+import { resolve } from 'node:path'
+import { E } from '../domain/prelude.js'
+import { compose, type Service } from './compose.js'
+import { configFrom, type Config } from './config.js'
+import { welcome } from './welcome.js'
+
+/** For people: standard output holds the JSON log and nothing else. */
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`)
+}
+
+const refuse = (sentences: ReadonlyArray<string>): void => {
+  for (const sentence of sentences) say(`leadloop can't start. ${sentence}`)
+  process.exitCode = 1
+}
+
+const serve = (service: Service, config: Config): void => {
+  say(welcome(service, resolve(config.dataDir)))
+  const stop = (): void => {
+    void service.stop().then(() => {
+      process.exit(0)
+    })
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+}
+
+const config = configFrom(process.env)
+if (E.isLeft(config)) refuse(config.left)
+else {
+  const service = await compose(config.right)
+  if (E.isLeft(service)) refuse([service.left])
+  else serve(service.right, config.right)
+}

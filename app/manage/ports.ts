@@ -1,0 +1,17 @@
+import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
+import type { Commands } from '../commands.js'
+import type { Queries } from '../queries.js'
+
+/** What the management API works with. */
+export type ManagePorts = {
+  readonly dispatch: Dispatch
+  readonly commands: Commands
+  readonly queries: Queries
+  readonly vault: Vault
+  readonly ids: Ids
+  readonly clock: Clock
+  /** The service's host root, without a slash at the end (contract: {site_url}). */
+  readonly siteUrl: () => string
+  /** What is wrong with a webhook's URL; undefined when nothing is. */
+  readonly webhookUrlProblem: (url: string) => Promise<string | undefined>
+}

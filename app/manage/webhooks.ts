@@ -1,0 +1,165 @@
+import { ActivityLabel } from '../../domain/activity.js'
+import { decode, optional, refined, t } from '../../domain/codec.js'
+import { PlaybookId, WebhookId, type AccountId } from '../../domain/ids.js'
+import { playbook } from '../../domain/playbook.js'
+import type { Dispatch } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { PayloadFormat, webhook, type WebhookSettings, type WebhookState } from '../../domain/webhook.js'
+import { deliveries, type DeliveryDocument } from '../../projections/deliveries.js'
+import { webhookList, type WebhookDocument } from '../../projections/webhook-list.js'
+import type { Endpoint } from '../http/endpoint.js'
+import { invalid, type Problem } from '../problem.js'
+import { accountOf, type Operator } from './operator.js'
+import { pageOf } from './paging.js'
+import type { ManagePorts } from './ports.js'
+
+/** It stands in a header: no control characters, nothing beyond ASCII. */
+const Token = refined(
+  'a text of 1 to 4,096 printable ASCII characters without spaces',
+  (value): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,4096}$/.test(value),
+)
+const Url = refined(
+  'an http or https URL of at most 2,048 characters',
+  (value): value is string => typeof value === 'string' && value.length <= 2048 && URL.canParse(value),
+)
+const Events = t.readonlyArray(ActivityLabel, 'a list of labels')
+
+const AddRequest = t.type({
+  url: Url,
+  token: Token,
+  events: optional(Events),
+  format: optional(PayloadFormat),
+  playbook_id: optional(PlaybookId),
+})
+const ChangeRequest = t.type({
+  url: optional(Url),
+  token: optional(Token),
+  events: optional(Events),
+  format: optional(PayloadFormat),
+})
+
+/** Webhooks (contract 6.1); the token is never shown again. */
+export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'POST',
+    path: '/accounts/:account_id/webhooks',
+    handle: async (request, { actor }) => {
+      const { dispatch, commands, vault, ids } = ports
+      const found = await accountOf(dispatch, request)
+      if (E.isLeft(found)) return found
+      const body = decode(AddRequest, request.body)
+      if (E.isLeft(body)) return E.left(invalid(body.left))
+      const { accountId } = found.right
+      const { url, token, events, format, playbook_id } = body.right
+      const problem = (await urlProblem(ports, url)) ?? (await playbookProblem(dispatch, accountId, playbook_id))
+      if (problem !== undefined) return E.left(problem)
+      const webhookId: WebhookId = `whk_${ids.ulid()}`
+      const settings: WebhookSettings = {
+        url,
+        sealed_token: vault.seal(token),
+        events: [...new Set(events ?? [])],
+        format: format ?? 'agent',
+        playbook_id: playbook_id ?? null,
+      }
+      const command = { type: 'AddWebhook', webhookId, accountId, settings } as const
+      const added = await commands.run(webhook, webhookId, command, actor)
+      return E.isLeft(added) ? added : E.right({ status: 201, body: { webhook: shownState(added.right.state) } })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/accounts/:account_id/webhooks',
+    handle: async (request) => {
+      const found = await accountOf(ports.dispatch, request)
+      if (E.isLeft(found)) return found
+      const list = await ports.queries.list(webhookList, 'by_account', [found.right.accountId])
+      return E.isLeft(list) ? list : E.right({ status: 200, body: { webhooks: list.right.map(shown) } })
+    },
+  },
+  {
+    method: 'PATCH',
+    path: '/accounts/:account_id/webhooks/:webhook_id',
+    handle: async (request, { actor }) => {
+      const { dispatch, commands, vault } = ports
+      const found = await accountOf(dispatch, request)
+      if (E.isLeft(found)) return found
+      const webhookId = request.params['webhook_id']
+      if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
+      const body = decode(ChangeRequest, request.body)
+      if (E.isLeft(body)) return E.left(invalid(body.left))
+      const { url, token, events, format } = body.right
+      const problem = url === undefined ? undefined : await urlProblem(ports, url)
+      if (problem !== undefined) return E.left(problem)
+      const settings: Partial<WebhookSettings> = {
+        ...(url === undefined ? {} : { url }),
+        ...(token === undefined ? {} : { sealed_token: vault.seal(token) }),
+        ...(events === undefined ? {} : { events: [...new Set(events)] }),
+        ...(format === undefined ? {} : { format }),
+      }
+      const command = { type: 'ChangeWebhook', accountId: found.right.accountId, settings } as const
+      const changed = await commands.run(webhook, webhookId, command, actor)
+      return E.isLeft(changed) ? changed : E.right({ status: 200, body: { webhook: shownState(changed.right.state) } })
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/accounts/:account_id/webhooks/:webhook_id',
+    handle: async (request, { actor }) => {
+      const found = await accountOf(ports.dispatch, request)
+      if (E.isLeft(found)) return found
+      const webhookId = request.params['webhook_id']
+      if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
+      const command = { type: 'RemoveWebhook', accountId: found.right.accountId } as const
+      const removed = await ports.commands.run(webhook, webhookId, command, actor)
+      return E.isLeft(removed) ? removed : E.right({ status: 200, body: { webhook: { id: webhookId } } })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/accounts/:account_id/webhooks/:webhook_id/deliveries',
+    handle: async (request) => {
+      const found = await accountOf(ports.dispatch, request)
+      if (E.isLeft(found)) return found
+      const webhookId = request.params['webhook_id']
+      if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
+      const owner = await ports.dispatch.state(webhook, webhookId)
+      if (E.isLeft(owner)) return owner
+      const state = owner.right
+      const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId
+      if (!isOwn) return E.left(webhookNotFound)
+      const page = await pageOf(ports.queries, deliveries, 'by_webhook', webhookId, request, true)
+      if (E.isLeft(page)) return page
+      const { documents, next_cursor } = page.right
+      return E.right({ status: 200, body: { deliveries: documents.map(shownDelivery), next_cursor } })
+    },
+  },
+]
+
+const webhookNotFound: Problem = { kind: 'webhook-not-found' }
+
+const urlProblem = async ({ webhookUrlProblem }: ManagePorts, url: string): Promise<Problem | undefined> => {
+  const problem = await webhookUrlProblem(url)
+  return problem === undefined ? undefined : { kind: 'invalid', messages: [`url ${problem}`] }
+}
+
+const playbookProblem = async (
+  dispatch: Dispatch,
+  accountId: AccountId,
+  playbookId: PlaybookId | undefined,
+): Promise<Problem | undefined> => {
+  if (playbookId === undefined) return undefined
+  const found = await dispatch.state(playbook, playbookId)
+  if (E.isLeft(found)) return found.left
+  const isOwn = found.right.kind === 'created' && found.right.accountId === accountId
+  return isOwn ? undefined : { kind: 'playbook-not-found' }
+}
+
+const shownState = (state: WebhookState) => {
+  if (state.kind === 'unknown' || state.kind === 'removed') return {}
+  const { url, events, format, playbook_id } = state.settings
+  return { id: state.webhookId, url, events, format, playbook_id, state: state.kind }
+}
+
+const shown = ({ account_id: _account, ...document }: WebhookDocument) => document
+
+const shownDelivery = ({ account_id: _account, lane: _lane, ...document }: DeliveryDocument) => document

@@ -1,0 +1,73 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { E } from '../domain/prelude.js'
+import type { EventStore } from '../domain/ports.js'
+import type { WebhookResponse } from '../projections/delivery/sender.js'
+import type { Following } from '../projections/follower.js'
+import type { Observed } from './http/server.js'
+
+export type Metrics = {
+  readonly request: (observed: Observed) => void
+  readonly attempt: (response: WebhookResponse) => void
+  /** Reports the lag of these from now on. */
+  readonly watch: (store: EventStore, following: ReadonlyArray<Following>, openRequests: () => number) => void
+  readonly text: () => Promise<string>
+}
+
+/** Prometheus metrics; labels are routes and names of ours, never a value of a request. */
+export const metrics = (): Metrics => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'leadloop_http_request_seconds',
+    help: 'Requests by surface, route and status.',
+    labelNames: ['surface', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [registry],
+  })
+  const attempts = new Counter({
+    name: 'leadloop_delivery_attempts_total',
+    help: 'Webhook attempts by what came back: a class of status, or none.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+
+  return {
+    request: ({ surface, route, status, seconds }) => {
+      requests.observe({ surface, route, status }, seconds)
+    },
+    attempt: ({ status }) => {
+      attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
+    },
+    watch: (store, following, openRequests) => {
+      new Gauge({
+        name: 'leadloop_follower_lag',
+        help: 'Positions of the log that a projection or reaction has still to look at.',
+        labelNames: ['follower'],
+        registers: [registry],
+        async collect() {
+          const head = await store.head()
+          if (E.isLeft(head)) return
+          for (const one of following) this.set({ follower: one.name }, Number(head.right - one.position()))
+        },
+      })
+      new Gauge({
+        name: 'leadloop_follower_stopped',
+        help: '1 where a projection or reaction has met an event that it can not handle.',
+        labelNames: ['follower'],
+        registers: [registry],
+        collect() {
+          for (const one of following) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+        },
+      })
+      new Gauge({
+        name: 'leadloop_delivery_open_requests',
+        help: 'Webhook requests that are open now.',
+        registers: [registry],
+        collect() {
+          this.set(openRequests())
+        },
+      })
+    },
+    text: () => registry.metrics(),
+  }
+}

@@ -1,0 +1,80 @@
+import { contact } from '../domain/contact.js'
+import { streamOf } from '../domain/decider.js'
+import type { AccountId, ContactId } from '../domain/ids.js'
+import type { EventStore, StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
+import { contacts, type Contact, type ContactDocument } from '../projections/contacts.js'
+import type { Documents, Entry, Json, Query } from '../projections/ports.js'
+import { collectionOf, type Projection } from '../projections/projection.js'
+
+/** Reads for the surfaces. */
+export type Queries = {
+  /** A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale. */
+  readonly contactById: (account: AccountId, id: ContactId) => Promise<Either<StoreFailure, Contact | undefined>>
+  /** A page of a read model. */
+  readonly page: <Document extends Json>(
+    projection: Projection<Document>,
+    query: Query,
+  ) => Promise<Either<StoreFailure, ReadonlyArray<{ readonly key: string; readonly document: Document }>>>
+  /** All documents that match, in the order of the index. */
+  readonly list: <Document extends Json>(
+    projection: Projection<Document>,
+    index: string,
+    equals: Query['equals'],
+  ) => Promise<Either<StoreFailure, ReadonlyArray<Document>>>
+}
+
+const pageSize = 500
+
+export const queries = ({
+  store,
+  documents,
+}: {
+  readonly store: EventStore
+  readonly documents: Documents
+}): Queries => {
+  const contactsNow = collectionOf(contacts)
+
+  const contactById: Queries['contactById'] = async (account, id) => {
+    const found = await documents.get(contactsNow, [id])
+    if (E.isLeft(found)) return found
+    const document = found.right.get(id) as ContactDocument | undefined
+    if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
+    const read = await store.read(streamOf(contact, id))
+    if (E.isLeft(read)) return read
+    const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
+    return E.right(folded?.account_id === account ? folded.contact : undefined)
+  }
+
+  const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
+    const found = await documents.find(collectionOf(projection), query)
+    // A collection holds what its own projection made.
+    type Page = ReadonlyArray<Entry & { readonly document: Document }>
+    return E.isLeft(found) ? found : E.right(found.right as Page)
+  }
+
+  const list: Queries['list'] = async <Document extends Json>(
+    projection: Projection<Document>,
+    index: string,
+    equals: Query['equals'],
+  ) => {
+    const all: Array<Document> = []
+    const order = projection.indexes[index]?.at(-1) ?? 'key'
+    let after: Query['after']
+    for (;;) {
+      const found = await page(projection, {
+        index,
+        equals,
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      if (E.isLeft(found)) return found
+      all.push(...found.right.map(({ document }) => document))
+      const last = found.right.at(-1)
+      if (last === undefined || found.right.length < pageSize) return E.right(all)
+      after = { key: last.key, value: last.document[order] as string | number }
+    }
+  }
+
+  return { contactById, page, list }
+}

@@ -1,0 +1,119 @@
+import type { Decider } from '../domain/decider.js'
+import { derivedEventId } from '../domain/derived-id.js'
+import { categories, type DomainEvent } from '../domain/domain-event.js'
+import { beginning, type Position, type Recorded } from '../domain/event.js'
+import type { Clock, Contended, Dispatch, Logger, StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
+import { reactions, type Intent } from '../domain/reactions.js'
+import type { Checkpoint } from '../projections/checkpoint.js'
+import type { Follower } from '../projections/follower.js'
+
+type Failure = StoreFailure | Contended | { readonly kind: string }
+/** The position of the last event that a chain is known to have come to. */
+type Chain = Promise<Either<Failure, Position>>
+
+export type Reactor = {
+  /**
+   * Carries on what follows from these events, and from the events that follow, before a request is answered. What fails
+   * here is finished by the follower, so a failure changes nothing about what was accepted. Gives the position of the last
+   * event that was written.
+   */
+  readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Position>
+  /** Runs the very same reactions in the order of the log and finishes whatever a crash left open. */
+  readonly follower: Follower
+  /** Events whose reactions were begun by a request and not yet passed by the follower. */
+  readonly underWay: () => number
+}
+
+type ReactorPorts = {
+  readonly dispatch: Dispatch
+  readonly checkpoint: Checkpoint
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A decider and a command that belong together, whichever they are. */
+type AnyIntent = {
+  readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
+  readonly id: string
+  readonly command: { readonly type: string }
+}
+
+export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): Reactor => {
+  const chains = new Map<string, Chain>()
+
+  const execute = async (intent: Intent, event: Recorded<DomainEvent>): Chain => {
+    const { decider, id, command } = intent as unknown as AnyIntent
+    const outcome = await dispatch.execute(decider, id, command, {
+      actor: 'reaction',
+      event,
+      eventId: (index) => derivedEventId(event.id, `${id}/${command.type}`, index),
+    })
+    return E.isLeft(outcome) ? outcome : follows(outcome.right.events)
+  }
+
+  const run = async (event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
+    let last = event.position
+    for (const intent of intents) {
+      const done = await execute(intent, event)
+      if (E.isLeft(done)) return done
+      if (done.right > last) last = done.right
+    }
+    return E.right(last)
+  }
+
+  const follows = async (events: ReadonlyArray<Recorded<DomainEvent>>): Chain => {
+    let last = events.at(-1)?.position ?? beginning
+    for (const event of events) {
+      const intents = reactions(event, clock.now())
+      if (intents.length === 0) continue
+      const chain = chains.get(event.id) ?? run(event, intents)
+      chains.set(event.id, chain)
+      const done = await chain
+      if (E.isLeft(done)) return done
+      if (done.right > last) last = done.right
+    }
+    return E.right(last)
+  }
+
+  /** In the order of the log: by its turn, all that an event needs stands there, so a refusal is final. */
+  const finish = async (event: Recorded<DomainEvent>): Promise<void> => {
+    const begun = chains.get(event.id)
+    chains.delete(event.id)
+    if (begun !== undefined && E.isRight(await begun)) return
+    const intents = reactions(event, clock.now())
+    if (intents.length === 0) return
+    const done = await run(event, intents)
+    if (E.isRight(done)) return
+    const { kind } = done.left
+    if (kind === 'unavailable' || kind === 'corrupt' || kind === 'contended') throw new Error(`a reaction was ${kind}`)
+    logger.warn({ event: event.id, type: event.type, refusal: kind }, 'a reaction was refused')
+  }
+
+  return {
+    react: async (events) => {
+      const done = await follows(events)
+      return E.isRight(done) ? done.right : (events.at(-1)?.position ?? beginning)
+    },
+    underWay: () => chains.size,
+    follower: {
+      name: 'reactions',
+      categories: categories.filter((category) => reacting.has(category)),
+      begin: checkpoint.load,
+      handle: async ({ events, position }) => {
+        for (const event of events) await finish(event)
+        await checkpoint.passed(position)
+      },
+    },
+  }
+}
+
+/** The categories whose events other streams follow from. */
+const reacting: ReadonlySet<string> = new Set([
+  'account',
+  'lead',
+  'contact',
+  'conversion_contact',
+  'engagement',
+  'delivery',
+])

@@ -1,0 +1,162 @@
+import { decode, optional, refined, t } from '../../domain/codec.js'
+import { contact, type ContactState } from '../../domain/contact.js'
+import { conversion, type ConversionState } from '../../domain/conversion.js'
+import { conversionRecord, type ConversionRecordFacts } from '../../domain/conversion-record.js'
+import { recordIdOf } from '../../domain/derived-id.js'
+import { ContactId, ConversionId, type AccountId } from '../../domain/ids.js'
+import { InstantFromText, type Instant } from '../../domain/instant.js'
+import type { Clock, Dispatch, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { conversionList, type ConversionDocument } from '../../projections/conversion-list.js'
+import type { Commands } from '../commands.js'
+import type { Endpoint } from '../http/endpoint.js'
+import { invalid, type Problem } from '../problem.js'
+import type { Queries } from '../queries.js'
+import type { Caller } from './caller.js'
+
+type ConversionPorts = {
+  readonly queries: Queries
+  readonly commands: Commands
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+}
+
+/** Contract 4.4 and 4.5. */
+export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpoint<Caller>> => [
+  {
+    method: 'GET',
+    path: '/conversions',
+    handle: async (_request, { accountId }) => {
+      const found = await ports.queries.list(conversionList, 'by_account', [accountId])
+      return E.isLeft(found) ? found : E.right({ status: 200, body: { conversions: found.right.map(shown) } })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/conversions/:conversion_id/events',
+    handle: async (request, caller) => {
+      const body = decode(RecordRequest, request.body)
+      if (E.isLeft(body)) return E.left(invalid(body.left))
+      const { contact_id, converted_at, custom_value, keep_conversations_open } = body.right.conversion_contact
+      const facts = await factsOf(ports, caller, {
+        conversionId: request.params['conversion_id'],
+        contactId: contact_id,
+        convertedAt: converted_at ?? ports.clock.now(),
+        customValue: custom_value,
+        keepsOpen: keep_conversations_open ?? false,
+      })
+      if (E.isLeft(facts)) return facts
+      const { record_id } = facts.right
+      const command = { type: 'RecordConversion', facts: facts.right } as const
+      const recorded = await ports.commands.run(conversionRecord, record_id, command, caller.actor)
+      if (E.isLeft(recorded)) return recorded
+      const { state, events } = recorded.right
+      const record = state.kind === 'recorded' ? state.facts : facts.right
+      return E.right({ status: events.length > 0 ? 201 : 200, body: { conversion_contact: shownRecord(record) } })
+    },
+  },
+]
+
+/** Any integer that JSON holds exactly: a negative one is refused later, with another status (contract 4.5, rule 5). */
+const Cents = refined(
+  'a whole number of cents',
+  (value): value is number => typeof value === 'number' && Number.isSafeInteger(value),
+)
+
+const Identifier = refined('an id', (value): value is string => typeof value === 'string' && value.trim() !== '')
+
+const RecordRequest = t.type({
+  conversion_contact: t.type(
+    {
+      contact_id: Identifier,
+      converted_at: optional(InstantFromText),
+      custom_value: optional(Cents),
+      keep_conversations_open: optional(t.boolean),
+    },
+    'an object with contact_id',
+  ),
+})
+
+type Wanted = {
+  readonly conversionId: string | undefined
+  readonly contactId: string
+  readonly convertedAt: Instant
+  readonly customValue: number | undefined
+  readonly keepsOpen: boolean
+}
+
+type Defined = Extract<ConversionState, { readonly kind: 'defined' }>
+type Known = Extract<ContactState, { readonly kind: 'known' }>
+
+/** All that the record holds, decided here; what concerns other streams follows from it. */
+const factsOf = async (
+  { dispatch }: ConversionPorts,
+  { accountId }: Caller,
+  { conversionId, contactId, convertedAt, customValue, keepsOpen }: Wanted,
+): Promise<Either<Problem, ConversionRecordFacts>> => {
+  const definition = await definitionOf(dispatch, accountId, conversionId)
+  if (E.isLeft(definition)) return definition
+  const person = await personOf(dispatch, accountId, contactId)
+  if (E.isLeft(person)) return person
+  if (customValue !== undefined && customValue < 0) {
+    return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
+  }
+  const { id, title, value, label } = definition.right
+  const { newest, unconverted } = person.right
+  if (newest === undefined) return E.left(contactNotFound)
+  return E.right({
+    record_id: recordIdOf(id, person.right.id),
+    account_id: accountId,
+    conversion_id: id,
+    title,
+    label,
+    contact_id: person.right.id,
+    converted_at: convertedAt,
+    value: customValue ?? value,
+    engagement_id: newest.engagementId,
+    lead_id: newest.leadId,
+    source_id: newest.sourceId,
+    ends: keepsOpen ? [] : unconverted,
+  })
+}
+
+const definitionOf = async (
+  dispatch: Dispatch,
+  accountId: AccountId,
+  id: string | undefined,
+): Promise<Either<Problem, Defined & { readonly id: ConversionId }>> => {
+  if (!ConversionId.is(id)) return E.left(conversionNotFound)
+  const found: Either<StoreFailure, ConversionState> = await dispatch.state(conversion, id)
+  if (E.isLeft(found)) return found
+  const state = found.right
+  return state.kind === 'defined' && state.accountId === accountId
+    ? E.right({ ...state, id })
+    : E.left(conversionNotFound)
+}
+
+const personOf = async (
+  dispatch: Dispatch,
+  accountId: AccountId,
+  id: string,
+): Promise<Either<Problem, Known & { readonly id: ContactId }>> => {
+  if (!ContactId.is(id)) return E.left(contactNotFound)
+  const found: Either<StoreFailure, ContactState> = await dispatch.state(contact, id)
+  if (E.isLeft(found)) return found
+  const state = found.right
+  return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
+}
+
+const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }
+const contactNotFound: Problem = { kind: 'contact-not-found' }
+
+/** Contract 2.2. */
+const shown = ({ id, title, value, created_at }: ConversionDocument) => ({ id, title, value, created_at })
+
+/** Contract 2.3. */
+const shownRecord = ({ record_id, contact_id, converted_at, value, conversion_id }: ConversionRecordFacts) => ({
+  id: record_id,
+  contact_id,
+  converted_at,
+  value,
+  conversion_id,
+})

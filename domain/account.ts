@@ -1,0 +1,191 @@
+import { t } from './codec.js'
+import type { Decider } from './decider.js'
+import { eventOf } from './event.js'
+import { AccountId, ApiKeyId, ConversionId, MemberId, PlaybookId } from './ids.js'
+import { E, unreachable, type Either } from './prelude.js'
+
+export const Role = t.keyof({ admin: null, manager: null, agent: null }, 'admin, manager or agent')
+export type Role = t.TypeOf<typeof Role>
+
+const Limit = t.union([t.number, t.null])
+
+/** An account is opened enabled, with a playbook, the two standard conversions and one API key (contract 2.2, design 8). */
+export const AccountEvent = t.union([
+  eventOf(
+    'AccountOpened',
+    t.type({
+      account_id: AccountId,
+      title: t.string,
+      sealed_secret: t.string,
+      playbook_id: PlaybookId,
+      quoted_id: ConversionId,
+      sold_id: ConversionId,
+    }),
+  ),
+  eventOf('AccountEnabled', t.type({})),
+  eventOf('AccountDisabled', t.type({})),
+  eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
+  eventOf('ApiKeyLimited', t.type({ api_key_id: ApiKeyId, limit_per_minute: Limit })),
+  eventOf('ApiKeyRevoked', t.type({ api_key_id: ApiKeyId })),
+  eventOf('MemberAdded', t.type({ member_id: MemberId, email: t.string, role: Role })),
+  eventOf('MemberRemoved', t.type({ member_id: MemberId })),
+])
+export type AccountEvent = t.TypeOf<typeof AccountEvent>
+
+export type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
+export type Member = { readonly email: string; readonly role: Role }
+
+export type AccountState =
+  | { readonly kind: 'unknown' }
+  | {
+      readonly kind: 'open'
+      readonly accountId: AccountId
+      readonly enabled: boolean
+      readonly sealedSecret: string
+      readonly apiKeys: ReadonlyMap<ApiKeyId, ApiKey>
+      readonly members: ReadonlyMap<MemberId, Member>
+    }
+
+export type AccountCommand =
+  | {
+      readonly type: 'OpenAccount'
+      readonly accountId: AccountId
+      readonly title: string
+      readonly sealedSecret: string
+      readonly playbookId: PlaybookId
+      readonly quotedId: ConversionId
+      readonly soldId: ConversionId
+      readonly apiKeyId: ApiKeyId
+      readonly apiKeyHash: string
+    }
+  | { readonly type: 'EnableAccount' }
+  | { readonly type: 'DisableAccount' }
+  | {
+      readonly type: 'IssueApiKey'
+      readonly apiKeyId: ApiKeyId
+      readonly secretHash: string
+      readonly limitPerMinute: number | null
+    }
+  | { readonly type: 'LimitApiKey'; readonly apiKeyId: ApiKeyId; readonly limitPerMinute: number | null }
+  | { readonly type: 'RevokeApiKey'; readonly apiKeyId: ApiKeyId }
+  | { readonly type: 'AddMember'; readonly memberId: MemberId; readonly email: string; readonly role: Role }
+  | { readonly type: 'RemoveMember'; readonly memberId: MemberId }
+
+export type AccountRefusal =
+  | { readonly kind: 'account-not-found' }
+  | { readonly kind: 'api-key-not-found' }
+  | { readonly kind: 'member-not-found' }
+  | { readonly kind: 'member-already-added' }
+
+const evolve = (state: AccountState, event: AccountEvent): AccountState => {
+  if (event.type === 'AccountOpened') {
+    return {
+      kind: 'open',
+      accountId: event.data.account_id,
+      enabled: true,
+      sealedSecret: event.data.sealed_secret,
+      apiKeys: new Map(),
+      members: new Map(),
+    }
+  }
+  if (state.kind === 'unknown') return state
+  switch (event.type) {
+    case 'AccountEnabled':
+      return { ...state, enabled: true }
+    case 'AccountDisabled':
+      return { ...state, enabled: false }
+    case 'ApiKeyIssued': {
+      const { api_key_id, secret_hash, limit_per_minute } = event.data
+      const issued = { secretHash: secret_hash, limitPerMinute: limit_per_minute }
+      return { ...state, apiKeys: new Map(state.apiKeys).set(api_key_id, issued) }
+    }
+    case 'ApiKeyLimited': {
+      const key = state.apiKeys.get(event.data.api_key_id)
+      if (key === undefined) return state
+      const limited = { ...key, limitPerMinute: event.data.limit_per_minute }
+      return { ...state, apiKeys: new Map(state.apiKeys).set(event.data.api_key_id, limited) }
+    }
+    case 'ApiKeyRevoked':
+      return { ...state, apiKeys: without(state.apiKeys, event.data.api_key_id) }
+    case 'MemberAdded': {
+      const { member_id, email, role } = event.data
+      return { ...state, members: new Map(state.members).set(member_id, { email, role }) }
+    }
+    case 'MemberRemoved':
+      return { ...state, members: without(state.members, event.data.member_id) }
+    default:
+      return unreachable(event)
+  }
+}
+
+const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> =>
+  new Map([...map].filter(([other]) => other !== key))
+
+const decide = (
+  command: AccountCommand,
+  state: AccountState,
+): Either<AccountRefusal, ReadonlyArray<AccountEvent>> => {
+  if (command.type === 'OpenAccount') {
+    if (state.kind === 'open') return E.right([])
+    return E.right([
+      {
+        type: 'AccountOpened',
+        data: {
+          account_id: command.accountId,
+          title: command.title,
+          sealed_secret: command.sealedSecret,
+          playbook_id: command.playbookId,
+          quoted_id: command.quotedId,
+          sold_id: command.soldId,
+        },
+      },
+      {
+        type: 'ApiKeyIssued',
+        data: { api_key_id: command.apiKeyId, secret_hash: command.apiKeyHash, limit_per_minute: null },
+      },
+    ])
+  }
+  if (state.kind === 'unknown') return E.left({ kind: 'account-not-found' })
+  switch (command.type) {
+    case 'EnableAccount':
+      return E.right(state.enabled ? [] : [{ type: 'AccountEnabled', data: {} }])
+    case 'DisableAccount':
+      return E.right(state.enabled ? [{ type: 'AccountDisabled', data: {} }] : [])
+    case 'IssueApiKey': {
+      if (state.apiKeys.has(command.apiKeyId)) return E.right([])
+      const { apiKeyId, secretHash, limitPerMinute } = command
+      const data = { api_key_id: apiKeyId, secret_hash: secretHash, limit_per_minute: limitPerMinute }
+      return E.right([{ type: 'ApiKeyIssued', data }])
+    }
+    case 'LimitApiKey': {
+      const key = state.apiKeys.get(command.apiKeyId)
+      if (key === undefined) return E.left({ kind: 'api-key-not-found' })
+      if (key.limitPerMinute === command.limitPerMinute) return E.right([])
+      const data = { api_key_id: command.apiKeyId, limit_per_minute: command.limitPerMinute }
+      return E.right([{ type: 'ApiKeyLimited', data }])
+    }
+    case 'RevokeApiKey':
+      if (!state.apiKeys.has(command.apiKeyId)) return E.left({ kind: 'api-key-not-found' })
+      return E.right([{ type: 'ApiKeyRevoked', data: { api_key_id: command.apiKeyId } }])
+    case 'AddMember': {
+      const email = command.email.toLowerCase()
+      const known = [...state.members.values()].some((member) => member.email.toLowerCase() === email)
+      if (known) return E.left({ kind: 'member-already-added' })
+      const data = { member_id: command.memberId, email: command.email, role: command.role }
+      return E.right([{ type: 'MemberAdded', data }])
+    }
+    case 'RemoveMember':
+      if (!state.members.has(command.memberId)) return E.left({ kind: 'member-not-found' })
+      return E.right([{ type: 'MemberRemoved', data: { member_id: command.memberId } }])
+    default:
+      return unreachable(command)
+  }
+}
+
+export const account: Decider<AccountState, AccountCommand, AccountEvent, AccountRefusal> = {
+  category: 'account',
+  initial: { kind: 'unknown' },
+  founding: new Set(['OpenAccount']),
+  evolve,
+  decide,
+}

@@ -1,0 +1,69 @@
+import * as t from 'io-ts'
+import { E, type Either } from './prelude.js'
+
+export { t }
+
+/** A failed check: where and what was expected, never the value, which may be personal. */
+export type Mismatch = { readonly path: string; readonly expected: string }
+
+/** Decodes `value`; a failure lists every mismatch with its dotted path (`conversion_contact.contact_id`). */
+export const decode = <A>(codec: t.Decoder<unknown, A>, value: unknown): Either<ReadonlyArray<Mismatch>, A> => {
+  const decoded = codec.decode(value)
+  return decoded._tag === 'Right' ? decoded : E.left(mismatches(decoded.left))
+}
+
+const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
+  const seen = new Map<string, Mismatch>()
+  for (const { context } of errors) {
+    const path = context
+      .filter((_, index) => !isAlternative(context[index - 1]))
+      .map((entry) => entry.key)
+      .filter((key) => key !== '')
+      .join('.')
+    const expected = context.at(-1)?.type.name ?? 'a value'
+    if (!seen.has(path)) seen.set(path, { path, expected })
+  }
+  return [...seen.values()]
+}
+
+/** The members of a union or an intersection stand in the context under numbers, which are no part of the path. */
+const isAlternative = (parent: t.ContextEntry | undefined): boolean =>
+  parent !== undefined && (parent.type instanceof t.UnionType || parent.type instanceof t.IntersectionType)
+
+/** A codec for the values of `A` that `accepts` lets through unchanged; `name` completes "must be …". */
+export const refined = <A extends string | number>(
+  name: string,
+  accepts: (value: unknown) => value is A,
+): t.Type<A, A> =>
+  new t.Type<A, A, unknown>(
+    name,
+    accepts,
+    (value, context) => (accepts(value) ? t.success(value) : t.failure(value, context)),
+    t.identity,
+  )
+
+/** Text that holds more than white space; surrounding white space is cut off. */
+export const Text = new t.Type<string, string, unknown>(
+  'a text that is not blank',
+  (value): value is string => typeof value === 'string' && value.trim() !== '',
+  (value, context) => {
+    const text = typeof value === 'string' ? value.trim() : ''
+    return text === '' ? t.failure(value, context) : t.success(text)
+  },
+  t.identity,
+)
+
+/** A whole number from 0 to 2^53-1. `t.number` would accept NaN. */
+export const NaturalNumber = refined(
+  'a whole number that is zero or more',
+  (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+)
+
+/** As `codec`, where null stands for a field that was not sent (design, section 7). */
+export const optional = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, unknown> =>
+  new t.Type<A | undefined, unknown, unknown>(
+    codec.name,
+    (value): value is A | undefined => value === undefined || codec.is(value),
+    (value, context) => (value === undefined || value === null ? t.success(undefined) : codec.validate(value, context)),
+    (value) => (value === undefined ? undefined : codec.encode(value)),
+  )

@@ -1,0 +1,24 @@
+import type { Either } from './prelude.js'
+
+/**
+ * A rule book for one kind of stream. `decide` answers a command with the events to append (`[]` means "already so") or a
+ * refusal; `evolve` folds one event into the state, is total and never mutates.
+ */
+export type Decider<State, Command extends { readonly type: string }, Event, Refusal> = {
+  /** The category of its streams: a stream is called `category-id`. */
+  readonly category: string
+  readonly initial: State
+  /** Commands that usually begin a stream: they are decided on `initial` first, which spares a read. */
+  readonly founding: ReadonlySet<Command['type']>
+  readonly evolve: (state: State, event: Event) => State
+  readonly decide: (command: Command, state: State) => Either<Refusal, ReadonlyArray<Event>>
+}
+
+/** The state after `events`, in order, from `state` on. */
+export const fold = <State, Event>(
+  decider: { readonly evolve: (state: State, event: Event) => State },
+  state: State,
+  events: ReadonlyArray<Event>,
+): State => events.reduce(decider.evolve, state)
+
+export const streamOf = (decider: { readonly category: string }, id: string): string => `${decider.category}-${id}`

@@ -1,0 +1,28 @@
+import { t } from './codec.js'
+import type { Instant } from './instant.js'
+
+/** The codec of one stored event type; its golden file never changes. */
+export const eventOf = <T extends string, D extends t.Mixed>(type: T, data: D) =>
+  t.type({ type: t.literal(type), data }, type)
+
+/** Where an event stands in the whole log: comparable, otherwise opaque. Before the first one: `beginning`. */
+export type Position = bigint
+
+export const beginning: Position = 0n
+
+/** What surrounds an event: decided when it is appended, the same in every store. */
+export type Envelope = {
+  /** A UUID: random, or version 5 where a reaction writes the event. */
+  readonly id: string
+  readonly time: Instant
+  /** The id of the first event of the chain that this one belongs to. */
+  readonly correlationId: string
+  /** The id of the event that caused this one; its own id at the start of a chain. */
+  readonly causationId: string
+  readonly schemaVersion: number
+  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery` or an API key's id. */
+  readonly actor: string
+}
+
+export type Recorded<Event> = Event &
+  Envelope & { readonly stream: string; readonly revision: number; readonly position: Position }

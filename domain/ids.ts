@@ -1,0 +1,57 @@
+import { refined, type t } from './codec.js'
+
+/** 128 bits in Crockford's base 32: what stands behind the prefix of every id of ours. */
+const body = '[0-9A-HJKMNP-TV-Z]{26}'
+
+const prefixed = <P extends string>(prefix: P, name: string): t.Type<`${P}_${string}`, `${P}_${string}`> => {
+  const pattern = new RegExp(`^${prefix}_${body}$`)
+  return refined(name, (value): value is `${P}_${string}` => typeof value === 'string' && pattern.test(value))
+}
+
+export const AccountId = prefixed('acc', 'an account id')
+export type AccountId = t.TypeOf<typeof AccountId>
+
+export const ApiKeyId = prefixed('key', 'an API key id')
+export type ApiKeyId = t.TypeOf<typeof ApiKeyId>
+
+export const MemberId = prefixed('mbr', 'a member id')
+export type MemberId = t.TypeOf<typeof MemberId>
+
+export const PlaybookId = prefixed('ply', 'a playbook id')
+export type PlaybookId = t.TypeOf<typeof PlaybookId>
+
+export const SourceId = prefixed('mks', 'a marketing source id')
+export type SourceId = t.TypeOf<typeof SourceId>
+
+export const ConversionId = prefixed('cnv', 'a conversion id')
+export type ConversionId = t.TypeOf<typeof ConversionId>
+
+export const LeadId = prefixed('led', 'a lead id')
+export type LeadId = t.TypeOf<typeof LeadId>
+
+export const ContactId = prefixed('nct', 'a contact id')
+export type ContactId = t.TypeOf<typeof ContactId>
+
+export const EngagementId = prefixed('neg', 'a conversation id')
+export type EngagementId = t.TypeOf<typeof EngagementId>
+
+/** The id of a conversion record: neither `nct_` nor `cnv_` stands before it (contract 2.3). */
+export const RecordId = prefixed('ccv', 'a conversion record id')
+export type RecordId = t.TypeOf<typeof RecordId>
+
+export const WebhookId = prefixed('whk', 'a webhook id')
+export type WebhookId = t.TypeOf<typeof WebhookId>
+
+export const DeliveryId = prefixed('dlv', 'a delivery id')
+export type DeliveryId = t.TypeOf<typeof DeliveryId>
+
+/** The id of a remembered `Idempotency-Key` header. */
+export const SubmissionKeyId = prefixed('sub', 'a submission key id')
+export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>
+
+/** The id of an event: a UUID. */
+export const Uuid = refined(
+  'a UUID',
+  (value): value is string =>
+    typeof value === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value),
+)

@@ -1,0 +1,65 @@
+import { refined, t } from './codec.js'
+
+/** A point in time: ISO 8601 in UTC with milliseconds and `Z`, so that text order is time order. */
+export type Instant = string & { readonly Instant: unique symbol }
+
+/** @throws RangeError when `milliseconds` lie outside what a date can hold. */
+export const instantOf = (milliseconds: number): Instant => new Date(milliseconds).toISOString() as Instant
+
+export const millisecondsOf = (instant: Instant): number => Date.parse(instant)
+
+export const later = (instant: Instant, milliseconds: number): Instant =>
+  instantOf(millisecondsOf(instant) + milliseconds)
+
+const timestamp =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/
+
+/**
+ * `at`, or a millisecond after `last` when the clock has not moved past it. Receivers tell activities apart by contact,
+ * label and time (contract 6.6.5), so two must never share one.
+ */
+export const strictlyAfter = (last: Instant | undefined, at: Instant): Instant =>
+  last === undefined || at > last ? at : later(last, 1)
+
+/** The instant that an ISO 8601 text names; undefined when it names none. Without an offset it is read as UTC. */
+export const instantFromText = (text: string): Instant | undefined => {
+  const match = timestamp.exec(text)
+  const day = match?.[1]
+  if (match === null || day === undefined || !isRealDate(day)) return undefined
+  if (text.length === 10) return `${text}T00:00:00.000Z` as Instant
+  const offset = match[3] ?? 'Z'
+  const time = text.slice(11, text.length - (match[3]?.length ?? 0)).replace(',', '.')
+  const milliseconds = Date.parse(`${day}T${time}${fullOffset(offset)}`)
+  return Number.isNaN(milliseconds) ? undefined : instantOf(milliseconds)
+}
+
+/** `+05` and `+0530` are ISO 8601 too, but `Date.parse` reads `+05:30` alone. */
+const fullOffset = (offset: string): string => {
+  if (offset.toUpperCase() === 'Z') return 'Z'
+  const digits = offset.slice(1).replace(':', '').padEnd(4, '0')
+  return `${offset.slice(0, 1)}${digits.slice(0, 2)}:${digits.slice(2)}`
+}
+
+/** Whether `YYYY-MM-DD` stands in the calendar. `Date.parse` alone rolls 30 February over into March. */
+export const isRealDate = (text: string): boolean => {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
+  const parsed = new Date(`${text}T00:00:00.000Z`)
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
+}
+
+/** A stored instant, exactly as `instantOf` writes it. */
+export const Instant = refined(
+  'a UTC timestamp with milliseconds',
+  (value): value is Instant => typeof value === 'string' && instantFromText(value) === value,
+)
+
+/** Any ISO 8601 timestamp a client may send, decoded to UTC. */
+export const InstantFromText = new t.Type<Instant, Instant, unknown>(
+  'an ISO 8601 timestamp',
+  Instant.is,
+  (value, context) => {
+    const instant = typeof value === 'string' ? instantFromText(value.trim()) : undefined
+    return instant === undefined ? t.failure(value, context) : t.success(instant)
+  },
+  t.identity,
+)

@@ -1,0 +1,112 @@
+import type { Decider } from './decider.js'
+import type { AccountSecret } from './derived-id.js'
+import type { Category, DomainEvent } from './domain-event.js'
+import type { Envelope, Position, Recorded } from './event.js'
+import type { Instant } from './instant.js'
+import type { Either } from './prelude.js'
+
+/** What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown. */
+export type StoreFailure =
+  | { readonly kind: 'unavailable'; readonly reason: string }
+  | { readonly kind: 'corrupt'; readonly reason: string }
+
+/** The stream is not where the writer thought. */
+export type Conflict = { readonly kind: 'conflict' }
+
+export type NewEvent = DomainEvent & Envelope
+
+/** The revision of a stream's last event, from 0 on. */
+export type Revision = number | 'no-stream'
+
+export type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
+
+/** Events in the order of the log, and how far the log has been looked at, which may lie beyond the last of them. */
+export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly position: Position }
+
+export type EventStore = {
+  /** A missing stream has no events and the revision `no-stream`. */
+  readonly read: (stream: string) => Promise<Either<StoreFailure, StreamRead>>
+
+  /**
+   * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the same
+   * expected revision again write nothing and give the first answer.
+   */
+  readonly append: (
+    stream: string,
+    expected: Revision,
+    events: readonly [NewEvent, ...ReadonlyArray<NewEvent>],
+  ) => Promise<Either<StoreFailure | Conflict, ReadonlyArray<Recorded<DomainEvent>>>>
+
+  /**
+   * Everything in these categories after a position: history, then live, without gap or repeat, no faster than it is
+   * consumed. Ends when `signal` aborts; throws when the store fails.
+   */
+  readonly subscribe: (
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ) => AsyncIterable<EventBatch>
+
+  /** The history in these categories after a position, up to the end of the log as it is now. */
+  readonly history: (after: Position, categories: ReadonlyArray<Category>) => AsyncIterable<EventBatch>
+
+  /** The position of the last event in the log. */
+  readonly head: () => Promise<Either<StoreFailure, Position>>
+}
+
+export type Clock = {
+  readonly now: () => Instant
+  /** Resolves at `instant` by this clock, at once when it has passed, and early when `signal` aborts. */
+  readonly sleepUntil: (instant: Instant, signal: AbortSignal) => Promise<void>
+}
+
+/** Who asks, and the ids that the events get. */
+export type Cause = {
+  readonly actor: string
+  /** The id of the event at `index` among those that the command appends. */
+  readonly eventId: (index: number) => string
+  /** The event that brought the command about; undefined at the start of a chain. */
+  readonly event?: Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
+}
+
+/** The state after the command, and what it appended: nothing where it was so already. */
+export type Outcome<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
+
+/** Other writers kept getting in first. */
+export type Contended = { readonly kind: 'contended' }
+
+export type AnyCommand = { readonly type: string }
+
+/** Executes commands: the one way in which events come about. */
+export type Dispatch = {
+  readonly execute: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    command: Command,
+    cause: Cause,
+  ) => Promise<Either<Refusal | StoreFailure | Contended, Outcome<State>>>
+
+  readonly state: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+  ) => Promise<Either<StoreFailure, State>>
+}
+
+/** Fresh ids: time-ordered letters for our own, UUIDs for events. */
+export type Ids = { readonly ulid: () => string; readonly uuid: () => string; readonly secret: () => string }
+
+/** Keeps secrets unreadable at rest. */
+export type Vault = {
+  readonly seal: (plain: string) => string
+  /** Left when the text was sealed with another key or was tampered with. */
+  readonly open: (sealed: string) => Either<{ readonly kind: 'unsealable' }, string>
+  readonly accountSecret: (sealed: string) => Either<{ readonly kind: 'unsealable' }, AccountSecret>
+}
+
+/** Log lines carry ids, counts and reasons, never a personal value or a secret. */
+export type Logger = {
+  readonly [level in 'debug' | 'info' | 'warn' | 'error']: (
+    fields: Readonly<Record<string, unknown>>,
+    message: string,
+  ) => void
+}

@@ -1,0 +1,46 @@
+import tseslint from 'typescript-eslint'
+
+/** What each folder may import of the others: inward only. `test/architecture.test.ts` checks the same on every import. */
+const outsideIsForbidden = (...groups) => [
+  'error',
+  { patterns: groups.map((group) => ({ group: [`**/${group}/**`], message: `imports run one way: not from ${group}` })) },
+]
+
+const fromOutside = [
+  { object: 'Date', property: 'now', message: 'Time is injected: see adapters/clock.ts.' },
+  { object: 'Math', property: 'random', message: 'Randomness is injected: see adapters/ids.ts.' },
+]
+
+export default tseslint.config(
+  { ignores: ['dist/', 'data/', 'node_modules/'] },
+  ...tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { projectService: { allowDefaultProject: ['eslint.config.js'] }, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true, requireDefaultForNonUnion: false },
+      ],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allow: ['bigint'] }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      'no-restricted-properties': ['error', ...fromOutside],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'Time is injected: see adapters/clock.ts.' },
+      ],
+      'no-console': 'error',
+      'no-restricted-globals': ['error', { name: 'process', message: 'Only app/main.ts knows the process.' }],
+      eqeqeq: 'error',
+    },
+  },
+  { files: ['domain/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('projections', 'adapters', 'app') } },
+  { files: ['projections/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('adapters', 'app') } },
+  { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('app') } },
+  { files: ['adapters/clock.ts', 'test/**/*.ts', 'app/cli/**/*.ts'], rules: { 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off', 'no-console': 'off', 'no-restricted-globals': 'off' } },
+  { files: ['app/main.ts'], rules: { 'no-restricted-globals': 'off' } },
+  { files: ['eslint.config.js'], extends: [tseslint.configs.disableTypeChecked] },
+)

@@ -1,0 +1,125 @@
+import type { Activity } from '../../domain/activity.js'
+import { delivery, type DeliveryFacts } from '../../domain/delivery.js'
+import { deliveryIdOf, derivedEventId } from '../../domain/derived-id.js'
+import { beginning } from '../../domain/event.js'
+import type { AccountId, WebhookId } from '../../domain/ids.js'
+import type { Originator } from '../../domain/lead.js'
+import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { webhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
+import type { Checkpoint } from '../checkpoint.js'
+import { contacts, type Contact, type ContactDocument } from '../contacts.js'
+import { orThrow, type Follower } from '../follower.js'
+import type { ProjectedEvent } from '../projection.js'
+import { payloadOf } from './payload.js'
+
+type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
+type Subscribed = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
+
+type ProjectorPorts = {
+  readonly store: EventStore
+  readonly dispatch: Dispatch
+  readonly checkpoint: Checkpoint
+  readonly clock: Clock
+}
+
+/**
+ * Makes one delivery due for each activity and each webhook that is subscribed at that point of the log, and calls nobody.
+ * A repeat writes nothing: the stream of a delivery follows from its webhook and its activity (design, section 5).
+ */
+export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: ProjectorPorts): Follower => {
+  /** The webhooks as of the position that the projector has come to. */
+  const webhooks = new Map<AccountId, Map<WebhookId, WebhookState>>()
+  const accounts = new Map<WebhookId, AccountId>()
+
+  const remember = (event: ProjectedEvent & WebhookEvent): void => {
+    const id = event.stream.slice('webhook-'.length) as WebhookId
+    if (event.type === 'WebhookAdded') accounts.set(id, event.data.account_id)
+    const account = accounts.get(id)
+    if (account === undefined) return
+    const known = webhooks.get(account) ?? new Map<WebhookId, WebhookState>()
+    webhooks.set(account, known.set(id, webhook.evolve(known.get(id) ?? webhook.initial, event)))
+  }
+
+  const subscribed = (activity: Activity): ReadonlyArray<Subscribed> =>
+    [...(webhooks.get(activity.account_id)?.values() ?? [])].filter(
+      (one): one is Subscribed => (one.kind === 'on' || one.kind === 'off') && isSubscribed(one, activity),
+    )
+
+  const makeDue = async (event: Recorded<'ActivityRecorded'>, to: ReadonlyArray<Subscribed>): Promise<void> => {
+    const { activity } = event.data
+    const contact = await contactAsOf(store, event)
+    if (contact === undefined) return
+    const originators = await originatorsOf(store, activity)
+    for (const { webhookId, settings, kind } of to) {
+      const facts: DeliveryFacts = {
+        delivery_id: deliveryIdOf(webhookId, event.id),
+        account_id: activity.account_id,
+        webhook_id: webhookId,
+        activity_id: event.id,
+        label: activity.label,
+        contact_id: activity.contact_id,
+        engagement_id: activity.engagement_id,
+        due_at: clock.now(),
+        body: payloadOf(settings.format, activity, contact, originators),
+      }
+      const command = { type: 'MakeDue', facts, held: kind === 'off' } as const
+      const done = await dispatch.execute(delivery, facts.delivery_id, command, {
+        actor: 'delivery',
+        event,
+        eventId: (index) => derivedEventId(event.id, facts.delivery_id, index),
+      })
+      if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
+    }
+  }
+
+  return {
+    name: 'delivery_projector',
+    categories: ['engagement', 'webhook'],
+    begin: async () => {
+      const position = await checkpoint.load()
+      webhooks.clear()
+      accounts.clear()
+      for await (const { events } of store.history(beginning, ['webhook'])) {
+        for (const event of events) if (event.position <= position && isWebhookEvent(event)) remember(event)
+      }
+      return position
+    },
+    handle: async ({ events, position }) => {
+      const making: Array<Promise<void>> = []
+      for (const event of events) {
+        if (isWebhookEvent(event)) remember(event)
+        if (event.type !== 'ActivityRecorded') continue
+        const to = subscribed(event.data.activity)
+        if (to.length > 0) making.push(makeDue(event, to))
+      }
+      await Promise.all(making)
+      await checkpoint.passed(position)
+    },
+  }
+}
+
+const isWebhookEvent = (event: ProjectedEvent): event is ProjectedEvent & WebhookEvent =>
+  event.stream.startsWith('webhook-')
+
+/** Leaving every event unchecked subscribes to all of them (contract 6.1). */
+const isSubscribed = ({ settings }: Subscribed, activity: Activity): boolean =>
+  (settings.events.length === 0 || settings.events.includes(activity.label)) &&
+  (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
+
+/** The contact as it was when the activity happened; undefined when its stream was deleted since. */
+const contactAsOf = async (
+  store: EventStore,
+  event: Recorded<'ActivityRecorded'>,
+): Promise<Contact | undefined> => {
+  const { events } = orThrow(await store.read(`contact-${event.data.activity.contact_id}`))
+  return events
+    .filter(({ position }) => position < event.position)
+    .reduce<ContactDocument | undefined>(contacts.evolve, undefined)?.contact
+}
+
+const originatorsOf = async (store: EventStore, activity: Activity): Promise<ReadonlyArray<Originator>> => {
+  const { events } = orThrow(await store.read(`lead-${activity.lead_id}`))
+  const submitted = events.find((event) => event.type === 'LeadSubmitted')
+  return submitted?.data.originators ?? []
+}

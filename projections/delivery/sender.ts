@@ -1,0 +1,21 @@
+/** One request to a receiver (contract 5 and 6.6). */
+export type WebhookRequest = {
+  readonly url: string
+  readonly token: string
+  readonly body: string
+  /** The same on every attempt of one delivery. */
+  readonly id: string
+  /** Unix time of this attempt in seconds. */
+  readonly timestamp: number
+}
+
+/** `status` is null where no response came; `reason` says in a few words how it ended and holds nothing of the body. */
+export type WebhookResponse = {
+  readonly delivered: boolean
+  readonly status: number | null
+  readonly reason: string
+  readonly durationMs: number
+}
+
+/** Posts to a receiver within the limits of contract 6.6. Never rejects. */
+export type WebhookSender = { readonly send: (request: WebhookRequest) => Promise<WebhookResponse> }

@@ -1,0 +1,259 @@
+import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { DeliveryId, WebhookId } from '../../domain/ids.js'
+import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { webhook } from '../../domain/webhook.js'
+import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
+import { orThrow } from '../follower.js'
+import type { Change, Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import { nextAttemptAt } from './schedule.js'
+import type { WebhookRequest, WebhookResponse, WebhookSender } from './sender.js'
+
+export type DeliveryWorker = {
+  readonly start: () => Promise<void>
+  /** What the `deliveries` read model has just taken in: the lanes of what became due are looked at. */
+  readonly changed: (changes: ReadonlyArray<Change>) => void
+  /** Requests that are open now. */
+  readonly open: () => number
+  /** Begins no more attempts and resolves when those under way are recorded. */
+  readonly stop: () => Promise<void>
+}
+
+export type WorkerPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly dispatch: Dispatch
+  readonly sender: WebhookSender
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  /** In [0, 1): the jitter of a retry. */
+  readonly random: () => number
+  /** Resolves once the `deliveries` read model has come to a position. */
+  readonly projected: (position: Position) => Promise<void>
+  readonly pause: (signal: AbortSignal) => Promise<void>
+  readonly observe: (response: WebhookResponse) => void
+}
+
+/** First attempts that one look reads ahead: a busy lane is not asked for each of them. */
+const readAhead = 64
+
+/** Requests that are open to one webhook at most, and in all. */
+const openPerWebhook = 8
+const openInAll = 256
+
+/** One webhook's way out: a lane that stands still keeps no other waiting. */
+type Lane = {
+  readonly webhookId: WebhookId
+  /** Deliveries whose request is open. */
+  readonly open: Set<DeliveryId>
+  /** Deliveries that the read model still shows as due, although they wait here, are open, or were just tried. */
+  readonly taken: Set<DeliveryId>
+  /** First attempts that were read ahead, oldest first. */
+  readonly ahead: Array<DeliveryId>
+  filling: boolean
+  /** Something changed while the lane was being filled. */
+  again: boolean
+  alarm: AbortController | undefined
+}
+
+/** What an attempt left in the log; `position` is undefined where there was nothing to record. */
+type Ended = { readonly position: Position | undefined; readonly comesAgain: boolean }
+
+/** Posts what is due and records how each attempt ended. At least once: a crash in between repeats the post. */
+export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
+  const { store, documents, dispatch, sender, vault, clock, ids, logger, random, projected, pause, observe } = ports
+  const collection = collectionOf(deliveries)
+  const lanes = new Map<WebhookId, Lane>()
+  const stopping = new AbortController()
+  const hungry = new Set<Lane>()
+  const attempts = new Set<Promise<void>>()
+
+  const laneFor = (webhookId: WebhookId): Lane => {
+    const known = lanes.get(webhookId)
+    if (known !== undefined) return known
+    const lane: Lane = {
+      webhookId,
+      open: new Set(),
+      taken: new Set(),
+      ahead: [],
+      filling: false,
+      again: false,
+      alarm: undefined,
+    }
+    lanes.set(webhookId, lane)
+    return lane
+  }
+
+  const due = async (lane: Lane, kind: 'first' | 'retry', limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
+    const query = { index: 'due', equals: [laneOf(lane.webhookId, kind)], upTo: clock.now() }
+    const found = orThrow(await documents.find(collection, { ...query, limit: limit + lane.taken.size }))
+    return found
+      .map(({ document }) => document as DeliveryDocument)
+      .filter(({ id }) => !lane.taken.has(id))
+      .slice(0, limit)
+  }
+
+  const nextRetry = async (lane: Lane): Promise<Instant | undefined> => {
+    const query = { index: 'due', equals: [laneOf(lane.webhookId, 'retry')], limit: 1 + lane.taken.size }
+    const found = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+    return found.find(({ id }) => !lane.taken.has(id))?.next_attempt_at
+  }
+
+  const fill = async (lane: Lane): Promise<void> => {
+    const free = (): number => Math.min(openPerWebhook - lane.open.size, openInAll - attempts.size)
+    if (lane.ahead.length === 0 && free() > 0) {
+      for (const { id } of await due(lane, 'first', readAhead)) {
+        lane.taken.add(id)
+        lane.ahead.push(id)
+      }
+    }
+    for (const id of lane.ahead.splice(0, Math.max(free(), 0))) begin(lane, id)
+    if (lane.ahead.length === 0 && free() > 0) {
+      for (const { id } of await due(lane, 'retry', free())) begin(lane, id)
+    }
+    if (lane.open.size >= openPerWebhook) return
+    if (attempts.size >= openInAll) {
+      hungry.add(lane)
+      return
+    }
+    const next = await nextRetry(lane)
+    if (next !== undefined) wakeAt(lane, next)
+  }
+
+  /** Looks at a lane, one look at a time. */
+  const look = (lane: Lane): void => {
+    if (stopping.signal.aborted) return
+    if (lane.filling) {
+      lane.again = true
+      return
+    }
+    lane.filling = true
+    lane.again = false
+    fill(lane)
+      .catch(async (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error)
+        logger.warn({ webhook: lane.webhookId, reason }, 'due deliveries could not be read')
+        lane.again = true
+        await pause(stopping.signal)
+      })
+      .finally(() => {
+        lane.filling = false
+        if (lane.again) look(lane)
+      })
+  }
+
+  const wakeAt = (lane: Lane, instant: Instant): void => {
+    lane.alarm?.abort()
+    const alarm = new AbortController()
+    lane.alarm = alarm
+    void clock.sleepUntil(instant, alarm.signal).then(() => {
+      if (!alarm.signal.aborted) look(lane)
+    })
+  }
+
+  const begin = (lane: Lane, id: DeliveryId): void => {
+    lane.open.add(id)
+    lane.taken.add(id)
+    const attempt = tryOnce(lane, id)
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error)
+        logger.error({ delivery: id, reason }, 'an attempt could not be recorded')
+        return { position: undefined, comesAgain: true }
+      })
+      .then((ended: Ended) => {
+        lane.open.delete(id)
+        attempts.delete(attempt)
+        void forget(lane, id, ended)
+        look(lane)
+        for (const waiting of [...hungry]) {
+          hungry.delete(waiting)
+          look(waiting)
+        }
+      })
+    attempts.add(attempt)
+  }
+
+  /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
+  const forget = async (lane: Lane, id: DeliveryId, ended: Ended): Promise<void> => {
+    if (ended.position === undefined) await pause(stopping.signal)
+    else await projected(ended.position)
+    lane.taken.delete(id)
+    if (ended.comesAgain) look(lane)
+  }
+
+  const tryOnce = async (lane: Lane, id: DeliveryId): Promise<Ended> => {
+    const state = orThrow(await dispatch.state(delivery, id))
+    if (state.kind !== 'due') return { position: undefined, comesAgain: false }
+    const receiver = orThrow(await dispatch.state(webhook, lane.webhookId))
+    if (receiver.kind === 'off') return record(id, { type: 'HoldDelivery' })
+    if (receiver.kind !== 'on') return record(id, { type: 'AbandonDelivery' })
+    const token = vault.open(receiver.settings.sealed_token)
+    const request = E.isLeft(token)
+      ? undefined
+      : requestOf(id, receiver.settings.url, token.right, state.facts.body, clock.now())
+    const response =
+      request === undefined
+        ? { delivered: false, status: null, reason: 'the token could not be unsealed', durationMs: 0 }
+        : await sender.send(request)
+    observe(response)
+    const attempt = state.attempts + 1
+    const { delivered, status, reason, durationMs } = response
+    return record(id, {
+      type: 'RecordAttempt',
+      delivered,
+      outcome: { attempt, status, reason, duration_ms: durationMs },
+      nextAttemptAt: nextAttemptAt(attempt, clock.now(), random()),
+    })
+  }
+
+  /** The request is out, so its outcome is recorded however long the store takes. */
+  const record = async (id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
+    const event = ids.uuid()
+    for (;;) {
+      const done = await dispatch.execute(delivery, id, command, { actor: 'delivery', eventId: () => event })
+      if (E.isRight(done)) {
+        const last = done.right.events.at(-1)
+        return { position: last?.position, comesAgain: done.right.state.kind === 'due' }
+      }
+      const { kind } = done.left
+      if (kind === 'delivery-not-found') return { position: undefined, comesAgain: false }
+      logger.warn({ delivery: id, reason: kind }, 'an attempt waits to be recorded')
+      if (stopping.signal.aborted) throw new Error(`the store was ${kind}`)
+      await pause(stopping.signal)
+    }
+  }
+
+  return {
+    start: async () => {
+      for await (const { events } of store.history(beginning, ['webhook'])) {
+        for (const event of events) if (event.type === 'WebhookAdded') look(laneFor(event.data.webhook_id))
+      }
+    },
+    changed: (changes) => {
+      const touched = new Set<WebhookId>()
+      for (const { document } of changes) {
+        if (document?.['lane'] !== undefined) touched.add((document as DeliveryDocument).webhook_id)
+      }
+      for (const webhookId of touched) look(laneFor(webhookId))
+    },
+    open: () => attempts.size,
+    stop: async () => {
+      stopping.abort()
+      for (const { alarm } of lanes.values()) alarm?.abort()
+      await Promise.all(attempts)
+    },
+  }
+}
+
+const requestOf = (id: DeliveryId, url: string, token: string, body: string, now: Instant): WebhookRequest => ({
+  url,
+  token,
+  body,
+  id,
+  timestamp: Math.floor(millisecondsOf(now) / 1000),
+})

@@ -1,0 +1,60 @@
+import type { Position } from '../domain/event.js'
+import type { StoreFailure } from '../domain/ports.js'
+import type { Either } from '../domain/prelude.js'
+
+/** A value that an index orders by. Absent fields leave the document out of the index. */
+export type IndexValue = string | number
+
+/** A document: JSON whose indexed fields stand at the top. */
+export type Json = { readonly [field: string]: unknown }
+
+/** Names the fields of each index: all but the last are matched, the last one orders, the key breaks ties. */
+export type Indexes = { readonly [index: string]: ReadonlyArray<string> }
+
+/** A named set of documents. `generation` tells the one that is served from one that is being built beside it. */
+export type Collection = {
+  readonly name: string
+  readonly version: number
+  readonly indexes: Indexes
+  readonly generation: 'live' | 'next'
+}
+
+/** `document: undefined` removes. A change that is not newer than what stands under its key is passed over. */
+export type Change = { readonly key: string; readonly document: Json | undefined; readonly position: Position }
+
+export type Entry = { readonly key: string; readonly document: Json }
+
+export type Cursor = { readonly value: IndexValue; readonly key: string }
+
+export type Query = {
+  readonly index: string
+  /** One value for each field of the index but the last. */
+  readonly equals: ReadonlyArray<IndexValue>
+  /** Inclusive bound on the last field. */
+  readonly upTo?: IndexValue
+  /** Begin behind this entry, in the direction of the query. */
+  readonly after?: Cursor
+  readonly descending?: boolean
+  readonly limit: number
+}
+
+export type Documents = {
+  /** Makes the collection and its indexes ready; what is there already stays. */
+  readonly prepare: (collection: Collection) => Promise<Either<StoreFailure, void>>
+  readonly get: (collection: Collection, keys: ReadonlyArray<string>) => Promise<Either<StoreFailure, ReadonlyMap<string, Json>>>
+  readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
+  readonly count: (collection: Collection) => Promise<Either<StoreFailure, number>>
+  /** All of it, ordered by key. */
+  readonly all: (collection: Collection) => AsyncIterable<Entry>
+  /** Writes the changes and then the checkpoint, durably and never backward. */
+  readonly apply: (
+    collection: Collection,
+    changes: ReadonlyArray<Change>,
+    checkpoint: Position,
+  ) => Promise<Either<StoreFailure, void>>
+  /** How far the collection has come; `beginning` when nothing was applied. */
+  readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
+  /** Puts the `next` generation in the place of the live one at once. */
+  readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
+  readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>
+}

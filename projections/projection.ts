@@ -1,0 +1,72 @@
+import type { Category, DomainEvent } from '../domain/domain-event.js'
+import type { Recorded } from '../domain/event.js'
+import { CannotFollow } from './follower.js'
+import type { Change, Collection, Indexes, Json } from './ports.js'
+
+export type ProjectedEvent = Recorded<DomainEvent>
+
+/**
+ * A read model as data. `keyOf` names the document that an event concerns (undefined: none), `evolve` folds the event into
+ * it. Both are pure; a change of what they make is a new `version`, which is built anew beside the old one.
+ */
+export type Projection<Document extends Json> = {
+  readonly name: string
+  readonly version: number
+  readonly categories: ReadonlyArray<Category>
+  readonly indexes: Indexes
+  readonly keyOf: (event: ProjectedEvent) => string | undefined
+  readonly evolve: (document: Document | undefined, event: ProjectedEvent) => Document | undefined
+}
+
+/** A projection whose documents are handled as plain JSON: what runs projections needs no more. */
+export type AnyProjection = Projection<Json>
+
+/** Forgets the type of the documents: what a projection is given was made by its own `evolve`. */
+export const anyProjection = <Document extends Json>(projection: Projection<Document>): AnyProjection =>
+  projection as unknown as AnyProjection
+
+export const collectionOf = (
+  { name, version, indexes }: Pick<AnyProjection, 'name' | 'version' | 'indexes'>,
+  generation: Collection['generation'] = 'live',
+): Collection => ({ name, version, indexes, generation })
+
+/** An event that a projection can't fold: its position and type, and nothing of what it holds. */
+export class Unprojectable extends CannotFollow {
+  constructor(projection: AnyProjection, event: ProjectedEvent, cause: unknown) {
+    const kind = cause instanceof Error ? cause.name : typeof cause
+    super(`${projection.name} can't fold ${event.type} at position ${event.position} (${kind})`)
+  }
+}
+
+/** The keys of the documents that `events` concern. */
+export const keysOf = (projection: AnyProjection, events: ReadonlyArray<ProjectedEvent>): ReadonlyArray<string> => [
+  ...new Set(events.map(projection.keyOf).filter((key) => key !== undefined)),
+]
+
+/**
+ * What a batch of events, in the order of the log, changes: one change a document.
+ * @throws Unprojectable
+ */
+export const changesOf = (
+  projection: AnyProjection,
+  documents: ReadonlyMap<string, Json>,
+  events: ReadonlyArray<ProjectedEvent>,
+): ReadonlyArray<Change> => {
+  const changes = new Map<string, Change>()
+  for (const event of events) {
+    const key = projection.keyOf(event)
+    if (key === undefined) continue
+    const before = changes.get(key)
+    const document = before === undefined ? documents.get(key) : before.document
+    changes.set(key, { key, document: evolved(projection, document, event), position: event.position })
+  }
+  return [...changes.values()]
+}
+
+const evolved = (projection: AnyProjection, document: Json | undefined, event: ProjectedEvent): Json | undefined => {
+  try {
+    return projection.evolve(document, event)
+  } catch (cause) {
+    throw new Unprojectable(projection, event, cause)
+  }
+}

@@ -1,0 +1,41 @@
+import { beginning } from '../domain/event.js'
+import { follow, orThrow, type Following, type FollowPorts } from './follower.js'
+import type { Change, Documents } from './ports.js'
+import { changesOf, collectionOf, keysOf, type AnyProjection } from './projection.js'
+
+/** Batches without a change move the checkpoint only this often, in positions: it costs a write. */
+const idleCheckpoint = 1000n
+
+export type RunnerPorts = FollowPorts & {
+  readonly documents: Documents
+  /** Called after each batch, once its changes stand. */
+  readonly changed: (projection: string, changes: ReadonlyArray<Change>) => void
+}
+
+/** Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. */
+export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
+  const { documents, changed } = ports
+  const collection = collectionOf(projection)
+  let saved = beginning
+  return follow(
+    {
+      name: projection.name,
+      categories: projection.categories,
+      begin: async () => {
+        orThrow(await documents.prepare(collection))
+        saved = orThrow(await documents.checkpoint(collection))
+        return saved
+      },
+      handle: async ({ events, position }) => {
+        const keys = keysOf(projection, events)
+        if (keys.length === 0 && position - saved < idleCheckpoint) return
+        const before = orThrow(await documents.get(collection, keys))
+        const changes = changesOf(projection, before, events)
+        orThrow(await documents.apply(collection, changes, position))
+        saved = position
+        changed(projection.name, changes)
+      },
+    },
+    ports,
+  )
+}
