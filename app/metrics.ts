@@ -31,9 +31,14 @@ export const metrics = (): Metrics => {
     registers: [registry],
   })
 
+  const series = new Map<string, ReturnType<typeof requests.labels>>()
+
   return {
     request: ({ surface, route, status, seconds }) => {
-      requests.observe({ surface, route, status }, seconds)
+      const name = `${route} ${status}`
+      const known = series.get(name) ?? requests.labels({ surface, route, status: String(status) })
+      series.set(name, known)
+      known.observe(seconds)
     },
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })

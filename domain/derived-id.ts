@@ -39,8 +39,16 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** The first 128 bits in 26 letters, the leading one of three bits, as in a ULID. */
 const crockford = (digest: Buffer): string => {
-  const bits = (digest.readBigUInt64BE(0) << 64n) | digest.readBigUInt64BE(8)
   let letters = ''
-  for (let shift = 125n; shift >= 0n; shift -= 5n) letters += alphabet[Number((bits >> shift) & 31n)] ?? ''
+  let bits = 0
+  let count = 2
+  for (let index = 0; index < 16; index += 1) {
+    bits = ((bits << 8) | (digest[index] ?? 0)) & 0xffff
+    count += 8
+    while (count >= 5) {
+      count -= 5
+      letters += alphabet[(bits >> count) & 31] ?? ''
+    }
+  }
   return letters
 }

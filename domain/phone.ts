@@ -9,11 +9,17 @@ export const Phone = refined(
   (value): value is Phone => typeof value === 'string' && /^\+[1-9]\d{3,14}$/.test(value),
 )
 
+/** Ten digits of the North American plan in the usual spellings: what nearly every lead and search carries. */
+const northAmerican = /^(?:\+?1[-. ]?)?\(?([2-9]\d{2})\)?[-. ]?([2-9]\d{2})[-. ]?(\d{4})$/
+
 /**
  * The number that a person wrote, read as a US number when it carries no country; undefined when none can be read.
  * A possible number is enough: whether it is in service, no table knows.
  */
 export const phoneFromText = (text: string): Phone | undefined => {
+  // The library takes 7 µs, most of what a search may cost. A property test holds both to the same answer.
+  const usual = northAmerican.exec(text.trim())
+  if (usual !== null) return `+1${usual[1] ?? ''}${usual[2] ?? ''}${usual[3] ?? ''}`
   const parsed = parsePhoneNumberFromString(text, 'US')
   return parsed?.isPossible() === true && Phone.is(parsed.number) ? parsed.number : undefined
 }

@@ -1,7 +1,7 @@
 import { refined, Text, type t } from './codec.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, Originator } from './lead.js'
-import { phoneFromText } from './phone.js'
+import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
 
 /** A lead's fields as a vendor sent them, checked (contract 4.6, design section 7). */
@@ -53,19 +53,19 @@ export const decodeSubmission = (
   for (const name of asked) {
     if (!fields.has(name) && !isReported.has(shown(name))) problems.push(`${shown(name)} is required`)
   }
+  const phone = phoneFromText(fields.get('phone') ?? '')
+  if (fields.has('phone') && phone === undefined) problems.push('phone must be a phone number')
   for (const [name, text] of fields) {
     const format = asked.has(name) || ownFields.has(name) ? formatOf(name, now) : undefined
     if (format?.is(text.trim()) === false) problems.push(`${shown(name)} must be ${format.name}`)
   }
-  return problems.length === 0 ? submissionOf(fields) : E.left(problems)
+  return phone === undefined || problems.length > 0 ? E.left(problems) : E.right(submissionOf(fields, phone))
 }
 
-const submissionOf = (fields: ReadonlyMap<string, string>): Either<ReadonlyArray<string>, Submission> => {
+const submissionOf = (fields: ReadonlyMap<string, string>, phone: Phone): Submission => {
   const field = (name: string): string => fields.get(name)?.trim() ?? ''
-  const phone = phoneFromText(field('phone'))
-  if (phone === undefined) return E.left([`phone must be ${PhoneText.name}`])
   const additional_info = Object.fromEntries([...fields].filter(([name]) => !ownFields.has(name)))
-  return E.right({
+  return {
     details: {
       first_name: field('first_name'),
       last_name: field('last_name'),
@@ -75,7 +75,7 @@ const submissionOf = (fields: ReadonlyMap<string, string>): Either<ReadonlyArray
     },
     consent: { tcpa_opt_in_token: field('tcpa_opt_in_token'), tcpa_opt_in_url: field('tcpa_opt_in_url') },
     fields: Object.fromEntries(fields),
-  })
+  }
 }
 
 /** The customer's own lead id, under the field that the source names, else `lead_id`, else `external_id`. */
@@ -106,11 +106,6 @@ const EmailText = refined(
   (value): value is string => typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value),
 )
 
-const PhoneText = refined(
-  'a phone number',
-  (value): value is string => typeof value === 'string' && phoneFromText(value) !== undefined,
-)
-
 const states = new Set(
   (
     'AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI ' +
@@ -138,8 +133,6 @@ const formatOf = (name: string, now: Instant): t.Type<string> => {
   switch (name) {
     case 'email':
       return EmailText
-    case 'phone':
-      return PhoneText
     case 'date_of_birth':
       return pastDate(now)
     case 'current_residence_state':

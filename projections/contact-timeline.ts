@@ -17,6 +17,7 @@ export const contactTimeline: Projection<TimelineEntry> = {
   version: 1,
   categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
   indexes: { by_contact: ['contact_id', 'order'] },
+  begins: new Set(['LeadSubmitted', 'ActivityRecorded', 'ConversionRecorded', 'DeliveryDue']),
   keyOf: (event) => {
     switch (event.type) {
       case 'LeadSubmitted':

@@ -30,6 +30,7 @@ export const deliveries: Projection<DeliveryDocument> = {
   version: 1,
   categories: ['delivery'],
   indexes: { due: ['lane', 'next_attempt_at'], by_webhook: ['webhook_id', 'created_at'] },
+  begins: new Set(['DeliveryDue']),
   keyOf: (event) => (event.stream.startsWith('delivery-') ? event.stream.slice('delivery-'.length) : undefined),
   evolve: (document, event) => {
     if (event.type === 'DeliveryDue') {

@@ -12,7 +12,6 @@ export type LeadDocument = {
   readonly next_engagement_id: EngagementId
   readonly lead_originators: ReadonlyArray<Originator>
   readonly submitted_at: Instant
-  readonly enrolled: boolean
 }
 
 export const leadList: Projection<LeadDocument> = {
@@ -20,34 +19,19 @@ export const leadList: Projection<LeadDocument> = {
   version: 1,
   categories: ['lead'],
   indexes: { by_source: ['source_id', 'submitted_at'] },
-  keyOf: (event) => {
-    switch (event.type) {
-      case 'LeadSubmitted':
-      case 'LeadEnrolled':
-        return event.data.lead_id
-      default:
-        return undefined
-    }
-  },
+  begins: new Set(['LeadSubmitted']),
+  keyOf: (event) => (event.type === 'LeadSubmitted' ? event.data.lead_id : undefined),
   evolve: (document, event) => {
-    switch (event.type) {
-      case 'LeadSubmitted': {
-        const { account_id, source_id, lead_id, contact_id, engagement_id, originators } = event.data
-        return {
-          account_id,
-          source_id,
-          id: lead_id,
-          contact_id,
-          next_engagement_id: engagement_id,
-          lead_originators: originators,
-          submitted_at: event.time,
-          enrolled: false,
-        }
-      }
-      case 'LeadEnrolled':
-        return document === undefined ? undefined : { ...document, enrolled: true }
-      default:
-        return document
+    if (event.type !== 'LeadSubmitted') return document
+    const { account_id, source_id, lead_id, contact_id, engagement_id, originators } = event.data
+    return {
+      account_id,
+      source_id,
+      id: lead_id,
+      contact_id,
+      next_engagement_id: engagement_id,
+      lead_originators: originators,
+      submitted_at: event.time,
     }
   },
 }

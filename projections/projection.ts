@@ -1,4 +1,4 @@
-import type { Category, DomainEvent } from '../domain/domain-event.js'
+import type { Category, DomainEvent, EventType } from '../domain/domain-event.js'
 import type { Recorded } from '../domain/event.js'
 import { CannotFollow } from './follower.js'
 import type { Change, Collection, Indexes, Json } from './ports.js'
@@ -14,6 +14,8 @@ export type Projection<Document extends Json> = {
   readonly version: number
   readonly categories: ReadonlyArray<Category>
   readonly indexes: Indexes
+  /** Event types that begin a document, before which nothing of it can be there: nothing need be read. */
+  readonly begins: ReadonlySet<EventType>
   readonly keyOf: (event: ProjectedEvent) => string | undefined
   readonly evolve: (document: Document | undefined, event: ProjectedEvent) => Document | undefined
 }
@@ -38,10 +40,18 @@ export class Unprojectable extends CannotFollow {
   }
 }
 
-/** The keys of the documents that `events` concern. */
-export const keysOf = (projection: AnyProjection, events: ReadonlyArray<ProjectedEvent>): ReadonlyArray<string> => [
-  ...new Set(events.map(projection.keyOf).filter((key) => key !== undefined)),
-]
+/** The keys of the documents that must be read before `events` can be folded. */
+export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<ProjectedEvent>): ReadonlyArray<string> => {
+  const begun = new Set<string>()
+  const keys = new Set<string>()
+  for (const event of events) {
+    const key = projection.keyOf(event)
+    if (key === undefined || begun.has(key)) continue
+    if (projection.begins.has(event.type) && !keys.has(key)) begun.add(key)
+    else keys.add(key)
+  }
+  return [...keys]
+}
 
 /**
  * What a batch of events, in the order of the log, changes: one change a document.

@@ -3,7 +3,7 @@ import { beginning, type Position } from '../domain/event.js'
 import type { EventStore } from '../domain/ports.js'
 import { orThrow } from './follower.js'
 import type { Documents, Json } from './ports.js'
-import { changesOf, collectionOf, keysOf, type AnyProjection, type ProjectedEvent } from './projection.js'
+import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from './projection.js'
 
 /** Events that are folded before their documents are written. */
 const chunk = 5_000
@@ -69,7 +69,7 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
 
   return async (events, position) => {
     const mine = events.filter((event) => projection.keyOf(event) !== undefined)
-    const before = await load(keysOf(projection, mine))
+    const before = await load(keysToRead(projection, mine))
     const changes = changesOf(projection, before, mine)
     orThrow(await documents.apply(collection, changes, position))
     if (changes.length > 0) fresh = false

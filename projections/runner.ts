@@ -1,10 +1,12 @@
 import { beginning } from '../domain/event.js'
 import { follow, orThrow, type Following, type FollowPorts } from './follower.js'
-import type { Change, Documents } from './ports.js'
-import { changesOf, collectionOf, keysOf, type AnyProjection } from './projection.js'
+import type { Change, Documents, Json } from './ports.js'
+import { changesOf, collectionOf, keysToRead, type AnyProjection } from './projection.js'
 
 /** Batches without a change move the checkpoint only this often, in positions: it costs a write. */
 const idleCheckpoint = 1000n
+
+const none: ReadonlyMap<string, Json> = new Map()
 
 export type RunnerPorts = FollowPorts & {
   readonly documents: Documents
@@ -27,10 +29,11 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
         return saved
       },
       handle: async ({ events, position }) => {
-        const keys = keysOf(projection, events)
-        if (keys.length === 0 && position - saved < idleCheckpoint) return
-        const before = orThrow(await documents.get(collection, keys))
-        const changes = changesOf(projection, before, events)
+        const mine = events.filter((event) => projection.keyOf(event) !== undefined)
+        if (mine.length === 0 && position - saved < idleCheckpoint) return
+        const keys = keysToRead(projection, mine)
+        const before = keys.length === 0 ? none : orThrow(await documents.get(collection, keys))
+        const changes = changesOf(projection, before, mine)
         orThrow(await documents.apply(collection, changes, position))
         saved = position
         changed(projection.name, changes)

@@ -22,6 +22,7 @@ export const webhookList: Projection<WebhookDocument> = {
   version: 1,
   categories: ['webhook'],
   indexes: { by_account: ['account_id', 'created_at'] },
+  begins: new Set(['WebhookAdded']),
   keyOf: (event) => (event.stream.startsWith('webhook-') ? event.stream.slice('webhook-'.length) : undefined),
   evolve: (document, event) => {
     if (event.type === 'WebhookAdded') {

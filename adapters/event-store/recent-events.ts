@@ -3,7 +3,7 @@ import type { Position, Recorded } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 
 /** How many events the live subscriptions find in memory before they go to the disk. */
-const capacity = 4096
+const capacity = 1024
 
 /**
  * The end of the log as this process wrote it, from `head` on, so that a live subscription neither reads nor parses

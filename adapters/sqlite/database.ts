@@ -22,8 +22,11 @@ export type OpenFailure = { readonly kind: 'in-use' | 'unusable'; readonly reaso
 
 type Waiting = { readonly write: Write; readonly settle: (result: Either<StoreFailure, WriteResult>) => void }
 
-/** Statements that one commit may hold: bounds how long a single flush keeps the others waiting. */
+/** Writes that one commit may hold: bounds how long a single flush keeps the others waiting. */
 const maximalBatch = 512
+
+/** Batches that the writing thread has at a time: it works on one while the next is made up. */
+const batchesAhead = 2
 
 export const openDatabase = async (directory: string): Promise<Either<OpenFailure, SqliteDatabase>> => {
   const lock = lockDirectory(directory)
@@ -49,40 +52,47 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   }
 
   const waiting: Array<Waiting> = []
-  let committing: ReadonlyArray<Waiting> = []
+  const committing: Array<ReadonlyArray<Waiting>> = []
+  let isScheduled = false
   let idle: (() => void) | undefined
 
   const commitNext = (): void => {
-    if (committing.length > 0) return
-    committing = waiting.splice(0, maximalBatch)
-    if (committing.length > 0) worker.postMessage(committing.map(({ write }) => write))
-    else idle?.()
+    isScheduled = false
+    while (committing.length < batchesAhead && waiting.length > 0) {
+      const batch = waiting.splice(0, maximalBatch)
+      committing.push(batch)
+      worker.postMessage(batch.map(({ write }) => write))
+    }
+    if (committing.length === 0) idle?.()
   }
-  const settleAll = (resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
-    const settled = committing
-    committing = []
-    settled.forEach(({ settle }, index) => settle(resultOf(index)))
-    commitNext()
+  /** Everything that is asked for in this turn of the loop goes into one commit. */
+  const schedule = (): void => {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(commitNext)
+  }
+  const settleNext = (resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
+    committing.shift()?.forEach(({ settle }, index) => settle(resultOf(index)))
+    schedule()
   }
   worker.on('message', (message: WriterMessage) => {
-    if (message.kind === 'failed') settleAll(() => E.left(storeFailure(message.code)))
+    if (message.kind === 'failed') settleNext(() => E.left(storeFailure(message.code)))
     if (message.kind === 'results') {
-      settleAll((index) => {
+      settleNext((index) => {
         const result = message.results[index]
         return result === undefined ? E.left(storeFailure('no result')) : E.right(result)
       })
     }
   })
   worker.on('error', (error) => {
-    settleAll(() => E.left(storeFailure(error.message)))
+    settleNext(() => E.left(storeFailure(error.message)))
   })
 
   return E.right({
     write: (write) =>
       new Promise((settle) => {
         waiting.push({ write, settle })
-        // Everything that is asked for in this turn of the loop goes into one commit.
-        if (waiting.length === 1 && committing.length === 0) setImmediate(commitNext)
+        schedule()
       }),
     read: (query) => {
       try {

@@ -1,9 +1,9 @@
 import Router from '@koa/router'
+import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
-import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import { E, type Either } from '../../domain/prelude.js'
 import { answerTo, type Answer, type Problem } from '../problem.js'
 import { bodyProblem, checkType, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
@@ -11,20 +11,16 @@ import type { Endpoint, Request, Surface } from './endpoint.js'
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
 export type Observed = { readonly surface: string; readonly route: string; readonly status: number; readonly seconds: number }
 
-type Mounted = Pick<Surface<never>, 'name' | 'prefix'> & { readonly mount: (router: Router) => void }
+/** A surface whose callers are forgotten, so that all are alike. */
+type Mounted = { readonly prefix: string; readonly router: Router }
 
-/** Forgets who calls a surface: from here on its routes are all alike. */
-export const mounted = <Caller>(surface: Surface<Caller>): Mounted => ({
-  name: surface.name,
-  prefix: surface.prefix,
-  mount: (router) => {
-    for (const endpoint of surface.endpoints) {
-      const path = surface.prefix + endpoint.path
-      const handlers = [named(surface.name, path), ...handling(surface, endpoint)]
-      router.register(path, [endpoint.method], handlers)
-    }
-  },
-})
+export const mounted = <Caller>(surface: Surface<Caller>): Mounted => {
+  const router = new Router({ prefix: surface.prefix })
+  for (const endpoint of surface.endpoints) {
+    router.register(endpoint.path, [endpoint.method], handling(surface, endpoint))
+  }
+  return { prefix: surface.prefix, router }
+}
 
 /** The only file that touches Koa's `ctx`. */
 export const httpServer = (
@@ -32,12 +28,8 @@ export const httpServer = (
   { logger, observe }: { readonly logger: Logger; readonly observe: (observed: Observed) => void },
 ): Server => {
   const koa = new Koa()
-  const router = new Router({ exclusive: false })
-  for (const surface of surfaces) surface.mount(router)
-
   koa.use(guarded(logger, observe))
-  koa.use(router.routes())
-  koa.use(unmatched(router))
+  koa.use(routed(surfaces))
   // Answers are made here, so that no error of the platform's shows a value of the request.
   koa.silent = true
 
@@ -49,33 +41,43 @@ export const httpServer = (
   return server
 }
 
-const named =
-  (surface: string, route: string): Middleware =>
-  (ctx, next) => {
-    ctx.state['surface'] = surface
-    ctx.state['route'] = route
-    return next()
+/** A router for each surface: one that held them all would try every route on every request. */
+const routed = (surfaces: ReadonlyArray<Mounted>): Middleware => {
+  const all = surfaces.map(({ prefix, router }) => ({ prefix, router, routes: router.routes() as unknown as Middleware }))
+  return async (ctx, next) => {
+    const surface = all.find(({ prefix }) => ctx.path.startsWith(prefix))
+    if (surface !== undefined) await surface.routes(ctx, next)
+    if (ctx.status === 404 && ctx.body === undefined) unmatched(ctx, surface?.router)
   }
+}
 
-const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>): ReadonlyArray<Middleware> => {
+const unmatched = (ctx: Context, router: Router | undefined): void => {
+  const allowed = router?.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods) ?? []
+  if (allowed.length === 0) {
+    send(ctx, answerTo({ kind: 'not-found', message: 'there is nothing at this path' }))
+    return
+  }
+  send(ctx, answerTo({ kind: 'method-not-allowed' }))
+  ctx.set('allow', [...new Set(allowed)].join(', '))
+}
+
+const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>): Middleware => {
   const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
-  const handle: Middleware = async (ctx) => {
-    const caller = await surface.authenticate(requestOf(ctx))
-    if (E.isLeft(caller)) {
-      send(ctx, answerTo(caller.left))
-      return
-    }
-    if (read !== undefined) {
-      const problem = await unreadable(ctx, surface, read)
-      if (problem !== undefined) {
-        send(ctx, answerTo(problem))
-        return
-      }
-    }
-    const answer = await endpoint.handle(requestOf(ctx), caller.right)
+  const route = surface.prefix + endpoint.path
+
+  const answered = async (ctx: Context): Promise<Either<Problem, Answer>> => {
+    const request = requestOf(ctx)
+    const caller = await surface.authenticate(request)
+    if (E.isLeft(caller)) return caller
+    const problem = read === undefined ? undefined : await unreadable(ctx, surface, read)
+    return problem === undefined ? endpoint.handle(request, caller.right) : E.left(problem)
+  }
+  return async (ctx) => {
+    ctx.state['surface'] = surface.name
+    ctx.state['route'] = route
+    const answer = await answered(ctx)
     send(ctx, E.isLeft(answer) ? answerTo(answer.left) : answer.right)
   }
-  return [handle]
 }
 
 const unreadable = async <Caller>(
@@ -109,7 +111,9 @@ const requestOf = (ctx: Context): Request => ({
     const value = ctx.req.headers[name]
     return typeof value === 'string' ? value : undefined
   },
-  body: (ctx.request as { readonly body?: unknown }).body,
+  get body() {
+    return (ctx.request as { readonly body?: unknown }).body
+  },
 })
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {
@@ -146,16 +150,3 @@ const frames = (stack: string | undefined): ReadonlyArray<string> =>
 
 const surfaceOf = (ctx: Context): string => (ctx.state['surface'] as string | undefined) ?? 'none'
 const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'
-
-const unmatched =
-  (router: Router): Middleware =>
-  (ctx) => {
-    if (ctx.body !== undefined || ctx.status !== 404) return
-    const allowed = router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods)
-    if (allowed.length === 0) {
-      send(ctx, answerTo({ kind: 'not-found', message: 'there is nothing at this path' }))
-      return
-    }
-    send(ctx, answerTo({ kind: 'method-not-allowed' }))
-    ctx.set('allow', [...new Set(allowed)].join(', '))
-  }

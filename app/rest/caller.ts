@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
@@ -18,6 +19,9 @@ export const apiKeyOf = (accountId: AccountId, apiKeyId: ApiKeyId, secret: strin
 
 /** What is stored of an API key. */
 export const apiKeyHash = (apiKey: string): string => createHash('sha256').update(apiKey).digest('base64url')
+
+/** Hashing a key on each request would cost as much as finding a contact; a thousand of them stay hashed. */
+const hashes = new LRUCache<string, string>({ max: 1_000, memoMethod: apiKeyHash })
 
 const wrongKey: Problem = { kind: 'forbidden', message: 'the API key is missing or wrong' }
 const disabled: Problem = { kind: 'forbidden', message: 'the account is not enabled for this version' }
@@ -42,7 +46,7 @@ export const callerOf =
     if (E.isLeft(found)) return found
     const state: AccountState = found.right
     const known = state.kind === 'open' ? state.apiKeys.get(apiKeyId) : undefined
-    if (state.kind !== 'open' || known === undefined || !isSame(known.secretHash, apiKeyHash(apiKey))) {
+    if (state.kind !== 'open' || known === undefined || !isSame(known.secretHash, hashes.memo(apiKey))) {
       return E.left(wrongKey)
     }
     if (!state.enabled) return E.left(disabled)

@@ -1,0 +1,112 @@
+import { rmSync } from 'node:fs'
+import { measureDeliveries } from './deliver.js'
+import { measureFind } from './find.js'
+import { measureIntake } from './intake.js'
+import { measureLatency } from './latency.js'
+import { measureRebuild } from './rebuild.js'
+import { seed, type Seeded } from './seed.js'
+import type { Compared, Summary } from './summary.js'
+
+/** `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. */
+const quick = process.argv.includes('quick')
+const rounds = quick ? 1 : 3
+const seconds = quick ? 1 : 5
+const small = quick ? 500 : 6_250
+const middle = quick ? 1_000 : 50_000
+const large = quick ? 2_000 : 125_000
+const backlog = quick ? 1_000 : 15_000
+
+type Row = {
+  readonly measured: string
+  readonly ours: string
+  readonly baseline: string
+  readonly ratio: string
+  readonly goal: string
+  readonly met: boolean
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+const shown = ({ perSecond, p50, p99 }: Summary): string =>
+  `${perSecond.toFixed(0)}/s` + (Number.isNaN(p50) ? '' : `, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
+
+const againstBaseline = (measured: string, { ours, theirs }: Compared, goal: number): Row => {
+  const ratio = ours.perSecond / theirs.perSecond
+  return {
+    measured,
+    ours: shown(ours),
+    baseline: shown(theirs),
+    ratio: ratio.toFixed(2),
+    goal: `at least ${goal}`,
+    met: ratio >= goal,
+  }
+}
+
+const growth = (measured: string, few: Compared, many: Compared): Row => {
+  const p99 = many.ours.p99 / few.ours.p99
+  const memory = many.memory / few.memory
+  return {
+    measured: `${measured}, many events against few`,
+    ours: `p99 ${many.ours.p99.toFixed(1)} ms, ${many.memory.toFixed(0)} MB`,
+    baseline: `p99 ${few.ours.p99.toFixed(1)} ms, ${few.memory.toFixed(0)} MB`,
+    ratio: `p99 ${p99.toFixed(2)}, memory ${memory.toFixed(2)}`,
+    goal: 'at most 1.3',
+    met: p99 <= 1.3 && memory <= 1.3,
+  }
+}
+
+const stores: Array<Seeded> = []
+const seeded = async (leads: number): Promise<Seeded> => {
+  const store = await seed(leads)
+  stores.push(store)
+  say(`seeded ${store.leads} leads, ${store.events} events`)
+  return store
+}
+
+try {
+  const few = await seeded(small)
+  const some = await seeded(middle)
+  const many = await seeded(large)
+  const rebuilt = await measureRebuild(many, rounds)
+  say('rebuilt')
+  const intakeFew = await measureIntake(few, rounds, seconds)
+  const findSome = await measureFind(some, rounds, seconds)
+  const deliverFew = await measureDeliveries(few, rounds, backlog)
+  say('measured the small store')
+  const latency = await measureLatency(some, 200, quick ? 2 : 20)
+  const findFew = await measureFind(few, rounds, seconds)
+  const intakeMany = await measureIntake(many, rounds, seconds)
+  const findMany = await measureFind(many, rounds, seconds)
+  const deliverMany = await measureDeliveries(many, rounds, backlog)
+
+  const rows: ReadonlyArray<Row> = [
+    againstBaseline('lead intake, 64 connections', intakeFew, 0.25),
+    againstBaseline(`find by phone, 64 connections, ${some.leads} contacts`, findSome, 0.6),
+    againstBaseline('started delivered and recorded, 64 open requests', deliverFew, 0.6),
+    {
+      measured: 'lead sent to webhook received, 200 leads/s',
+      ours: shown(latency),
+      baseline: '-',
+      ratio: '-',
+      goal: 'p99 at most 50 ms',
+      met: latency.p99 <= 50,
+    },
+    {
+      measured: `rebuild of all read models, ${many.events} events`,
+      ours: `${rebuilt.ours.toFixed(0)} events/s`,
+      baseline: `${rebuilt.theirs.toFixed(0)} events/s`,
+      ratio: (rebuilt.ours / rebuilt.theirs).toFixed(2),
+      goal: 'at least 50000 events/s',
+      met: rebuilt.ours >= 50_000,
+    },
+    growth('lead intake', intakeFew, intakeMany),
+    growth('find by phone', findFew, findMany),
+    growth('started delivered', deliverFew, deliverMany),
+  ]
+  say(`\nfew: ${few.events} events, many: ${many.events} events; medians of ${rounds} rounds\n`)
+  say('| measured | Leadloop | baseline | ratio | goal | met |\n|---|---|---|---|---|---|')
+  for (const row of rows) {
+    say(`| ${row.measured} | ${row.ours} | ${row.baseline} | ${row.ratio} | ${row.goal} | ${row.met ? 'yes' : 'no'} |`)
+  }
+} finally {
+  for (const { directory } of stores) rmSync(directory, { recursive: true, force: true })
+}

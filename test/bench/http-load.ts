@@ -1,0 +1,108 @@
+import { connect, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { summaryOf, type Summary } from './summary.js'
+
+/** A load on one address of this machine. A raw socket costs the client so little that the server is what is measured. */
+export type Load = {
+  readonly port: number
+  readonly connections: number
+  /** The whole request, head and body, with this serial number. */
+  readonly request: (serial: number) => string
+  readonly expectedStatus: number
+  readonly seconds: number
+}
+
+/** A request of HTTP/1.1 that keeps its connection. */
+export const requestText = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): string => {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const length = body === '' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`
+  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${lines.join('')}${length}\r\n${body}`
+}
+
+/** As many requests as the connections can hold, one after the other on each, for so many seconds. */
+export const closedLoop = async (load: Load, firstSerial: number): Promise<Summary & { readonly nextSerial: number }> => {
+  const latencies: Array<number> = []
+  let serial = firstSerial
+  const started = performance.now()
+  const end = started + load.seconds * 1000
+  await Promise.all(
+    Array.from({ length: load.connections }, async () => {
+      const connection = await open(load.port)
+      while (performance.now() < end) {
+        const sent = performance.now()
+        const status = await connection.exchange(load.request(serial++))
+        if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
+        latencies.push(performance.now() - sent)
+      }
+      connection.close()
+    }),
+  )
+  return { ...summaryOf(latencies, (performance.now() - started) / 1000), nextSerial: serial }
+}
+
+/** Requests at a steady rate, whatever the answers do; gives when each was sent. */
+export const openLoop = async (
+  load: Omit<Load, 'seconds'>,
+  perSecond: number,
+  count: number,
+  firstSerial: number,
+): Promise<void> => {
+  const idle = await Promise.all(Array.from({ length: load.connections }, () => open(load.port)))
+  const all = [...idle]
+  const started = performance.now()
+  const answers: Array<Promise<void>> = []
+  for (let index = 0; index < count; index += 1) {
+    const due = started + (index * 1000) / perSecond
+    while (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
+    const connection = idle.pop() ?? (await open(load.port))
+    answers.push(
+      connection.exchange(load.request(firstSerial + index)).then((status) => {
+        if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
+        idle.push(connection)
+      }),
+    )
+  }
+  await Promise.all(answers)
+  for (const connection of new Set([...all, ...idle])) connection.close()
+}
+
+type Connection = { readonly exchange: (request: string) => Promise<number>; readonly close: () => void }
+
+const open = (port: number): Promise<Connection> =>
+  new Promise((resolve, reject) => {
+    const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    let waiting: { readonly resolve: (status: number) => void; readonly reject: (error: Error) => void } | undefined
+    let text = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk: string) => {
+      text += chunk
+      const head = text.indexOf('\r\n\r\n')
+      if (head < 0) return
+      const length = Number(/content-length: (\d+)/i.exec(text.slice(0, head))?.[1] ?? 0)
+      if (text.length < head + 4 + length) return
+      const status = Number(text.slice(9, 12))
+      text = ''
+      waiting?.resolve(status)
+    })
+    socket.once('error', (error) => {
+      waiting?.reject(error)
+      reject(error)
+    })
+    socket.once('connect', () => {
+      resolve({
+        exchange: (request) =>
+          new Promise((done, failed) => {
+            waiting = { resolve: done, reject: failed }
+            socket.write(request)
+          }),
+        close: () => {
+          socket.destroy()
+        },
+      })
+    })
+  })

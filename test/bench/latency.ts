@@ -1,0 +1,34 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startChild } from './child.js'
+import { openLoop } from './http-load.js'
+import { leadFields, leadRequest } from './leads.js'
+import { addWebhook, startService, type Seeded } from './seed.js'
+import { summaryOf, type Summary } from './summary.js'
+import { openTools } from './tools.js'
+
+/** From sending a lead to its `started` at the receiver, at a steady rate. */
+export const measureLatency = async (store: Seeded, perSecond: number, seconds: number): Promise<Summary> => {
+  const receiver = await startChild('dist/test/bench/receiver.js', {})
+  const tools = await openTools(store.directory)
+  await addWebhook(tools, store.accountId, `http://127.0.0.1:${receiver.port}/`, 'started')
+  await tools.close()
+  const service = await startService(store.directory)
+  const sent = new Map<string, number>()
+  const lead = leadRequest(store.path)
+  const request = (serial: number): string => {
+    sent.set(leadFields(serial).email, performance.timeOrigin + performance.now())
+    return lead(serial)
+  }
+  const warmUp = 2 * perSecond
+  const count = perSecond * seconds
+  const first = 3_000_000
+  await openLoop({ port: service.port, connections: 16, request, expectedStatus: 200 }, perSecond, warmUp + count, first)
+  await sleep(1_000)
+  const answer = await fetch(`http://127.0.0.1:${receiver.port}/`)
+  const arrivals = new Map((await answer.json()) as ReadonlyArray<readonly [string, number]>)
+  await service.stop()
+  await receiver.stop()
+  const latencies = [...sent].slice(warmUp).map(([email, at]) => (arrivals.get(email) ?? Number.POSITIVE_INFINITY) - at)
+  return summaryOf(latencies, seconds)
+}

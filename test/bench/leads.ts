@@ -1,0 +1,41 @@
+import { requestText } from './http-load.js'
+
+/** The fields of the lead with this serial number: each has a phone number of its own. */
+export const leadFields = (serial: number) => ({
+  first_name: `Ada${serial}`,
+  last_name: 'Example',
+  email: `ada${serial}@example.com`,
+  phone: phoneOf(serial),
+  date_of_birth: '1985-12-10',
+  gender: 'Female',
+  marital_status: 'Single',
+  current_residence_address: `${serial} Main Street`,
+  current_residence_city: 'San Francisco',
+  current_residence_state: 'CA',
+  current_residence_zip: '94105',
+  current_insurance_carrier: 'None',
+  current_insurance_coverage: 'Liability Only',
+  credit_rating: 'Good',
+  tcpa_opt_in_token: `consent-${serial}`,
+  tcpa_opt_in_url: `https://consent.example/${serial}`,
+})
+
+/** Numbers of the North American plan: area codes and exchanges begin with 2 to 9. */
+export const phoneOf = (serial: number): string => {
+  const exchanges = Math.floor(serial / 10_000)
+  const area = 200 + Math.floor(exchanges / 800)
+  const exchange = 200 + (exchanges % 800)
+  return `(${area}) ${exchange}-${String(serial % 10_000).padStart(4, '0')}`
+}
+
+export const leadRequest =
+  (path: string) =>
+  (serial: number): string =>
+    requestText('POST', path, { 'content-type': 'application/json' }, JSON.stringify(leadFields(serial)))
+
+export const findRequest =
+  (apiKey: string, contacts: number) =>
+  (serial: number): string => {
+    const phone = encodeURIComponent(phoneOf((serial * 7919) % contacts))
+    return requestText('GET', `/api/v3/contacts/find?phone=${phone}`, { authorization: `Bearer ${apiKey}` })
+  }

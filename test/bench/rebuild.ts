@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks'
+import { categories } from '../../domain/domain-event.js'
+import { beginning } from '../../domain/event.js'
+import { readModels } from '../../projections/read-models.js'
+import { rebuild } from '../../projections/rebuild.js'
+import type { Seeded } from './seed.js'
+import { median } from './summary.js'
+import { openTools } from './tools.js'
+
+/** Events per second: building all read models, and only reading and parsing the same events. */
+export const measureRebuild = async (
+  store: Seeded,
+  rounds: number,
+): Promise<{ readonly ours: number; readonly theirs: number }> => {
+  const tools = await openTools(store.directory)
+  const ours: Array<number> = []
+  const theirs: Array<number> = []
+  for (let round = 0; round < rounds; round += 1) {
+    let started = performance.now()
+    let events = 0
+    for await (const batch of tools.store.history(beginning, categories)) events += batch.events.length
+    theirs.push(events / ((performance.now() - started) / 1000))
+    started = performance.now()
+    await rebuild(readModels, tools, () => undefined)
+    ours.push(events / ((performance.now() - started) / 1000))
+  }
+  await tools.close()
+  return { ours: median(ours), theirs: median(theirs) }
+}

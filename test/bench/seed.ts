@@ -1,0 +1,157 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { account } from '../../domain/account.js'
+import { delivery } from '../../domain/delivery.js'
+import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
+import type { AccountId, ContactId, DeliveryId, EngagementId, SourceId, WebhookId } from '../../domain/ids.js'
+import { lead, type LeadFacts } from '../../domain/lead.js'
+import { marketingSource } from '../../domain/marketing-source.js'
+import { phoneFromText } from '../../domain/phone.js'
+import { webhook } from '../../domain/webhook.js'
+import { startChild, type Child } from './child.js'
+import { leadFields, phoneOf } from './leads.js'
+import { forEach, openTools, orFail, secretKey, type Tools } from './tools.js'
+
+/** A store of its own, and what a client needs to use it. */
+export type Seeded = {
+  readonly directory: string
+  /** The path of the post URL. */
+  readonly path: string
+  readonly apiKey: string
+  readonly accountId: AccountId
+  readonly leads: number
+  readonly events: number
+}
+
+export const nodeArguments = ['--max-semi-space-size=32']
+
+export const startService = (directory: string): Promise<Child> => {
+  const settings = { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'error', ALLOW_PRIVATE_WEBHOOKS: 'true' }
+  return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
+}
+
+/**
+ * A store with leads that went round the loop: submitted, enrolled, started and delivered to one webhook, eight events
+ * each.
+ */
+export const seed = async (leads: number): Promise<Seeded> => {
+  const directory = mkdtempSync(join(tmpdir(), 'leadloop-bench-'))
+  const words = await firstWords(directory)
+  const path = /(\/marketing_sources\/[^']+)'/.exec(words)?.[1] ?? ''
+  const apiKey = /^ {2}(acc_\S+)/m.exec(words)?.[1] ?? ''
+  const [, , accountId, sourceId] = path.split('/') as [string, string, AccountId, SourceId]
+  const tools = await openTools(directory)
+  await fill(tools, accountId, sourceId, leads)
+  const events = Number(orFail(await tools.store.head()))
+  await tools.close()
+  return { directory, path, apiKey, accountId, leads, events }
+}
+
+/** What the first start says, which opens the first account. */
+const firstWords = async (directory: string): Promise<string> => {
+  const service = await startService(directory)
+  while (!service.words().includes('{"conversion_contact"')) await sleep(5)
+  await service.stop()
+  return service.words()
+}
+
+const fill = async (tools: Tools, accountId: AccountId, sourceId: SourceId, leads: number): Promise<void> => {
+  const { run, dispatch, ids, vault, reactor, clock } = tools
+  const owner = orFail(await dispatch.state(account, accountId))
+  const source = orFail(await dispatch.state(marketingSource, sourceId))
+  if (owner.kind !== 'open' || source.kind !== 'created') throw new Error('the first account was not opened')
+  const secret = orFail(vault.accountSecret(owner.sealedSecret))
+  const webhookId = await addWebhook(tools, accountId, 'http://127.0.0.1:9/', 'dormant')
+
+  const factsOf = (serial: number): LeadFacts => {
+    const phone = phoneFromText(phoneOf(serial))
+    if (phone === undefined) throw new Error('the phone number of a seeded lead can not be read')
+    const { first_name, last_name, email, phone: _phone, tcpa_opt_in_token, tcpa_opt_in_url, ...rest } = leadFields(serial)
+    return {
+      lead_id: `led_${ids.ulid()}`,
+      account_id: accountId,
+      source_id: sourceId,
+      source_title: source.title,
+      playbook_id: source.playbookId,
+      contact_id: contactIdOf(secret, phone),
+      engagement_id: `neg_${ids.ulid()}`,
+      details: { first_name, last_name, email, phone, additional_info: rest },
+      consent: { tcpa_opt_in_token, tcpa_opt_in_url },
+      originators: [],
+    }
+  }
+  await forEach(leads, async (serial) => {
+    const facts = factsOf(serial)
+    const { events } = await run(lead, facts.lead_id, { type: 'SubmitLead', facts })
+    await reactor.react(events)
+    const id = await makeDue(tools, accountId, webhookId, facts)
+    const outcome = { attempt: 1, status: 200, reason: 'delivered', duration_ms: 3 }
+    await run(delivery, id, { type: 'RecordAttempt', delivered: true, outcome, nextAttemptAt: clock.now() })
+  })
+}
+
+export const addWebhook = async (
+  { run, ids, vault }: Tools,
+  accountId: AccountId,
+  url: string,
+  label: 'started' | 'dormant',
+): Promise<WebhookId> => {
+  const webhookId: WebhookId = `whk_${ids.ulid()}`
+  const format = 'agent'
+  const settings = { url, sealed_token: vault.seal('bench'), events: [label], format, playbook_id: null } as const
+  await run(webhook, webhookId, { type: 'AddWebhook', webhookId, accountId, settings })
+  return webhookId
+}
+
+/** A `started` delivery that is due now. */
+export const makeDue = async (
+  { run, ids, clock }: Tools,
+  accountId: AccountId,
+  webhookId: WebhookId,
+  { contact_id, engagement_id }: { readonly contact_id: ContactId; readonly engagement_id: EngagementId },
+): Promise<DeliveryId> => {
+  const activityId = ids.uuid()
+  const delivery_id = deliveryIdOf(webhookId, activityId)
+  const facts = {
+    delivery_id,
+    account_id: accountId,
+    webhook_id: webhookId,
+    activity_id: activityId,
+    label: 'started',
+    contact_id,
+    engagement_id,
+    due_at: clock.now(),
+    body: sampleBody,
+  } as const
+  await run(delivery, delivery_id, { type: 'MakeDue', facts, held: false })
+  return delivery_id
+}
+
+const at = '2026-01-01T00:00:00.000Z'
+
+/** A body as the agent format makes it. */
+export const sampleBody = JSON.stringify({
+  activity: {
+    type: 'event',
+    label: 'started',
+    next_engagement_id: 'neg_00000000000000000000000000',
+    play_id: null,
+    note: 'The playbook started',
+    properties: {},
+    created_at: at,
+    updated_at: at,
+  },
+  contact: {
+    id: 'nct_00000000000000000000000000',
+    first_name: 'Ada',
+    last_name: 'Example',
+    email: 'ada@example.com',
+    phone: '+14155550123',
+    opted_out: false,
+    created_at: at,
+    additional_info: { gender: 'Female', credit_rating: 'Good', current_residence_state: 'CA' },
+    referral: {},
+  },
+})

@@ -1,0 +1,71 @@
+import { systemClock } from '../../adapters/clock.js'
+import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
+import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
+import { randomIds } from '../../adapters/ids.js'
+import { openDatabase } from '../../adapters/sqlite/database.js'
+import { aesVault } from '../../adapters/vault.js'
+import { dispatcher } from '../../app/dispatch.js'
+import { reactor } from '../../app/reactor.js'
+import type { AnyCommand, Dispatch } from '../../domain/ports.js'
+import type { Decider } from '../../domain/decider.js'
+import type { DomainEvent } from '../../domain/domain-event.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { checkpointIn } from '../../projections/checkpoint.js'
+
+export const secretKey = Buffer.alloc(32, 7)
+
+/** The parts of the service that write, on a store that no service has open. */
+export const openTools = async (directory: string) => {
+  const database = orFail(await openDatabase(directory))
+  const store = sqliteEventStore(database)
+  const documents = sqliteDocuments(database)
+  const clock = systemClock(1)
+  const ids = randomIds(clock)
+  const dispatch = dispatcher({ store, clock })
+  const checkpoint = checkpointIn(documents, 'reactions')
+  const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+  return {
+    store,
+    documents,
+    clock,
+    ids,
+    dispatch,
+    vault: aesVault(secretKey),
+    reactor: reactor({ dispatch, checkpoint, clock, logger: silent }),
+    run: running(dispatch, ids.uuid),
+    close: async () => {
+      // What the reactions would find is done: the service need not look again.
+      await checkpoint.load()
+      await checkpoint.save(orFail(await store.head()))
+      await database.close()
+    },
+  }
+}
+
+export type Tools = Awaited<ReturnType<typeof openTools>>
+
+const running =
+  (dispatch: Dispatch, eventId: () => string) =>
+  async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    command: Command,
+  ) =>
+    orFail(await dispatch.execute(decider, id, command, { actor: 'bench', eventId }))
+
+export const orFail = <L, A>(result: Either<L, A>): A => {
+  if (E.isLeft(result)) throw new Error(`the benchmark met ${JSON.stringify(result.left)}`)
+  return result.right
+}
+
+/** Runs a task for each serial number, some of them at the same time. */
+export const forEach = async (count: number, task: (serial: number) => Promise<void>): Promise<void> => {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: 256 }, async () => {
+      while (next < count) await task(next++)
+    }),
+  )
+}
+
+const nothing = (): void => undefined
