@@ -133,11 +133,11 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   }
   const server = httpServer(
     [
-      mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock })),
-      mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits })),
-      mounted(manageSurface(manage, operator.secret)),
-      mounted(healthSurface({ store, following: followers })),
-      mounted(metricsSurface(metrics)),
+      mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock }), logger),
+      mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
+      mounted(manageSurface(manage, operator.secret), logger),
+      mounted(healthSurface({ store, following: followers }), logger),
+      mounted(metricsSurface(metrics), logger),
     ],
     { logger, observe: metrics.request },
   )

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { E } from '../domain/prelude.js'
 import { compose, type Service } from './compose.js'
 import { configFrom, type Config } from './config.js'
+import { traceOf } from './trace.js'
 import { welcome } from './welcome.js'
 
 /** For people: standard output holds the JSON log and nothing else. */
@@ -24,6 +25,14 @@ const serve = (service: Service, config: Config): void => {
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
 }
+
+/** An error that nobody expected ends the process: what was acknowledged is on the disk, the next start goes on. */
+const die = (error: unknown): void => {
+  process.stdout.write(`${JSON.stringify({ level: 60, ...traceOf(error), msg: 'leadloop ends: an unexpected error' })}\n`)
+  process.exit(1)
+}
+process.on('uncaughtException', die)
+process.on('unhandledRejection', die)
 
 const config = configFrom(process.env)
 if (E.isLeft(config)) refuse(config.left)

@@ -1,5 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
-import { v5 } from 'uuid'
+import { createHmac, hash } from 'node:crypto'
 import type { ContactId, ConversionId, DeliveryId, LeadId, RecordId, SourceId, SubmissionKeyId, WebhookId } from './ids.js'
 import type { Phone } from './phone.js'
 
@@ -25,15 +24,23 @@ export const deliveryIdOf = (webhook: WebhookId, activityId: string): DeliveryId
   `dlv_${plain('delivery', webhook, activityId)}`
 
 /** The id of the `index`-th event that the reaction `name` to the event `cause` writes. */
-export const derivedEventId = (cause: string, name: string, index: number): string => v5(`${name}/${index}`, cause)
+export const derivedEventId = (cause: string, name: string, index: number): string => uuid5(cause, `${name}/${index}`)
 
 const keyed = (secret: AccountSecret, ...parts: ReadonlyArray<string>): string =>
   crockford(createHmac('sha256', secret).update(joined(parts)).digest())
 
-const plain = (...parts: ReadonlyArray<string>): string => crockford(createHash('sha256').update(joined(parts)).digest())
+const plain = (...parts: ReadonlyArray<string>): string => crockford(hash('sha256', joined(parts), 'buffer'))
 
 /** A part may hold any text, so each is led by its length: ('ab', 'c') and ('a', 'bc') must differ. */
 const joined = (parts: ReadonlyArray<string>): string => parts.map((part) => `${part.length}:${part}`).join('')
+
+/** RFC 9562, section 5.5, where the name space is a UUID too. Five of them are made for each lead. */
+const uuid5 = (namespace: string, name: string): string => {
+  const named = Buffer.concat([Buffer.from(namespace.replaceAll('-', ''), 'hex'), Buffer.from(name)])
+  const hex = hash('sha1', named, 'hex')
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
+}
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 

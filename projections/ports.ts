@@ -41,6 +41,7 @@ export type Query = {
 export type Documents = {
   /** Makes the collection and its indexes ready; what is there already stays. */
   readonly prepare: (collection: Collection) => Promise<Either<StoreFailure, void>>
+  readonly exists: (collection: Collection) => Promise<Either<StoreFailure, boolean>>
   readonly get: (collection: Collection, keys: ReadonlyArray<string>) => Promise<Either<StoreFailure, ReadonlyMap<string, Json>>>
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   readonly count: (collection: Collection) => Promise<Either<StoreFailure, number>>
@@ -54,7 +55,7 @@ export type Documents = {
   ) => Promise<Either<StoreFailure, void>>
   /** How far the collection has come; `beginning` when nothing was applied. */
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
-  /** Puts the `next` generation in the place of the live one at once. */
+  /** Puts the `next` generation in the place of the live one, and of every other version, at once. */
   readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>
 }

@@ -68,7 +68,6 @@ test('the domain is pure: each package that it uses has one door', (t) => {
     'io-ts': 'domain/codec.ts',
     'libphonenumber-js': 'domain/phone.ts',
     'node:crypto': 'domain/derived-id.ts',
-    uuid: 'domain/derived-id.ts',
   }
   const others = imports.filter(({ from, to }) => isIn('domain', from) && !isOurs(to) && doors[to] !== from)
   t.deepEqual(others.map(shown), [])

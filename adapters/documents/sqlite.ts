@@ -30,13 +30,16 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   const prepare: Documents['prepare'] = async (collection) => {
     const found = database.read((statement) => ({
       table: tableOf(statement, collection),
-      serial: statement<{ serial: number }>('SELECT count(*) AS serial FROM sqlite_schema').get()?.serial ?? 0,
+      serial: statement<{ serial: number }>('SELECT max(rowid) + 1 AS serial FROM collections').get()?.serial ?? 1,
     }))
     if (found._tag === 'Left') return found
     if (found.right.table !== undefined) return E.right(undefined)
-    const table = `${collection.name}@${collection.version}#${found.right.serial}${collection.generation}`
+    const table = `${collection.name}@${collection.version}#${found.right.serial}`
     return written({ kind: 'schema', statements: creation(collection, table) })
   }
+
+  const exists: Documents['exists'] = (collection) =>
+    Promise.resolve(database.read((statement) => registered(statement, collection) !== undefined))
 
   const get: Documents['get'] = (collection, keys) =>
     Promise.resolve(
@@ -109,15 +112,17 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     const next = { ...collection, generation: 'next' } as const
     const found = database.read((statement) => ({
       fresh: registered(statement, next)?.table,
-      stale: registered(statement, { ...collection, generation: 'live' })?.table,
+      others: statement<{ readonly table: string }>(
+        'SELECT table_name AS "table" FROM collections WHERE name = ? AND NOT (version = ? AND generation = ?)',
+      ).all(next.name, next.version, next.generation),
     }))
     if (found._tag === 'Left') return found
-    const { fresh, stale } = found.right
+    const { fresh, others } = found.right
     if (fresh === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} has no next generation` })
-    tables.clear()
     const statements = [
       ...indexing(collection, fresh),
-      ...(stale === undefined ? [] : removal(collection, stale)),
+      `DROP VIEW IF EXISTS "${collection.name}"`,
+      ...others.flatMap(({ table }) => removal(table)),
       `UPDATE collections SET generation = 'live' WHERE table_name = '${fresh}'`,
       ...view(collection, fresh),
     ]
@@ -130,12 +135,12 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     const table = database.read((statement) => registered(statement, collection)?.table)
     if (table._tag === 'Left') return table
     tables.delete(nameOf(collection))
-    return table.right === undefined
-      ? E.right(undefined)
-      : written({ kind: 'schema', statements: removal(collection, table.right) })
+    if (table.right === undefined) return E.right(undefined)
+    const hidden = collection.generation === 'live' ? [`DROP VIEW IF EXISTS "${collection.name}"`] : []
+    return written({ kind: 'schema', statements: [...hidden, ...removal(table.right)] })
   }
 
-  return { prepare, get, find, count, all, apply, checkpoint, promote, drop }
+  return { prepare, exists, get, find, count, all, apply, checkpoint, promote, drop }
 }
 
 const nameOf = ({ name, version, generation }: Collection): string => `${name}@${version}/${generation}`
@@ -169,8 +174,7 @@ const view = ({ name }: Collection, table: string): ReadonlyArray<string> => [
   `CREATE VIEW "${name}" AS SELECT key, position, body FROM "${table}" WHERE body IS NOT NULL`,
 ]
 
-const removal = ({ name, generation }: Collection, table: string): ReadonlyArray<string> => [
-  ...(generation === 'live' ? [`DROP VIEW IF EXISTS "${name}"`] : []),
+const removal = (table: string): ReadonlyArray<string> => [
   `DELETE FROM collections WHERE table_name = '${table}'`,
   `DROP TABLE "${table}"`,
 ]

@@ -8,7 +8,7 @@ import type { Write, WriteResult, WriterMessage } from './write.js'
 
 /** One SQLite file: a writing connection in a thread of its own and a reading one here. */
 export type SqliteDatabase = {
-  /** Durable when it resolves. Writes that wait are committed together, in the order of the calls. */
+  /** Durable when it resolves. Writes that wait for the disk are committed together, in the order of the calls. */
   readonly write: (write: Write) => Promise<Either<StoreFailure, WriteResult>>
   /** Runs `query` on the reading connection, where each text is prepared once; what it throws becomes a failure. */
   readonly read: <A>(query: (prepare: Prepare) => A) => Either<StoreFailure, A>
@@ -22,11 +22,8 @@ export type OpenFailure = { readonly kind: 'in-use' | 'unusable'; readonly reaso
 
 type Waiting = { readonly write: Write; readonly settle: (result: Either<StoreFailure, WriteResult>) => void }
 
-/** Writes that one commit may hold: bounds how long a single flush keeps the others waiting. */
-const maximalBatch = 512
-
-/** Batches that the writing thread has at a time: it works on one while the next is made up. */
-const batchesAhead = 2
+/** Writes that go to the writing thread before this turn of the loop ends, so that it begins while we go on. */
+const earlyBatch = 16
 
 export const openDatabase = async (directory: string): Promise<Either<OpenFailure, SqliteDatabase>> => {
   const lock = lockDirectory(directory)
@@ -52,47 +49,58 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   }
 
   const waiting: Array<Waiting> = []
-  const committing: Array<ReadonlyArray<Waiting>> = []
+  /** Handed over, in the order in which the answers come. */
+  const committing: Array<Waiting> = []
   let isScheduled = false
+  /** Why nothing can be written any more. */
+  let failure: StoreFailure | undefined
   let idle: (() => void) | undefined
 
-  const commitNext = (): void => {
+  const handOver = (): void => {
     isScheduled = false
-    while (committing.length < batchesAhead && waiting.length > 0) {
-      const batch = waiting.splice(0, maximalBatch)
-      committing.push(batch)
-      worker.postMessage(batch.map(({ write }) => write))
-    }
-    if (committing.length === 0) idle?.()
+    if (waiting.length === 0) return
+    const batch = waiting.splice(0)
+    committing.push(...batch)
+    worker.postMessage(batch.map(({ write }) => write))
   }
-  /** Everything that is asked for in this turn of the loop goes into one commit. */
-  const schedule = (): void => {
-    if (isScheduled) return
-    isScheduled = true
-    setImmediate(commitNext)
-  }
-  const settleNext = (resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
-    committing.shift()?.forEach(({ settle }, index) => settle(resultOf(index)))
-    schedule()
+  const settle = (count: number, resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
+    committing.splice(0, count).forEach((one, index) => one.settle(resultOf(index)))
+    if (waiting.length === 0 && committing.length === 0) idle?.()
   }
   worker.on('message', (message: WriterMessage) => {
-    if (message.kind === 'failed') settleNext(() => E.left(storeFailure(message.code)))
-    if (message.kind === 'results') {
-      settleNext((index) => {
-        const result = message.results[index]
-        return result === undefined ? E.left(storeFailure('no result')) : E.right(result)
-      })
+    switch (message.kind) {
+      case 'results':
+        settle(message.results.length, (index) => {
+          const result = message.results[index]
+          return result === undefined ? E.left(storeFailure('no result')) : E.right(result)
+        })
+        break
+      case 'failed':
+        settle(message.writes, () => E.left(storeFailure(message.code)))
+        break
+      case 'ready':
+        break
     }
   })
   worker.on('error', (error) => {
-    settleNext(() => E.left(storeFailure(error.message)))
+    const ended = storeFailure(error.message)
+    failure = ended
+    settle(committing.length, () => E.left(ended))
   })
 
   return E.right({
     write: (write) =>
       new Promise((settle) => {
+        if (failure !== undefined) {
+          settle(E.left(failure))
+          return
+        }
         waiting.push({ write, settle })
-        schedule()
+        if (waiting.length >= earlyBatch) handOver()
+        else if (!isScheduled) {
+          isScheduled = true
+          setImmediate(handOver)
+        }
       }),
     read: (query) => {
       try {
@@ -133,7 +141,7 @@ const firstMessage = (worker: Worker): Promise<WriterMessage> =>
   new Promise((resolve) => {
     worker.once('message', resolve)
     worker.once('error', (error) => {
-      resolve({ kind: 'failed', code: error.message })
+      resolve({ kind: 'failed', writes: 0, code: error.message })
     })
   })
 

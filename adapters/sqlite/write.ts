@@ -46,5 +46,7 @@ export type WriteResult =
 
 export type WriterMessage =
   | { readonly kind: 'ready' }
+  /** One for each write, in the order in which they were handed over. */
   | { readonly kind: 'results'; readonly results: ReadonlyArray<WriteResult> }
-  | { readonly kind: 'failed'; readonly code: string }
+  /** The next so many writes were not done. */
+  | { readonly kind: 'failed'; readonly writes: number; readonly code: string }

@@ -1,7 +1,10 @@
 import Database from 'better-sqlite3'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { schema } from './schema.js'
 import type { AppendWrite, ApplyWrite, Write, WriteResult, WriterMessage } from './write.js'
+
+/** Writes after which a commit takes no more: bounds how long the first of them waits. */
+const maximalCommit = 512
 
 /**
  * The writing thread: one connection, and one durable transaction for all writes of a message. A disk that flushes
@@ -101,19 +104,31 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
 const codeOf = (error: unknown): string =>
   error instanceof Database.SqliteError ? error.code : error instanceof Error ? error.message : 'unknown'
 
+/** What came while the disk was busy goes into the same commit: the slower the disk, the more. */
+const alsoWaiting = (): ReadonlyArray<Write> => {
+  const writes: Array<Write> = []
+  while (parentPort !== null && writes.length < maximalCommit) {
+    const next = receiveMessageOnPort(parentPort) as { readonly message: ReadonlyArray<Write> } | undefined
+    if (next === undefined) break
+    writes.push(...next.message)
+  }
+  return writes
+}
+
 const { file } = workerData as { readonly file: string }
 const post = (message: WriterMessage): void => parentPort?.postMessage(message)
 
 try {
   const commit = open(file)
-  parentPort?.on('message', (writes: ReadonlyArray<Write>) => {
+  parentPort?.on('message', (first: ReadonlyArray<Write>) => {
+    const writes = [...first, ...alsoWaiting()]
     try {
       post({ kind: 'results', results: commit(writes) })
     } catch (error) {
-      post({ kind: 'failed', code: codeOf(error) })
+      post({ kind: 'failed', writes: writes.length, code: codeOf(error) })
     }
   })
   post({ kind: 'ready' })
 } catch (error) {
-  post({ kind: 'failed', code: codeOf(error) })
+  post({ kind: 'failed', writes: 0, code: codeOf(error) })
 }

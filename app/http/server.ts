@@ -5,6 +5,7 @@ import { performance } from 'node:perf_hooks'
 import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { answerTo, type Answer, type Problem } from '../problem.js'
+import { traceOf } from '../trace.js'
 import { bodyProblem, checkType, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 
@@ -14,10 +15,10 @@ export type Observed = { readonly surface: string; readonly route: string; reado
 /** A surface whose callers are forgotten, so that all are alike. */
 type Mounted = { readonly prefix: string; readonly router: Router }
 
-export const mounted = <Caller>(surface: Surface<Caller>): Mounted => {
+export const mounted = <Caller>(surface: Surface<Caller>, logger: Logger): Mounted => {
   const router = new Router({ prefix: surface.prefix })
   for (const endpoint of surface.endpoints) {
-    router.register(endpoint.path, [endpoint.method], handling(surface, endpoint))
+    router.register(endpoint.path, [endpoint.method], handling(surface, endpoint, logger))
   }
   return { prefix: surface.prefix, router }
 }
@@ -34,11 +35,15 @@ export const httpServer = (
   koa.silent = true
 
   const respond = koa.callback()
-  const server = createServer((request, response) => void respond(request, response))
-  // A request that never ends is cut off: never a hang.
-  server.headersTimeout = 10_000
-  server.requestTimeout = 30_000
-  return server
+  return createServer(timeouts, (request, response) => void respond(request, response))
+}
+
+/** A request that never ends is cut off; an idle connection outlives the minute that proxies keep theirs. */
+const timeouts = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 65_000,
 }
 
 /** A router for each surface: one that held them all would try every route on every request. */
@@ -61,7 +66,7 @@ const unmatched = (ctx: Context, router: Router | undefined): void => {
   ctx.set('allow', [...new Set(allowed)].join(', '))
 }
 
-const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>): Middleware => {
+const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
   const route = surface.prefix + endpoint.path
 
@@ -76,7 +81,15 @@ const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>):
     ctx.state['surface'] = surface.name
     ctx.state['route'] = route
     const answer = await answered(ctx)
+    if (E.isLeft(answer)) tellOperator(answer.left, route, logger)
     send(ctx, E.isLeft(answer) ? answerTo(answer.left) : answer.right)
+  }
+}
+
+/** What a client can do nothing about. */
+const tellOperator = (problem: Problem, route: string, logger: Logger): void => {
+  if (problem.kind === 'unavailable' || problem.kind === 'corrupt') {
+    logger.error({ route, reason: problem.reason }, 'the store failed, a request was turned away')
   }
 }
 
@@ -130,23 +143,16 @@ const guarded =
     try {
       await next()
     } catch (error) {
-      const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: undefined }
       const isMalformed = error instanceof URIError || (error as { readonly status?: unknown }).status === 400
-      if (!isMalformed) logger.error({ error: name, at: frames(stack), route: routeOf(ctx) }, 'a request failed')
+      if (!isMalformed) logger.error({ ...traceOf(error), route: routeOf(ctx) }, 'a request failed')
       const malformed: Problem = { kind: 'invalid', messages: ['the path is not well encoded'] }
       send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
     }
     const seconds = (performance.now() - started) / 1000
-    observe({ surface: surfaceOf(ctx), route: routeOf(ctx), status: ctx.status, seconds })
+    const observed = { surface: surfaceOf(ctx), route: routeOf(ctx), status: ctx.status, seconds }
+    observe(observed)
+    logger.debug(observed, 'a request was answered')
   }
-
-/** Where an error came from, without its message. */
-const frames = (stack: string | undefined): ReadonlyArray<string> =>
-  (stack ?? '')
-    .split('\n')
-    .filter((line) => line.trimStart().startsWith('at '))
-    .slice(0, 4)
-    .map((line) => line.trim())
 
 const surfaceOf = (ctx: Context): string => (ctx.state['surface'] as string | undefined) ?? 'none'
 const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'

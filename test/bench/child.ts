@@ -6,6 +6,7 @@ export type Child = {
   /** What it has said on standard error so far. */
   readonly words: () => string
   readonly port: number
+  readonly pid: number
   /** Processor time used so far, in microseconds, over all threads. */
   readonly cpu: () => number
   /** Resident memory in MB. */
@@ -34,6 +35,7 @@ export const startChild = (
       resolve({
         words: () => words,
         port: Number(port),
+        pid: child.pid,
         cpu: () => {
           const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(' ')
           return (Number(fields[13]) + Number(fields[14])) * 10_000
