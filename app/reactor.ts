@@ -62,14 +62,21 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
     return E.right(last)
   }
 
+  /** One chain an event, whoever asks for it first. */
+  const chainOf = (event: Recorded<DomainEvent>): Chain | undefined => {
+    const begun = chains.get(event.id)
+    if (begun !== undefined) return begun
+    const intents = reactions(event, clock.now())
+    if (intents.length === 0) return undefined
+    const chain = run(event, intents)
+    chains.set(event.id, chain)
+    return chain
+  }
+
   const follows = async (events: ReadonlyArray<Recorded<DomainEvent>>): Chain => {
     let last = events.at(-1)?.position ?? beginning
     for (const event of events) {
-      const intents = reactions(event, clock.now())
-      if (intents.length === 0) continue
-      const chain = chains.get(event.id) ?? run(event, intents)
-      chains.set(event.id, chain)
-      const done = await chain
+      const done = await (chainOf(event) ?? E.right(last))
       if (E.isLeft(done)) return done
       if (done.right > last) last = done.right
     }
@@ -78,14 +85,13 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
 
   /** In the order of the log: by its turn, all that an event needs stands there, so a refusal is final. */
   const finish = async (event: Recorded<DomainEvent>): Promise<void> => {
-    const begun = chains.get(event.id)
+    const first = await chainOf(event)
     chains.delete(event.id)
-    if (begun !== undefined && E.isRight(await begun)) return
-    const intents = reactions(event, clock.now())
-    if (intents.length === 0) return
-    const done = await run(event, intents)
-    if (E.isRight(done)) return
-    const { kind } = done.left
+    if (first === undefined || E.isRight(first)) return
+    const again = await chainOf(event)
+    chains.delete(event.id)
+    if (again === undefined || E.isRight(again)) return
+    const { kind } = again.left
     if (kind === 'unavailable' || kind === 'corrupt' || kind === 'contended') throw new Error(`a reaction was ${kind}`)
     logger.warn({ event: event.id, type: event.type, refusal: kind }, 'a reaction was refused')
   }
@@ -101,6 +107,8 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
       categories: categories.filter((category) => reacting.has(category)),
       begin: checkpoint.load,
       handle: async ({ events, position }) => {
+        // A request that wrote these begins their chains before the loop turns: it waits for them, and so do we.
+        await new Promise(setImmediate)
         for (const event of events) await finish(event)
         await checkpoint.passed(position)
       },

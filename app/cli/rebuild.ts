@@ -1,0 +1,172 @@
+import progress from 'cli-progress'
+import { existsSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
+import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
+import { openDatabase } from '../../adapters/sqlite/database.js'
+import type { EventStore } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { orThrow } from '../../projections/follower.js'
+import type { Documents } from '../../projections/ports.js'
+import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../../projections/projection.js'
+import { readModels } from '../../projections/read-models.js'
+import { compareGenerations, rebuild } from '../../projections/rebuild.js'
+import { configFrom, type Config } from '../config.js'
+
+type Stores = { readonly store: EventStore; readonly documents: Documents }
+
+/** `equal`: document for document what is served now. */
+type Verdict = { readonly line: string; readonly equal: boolean }
+
+/** `npm run rebuild [-- name ...]`; left: a sentence that says why it can't be done. */
+const main = async (names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+  const config = configFrom(process.env)
+  if (E.isLeft(config)) return config.left
+  const projections = named(names)
+  if (E.isLeft(projections)) return [projections.left]
+  const done = await rebuildIn(config.right, projections.right)
+  return E.isLeft(done) ? [done.left] : []
+}
+
+const named = (names: ReadonlyArray<string>): Either<string, ReadonlyArray<AnyProjection>> => {
+  const known = readModels.map(({ name }) => name)
+  const wrong = names.filter((name) => !known.includes(name))
+  if (wrong.length > 0) return E.left(`There is no read model ${wrong.join(', ')}. There are ${known.join(', ')}.`)
+  return E.right(names.length === 0 ? readModels : readModels.filter(({ name }) => names.includes(name)))
+}
+
+const rebuildIn = async (
+  { dataDir }: Config,
+  projections: ReadonlyArray<AnyProjection>,
+): Promise<Either<string, undefined>> => {
+  // Opening would make the directory, and a path that was mistyped would look like an empty store.
+  if (!existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
+  const opened = await openDatabase(dataDir)
+  if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
+  const stores = { store: sqliteEventStore(opened.right), documents: sqliteDocuments(opened.right) }
+  try {
+    const rate = await build(projections, stores)
+    let differs = false
+    for (const projection of projections) {
+      const { line, equal } = await compared(projection, stores)
+      differs ||= !equal
+      say(line)
+    }
+    const promoted = await promote(projections, stores)
+    if (E.isLeft(promoted)) return promoted
+    say(differs ? 'What differed is right from now on.' : 'All equal what was served.')
+    say(rate)
+    return E.right(undefined)
+  } catch (error) {
+    await clear(projections, stores)
+    return E.left(`The rebuild stopped: ${reasonOf(error)}. What is served stays as it was.`)
+  } finally {
+    await opened.right.close()
+  }
+}
+
+/** Builds the next generation of each, with a bar; gives the rate as a sentence. */
+const build = async (projections: ReadonlyArray<AnyProjection>, { store, documents }: Stores): Promise<string> => {
+  const head = orThrow(await store.head())
+  const bar = progressBar()
+  const log = counted(store)
+  const started = performance.now()
+  bar.start(Number(head), 0)
+  try {
+    await rebuild(projections, { store: log.store, documents }, (position) => {
+      bar.update(Number(position))
+    })
+  } finally {
+    bar.stop()
+  }
+  const seconds = (performance.now() - started) / 1000
+  const rate = Math.round(log.events() / seconds)
+  return `${shown(log.events())} events in ${seconds.toFixed(2)} s: ${shown(rate)} events/s.`
+}
+
+/** A bar on a terminal; elsewhere a line at the start, every few seconds and at the end. */
+const progressBar = (): progress.SingleBar => {
+  const numbers = '{percentage}% | {value} of {total} events'
+  return new progress.SingleBar({
+    format: process.stderr.isTTY ? `[{bar}] ${numbers} | {eta_formatted} left` : numbers,
+    formatValue: (value, _options, type) => (type === 'percentage' ? String(value) : shown(value)),
+    stream: process.stderr,
+    noTTYOutput: true,
+    clearOnComplete: !process.stderr.isTTY,
+    notTTYSchedule: 5_000,
+  })
+}
+
+/** The same store, which counts the events that are read of it. */
+const counted = (store: EventStore): { readonly store: EventStore; readonly events: () => number } => {
+  let events = 0
+  async function* history(...range: Parameters<EventStore['history']>): ReturnType<EventStore['history']> {
+    for await (const batch of store.history(...range)) {
+      events += batch.events.length
+      yield batch
+    }
+  }
+  return { store: { ...store, history }, events: () => events }
+}
+
+const compared = async (projection: AnyProjection, stores: Stores): Promise<Verdict> => {
+  const name = projection.name.padEnd(widest)
+  const line = (documents: number, verdict: string): string =>
+    `${name}  ${shown(documents).padStart(9)} ${documents === 1 ? 'document' : 'documents'}, ${verdict}`
+  try {
+    if (!orThrow(await stores.documents.exists(collectionOf(projection)))) {
+      const made = orThrow(await stores.documents.count(collectionOf(projection, 'next')))
+      return { line: line(made, 'none were served before'), equal: true }
+    }
+    await catchUp(projection, stores)
+    const { documents, differing } = await compareGenerations(projection, stores.documents)
+    const equal = differing === 0
+    const verdict = equal ? 'equal to what was served' : `${shown(differing)} differing from what was served`
+    return { line: line(documents, verdict), equal }
+  } catch (error) {
+    // Live documents that can't even be read are a reason to replace them.
+    return { line: `${name}  what was served can't be read: ${reasonOf(error)}`, equal: false }
+  }
+}
+
+const widest = Math.max(...readModels.map(({ name }) => name.length))
+
+/** What the next start of the service would do first: its last stop may have left a live read model behind the log. */
+const catchUp = async (projection: AnyProjection, { store, documents }: Stores): Promise<void> => {
+  const live = collectionOf(projection)
+  const checkpoint = orThrow(await documents.checkpoint(live))
+  for await (const { events, position } of store.history(checkpoint, projection.categories)) {
+    const before = orThrow(await documents.get(live, keysToRead(projection, events)))
+    orThrow(await documents.apply(live, changesOf(projection, before, events), position))
+  }
+}
+
+const promote = async (
+  projections: ReadonlyArray<AnyProjection>,
+  { documents }: Stores,
+): Promise<Either<string, undefined>> => {
+  for (const projection of projections) {
+    const promoted = await documents.promote(collectionOf(projection))
+    if (E.isLeft(promoted)) {
+      return E.left(`${projection.name} and what follows it in the list stay as they were: ${promoted.left.reason}.`)
+    }
+  }
+  return E.right(undefined)
+}
+
+/** Whatever this leaves behind, the next rebuild clears away. */
+const clear = async (projections: ReadonlyArray<AnyProjection>, { documents }: Stores): Promise<void> => {
+  for (const projection of projections) await documents.drop(collectionOf(projection, 'next'))
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const shown = (count: number): string => count.toLocaleString('en-US')
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const refusals = await main(process.argv.slice(2))
+for (const sentence of refusals) process.stderr.write(`leadloop can't rebuild. ${sentence}\n`)
+if (refusals.length > 0) process.exitCode = 1
