@@ -1,3 +1,4 @@
+import { beginning } from '../domain/event.js'
 import type { EventStore, Logger } from '../domain/ports.js'
 import { orThrow } from '../projections/follower.js'
 import type { Documents } from '../projections/ports.js'
@@ -14,7 +15,8 @@ export const buildMissing = async (
     if (!orThrow(await documents.exists(collectionOf(projection)))) missing.push(projection)
   }
   if (missing.length === 0) return
-  logger.info({ readModels: missing.map(({ name }) => name) }, 'building read models from the log')
+  const isEmpty = orThrow(await store.head()) === beginning
+  if (!isEmpty) logger.info({ readModels: missing.map(({ name }) => name) }, 'building read models from the log')
   await rebuild(missing, { store, documents }, () => undefined)
   for (const projection of missing) orThrow(await documents.promote(collectionOf(projection)))
 }

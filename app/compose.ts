@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -63,7 +64,11 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const database = opened.right
   const store = sqliteEventStore(database)
   const documents = sqliteDocuments(database)
-  const secretKey = config.secretKey ?? Buffer.from(keptSecret(join(config.dataDir, 'secret-key')).secret, 'base64url')
+  if (config.secretKey === undefined && (await lacksItsKey(store, secretKeyFile(config)))) {
+    await database.close()
+    return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
+  }
+  const secretKey = config.secretKey ?? Buffer.from(keptSecret(secretKeyFile(config)).secret, 'base64url')
   const vault = aesVault(secretKey)
   if (!(await isRightKey(store, vault))) {
     await database.close()
@@ -168,6 +173,14 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
     firstAccount: await openFirstAccount(store, manage),
     stop,
   })
+}
+
+const secretKeyFile = ({ dataDir }: Config): string => join(dataDir, 'secret-key')
+
+/** A new key would open nothing of what is stored. */
+const lacksItsKey = async (store: EventStore, file: string): Promise<boolean> => {
+  const head = await store.head()
+  return E.isRight(head) && head.right !== beginning && !existsSync(file)
 }
 
 /** The oldest account's secret tells whether the key is the one that the store was begun with. */

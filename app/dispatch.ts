@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { fold, streamOf, type Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
-import type { AnyCommand, Cause, Clock, Dispatch, EventStore, NewEvent, Outcome, Revision, StoreFailure } from '../domain/ports.js'
+import type { AnyCommand, Antecedent, Cause, Clock, Dispatch, EventStore, NewEvent, Outcome, Revision, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { schemaVersion } from '../domain/upcast.js'
 
-type Known<State> = { readonly state: State; readonly revision: Revision }
+type Known<State> = { readonly state: State; readonly revision: Revision; readonly last: Antecedent | undefined }
 
 /** Conflicts come from other processes only: within this one, commands for a stream wait for each other. */
 const maximalTries = 4
@@ -22,15 +22,16 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     decider: Decider<State, Command, Event, Refusal>,
     stream: string,
   ): Promise<Either<StoreFailure, Known<State>>> => {
-    const known = kept.get(stream) as Known<State> | undefined
-    if (known !== undefined) return E.right(known)
+    const hit = kept.get(stream) as Known<State> | undefined
+    if (hit !== undefined) return E.right(hit)
     const read = await store.read(stream)
     if (E.isLeft(read)) return read
     const { events, revision } = read.right
     // A stream holds the events of its own decider.
     const state = fold(decider, decider.initial, events as unknown as ReadonlyArray<Event>)
-    kept.set(stream, { state, revision })
-    return E.right({ state, revision })
+    const known = { state, revision, last: antecedentOf(events.at(-1)) }
+    kept.set(stream, known)
+    return E.right(known)
   }
 
   const attempt = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
@@ -42,13 +43,13 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
   ): Promise<'conflict' | Either<Refusal | StoreFailure, Outcome<State>>> => {
     const isNew = isFirst && decider.founding.has(command.type) && !kept.has(stream)
     const loaded = isNew
-      ? E.right({ state: decider.initial, revision: 'no-stream' as const })
+      ? E.right({ state: decider.initial, revision: 'no-stream' as const, last: undefined })
       : await load(decider, stream)
     if (E.isLeft(loaded)) return loaded
-    const { state, revision } = loaded.right
+    const { state, revision, last } = loaded.right
     const decided = decider.decide(command, state)
     if (E.isLeft(decided)) return decided
-    const [first, ...rest] = decided.right.map((event, index) => newEvent(event, index, cause, clock))
+    const [first, ...rest] = decided.right.map((event, index) => newEvent(event, index, cause, last, clock))
     if (first === undefined) return E.right({ state, events: [] })
     const appended = await store.append(stream, revision, [first, ...rest])
     if (E.isLeft(appended)) {
@@ -57,7 +58,8 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     }
     const events = appended.right
     const after = fold(decider, state, decided.right)
-    kept.set(stream, { state: after, revision: events.at(-1)?.revision ?? revision })
+    const newest = events.at(-1)
+    kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
     return E.right({ state: after, events })
   }
 
@@ -91,16 +93,26 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
 }
 
 /** Written out field by field: this runs for every event, and spreading costs twice as much. */
-const newEvent = ({ type, data }: DomainEvent, index: number, cause: Cause, clock: Clock): NewEvent => {
+const newEvent = (
+  { type, data }: DomainEvent,
+  index: number,
+  cause: Cause,
+  last: Antecedent | undefined,
+  clock: Clock,
+): NewEvent => {
   const id = cause.eventId(index)
+  const before = cause.event === 'last-of-stream' ? last : cause.event
   return {
     type,
     data,
     id,
     time: clock.now(),
-    correlationId: cause.event?.correlationId ?? id,
-    causationId: cause.event?.id ?? id,
+    correlationId: before?.correlationId ?? id,
+    causationId: before?.id ?? id,
     schemaVersion,
     actor: cause.actor,
   } as NewEvent
 }
+
+const antecedentOf = (event: Antecedent | undefined): Antecedent | undefined =>
+  event === undefined ? undefined : { id: event.id, correlationId: event.correlationId }

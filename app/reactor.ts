@@ -41,6 +41,8 @@ type AnyIntent = {
 
 export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): Reactor => {
   const chains = new Map<string, Chain>()
+  /** How far the follower has come: it passes each event once, and takes its chain away. */
+  let passed = beginning
 
   const execute = async (intent: Intent, event: Recorded<DomainEvent>): Chain => {
     const { decider, id, command } = intent as unknown as AnyIntent
@@ -69,7 +71,7 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
     const intents = reactions(event, clock.now())
     if (intents.length === 0) return undefined
     const chain = run(event, intents)
-    chains.set(event.id, chain)
+    if (event.position > passed) chains.set(event.id, chain)
     return chain
   }
 
@@ -110,6 +112,7 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
         // A request that wrote these begins their chains before the loop turns: it waits for them, and so do we.
         await new Promise(setImmediate)
         for (const event of events) await finish(event)
+        passed = position
         await checkpoint.passed(position)
       },
     },

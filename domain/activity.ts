@@ -45,7 +45,7 @@ export const ActivityType: t.Type<ActivityType> = t.keyof(
   { event: null, outcome: null, conversion: null },
   'event, outcome or conversion',
 )
-export const ActivityLabel: t.Type<ActivityLabel> = oneOf(activityLabels, 'a label of contract 6.4')
+export const ActivityLabel: t.Type<ActivityLabel> = oneOf(activityLabels, `one of ${activityLabels.join(', ')}`)
 
 /** One thing that happened in a conversation (contract 2.4), with the ids that attribute it. */
 export const Activity = t.type(

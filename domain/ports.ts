@@ -65,9 +65,12 @@ export type Cause = {
   readonly actor: string
   /** The id of the event at `index` among those that the command appends. */
   readonly eventId: (index: number) => string
-  /** The event that brought the command about; undefined at the start of a chain. */
-  readonly event?: Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
+  /** The event that brought the command about, or the last one of the stream; undefined at the start of a chain. */
+  readonly event?: Antecedent | 'last-of-stream'
 }
+
+/** What a cause passes on. */
+export type Antecedent = Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
 
 /** The state after the command, and what it appended: nothing where it was so already. */
 export type Outcome<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }

@@ -106,7 +106,7 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
       try {
         return E.right(query(prepare))
       } catch (error) {
-        return E.left(storeFailure(error instanceof Database.SqliteError ? error.code : String(error)))
+        return E.left(storeFailure(codeOf(error)))
       }
     },
     close: async () => {
@@ -124,7 +124,7 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
  */
 const lockDirectory = (directory: string): Either<OpenFailure, Database.Database> => {
   try {
-    mkdirSync(directory, { recursive: true })
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     return E.right(lock)
@@ -132,8 +132,7 @@ const lockDirectory = (directory: string): Either<OpenFailure, Database.Database
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
       return E.left({ kind: 'in-use', reason: `another process is using ${directory}` })
     }
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(code).reason}` })
+    return E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(codeOf(error)).reason}` })
   }
 }
 
@@ -144,6 +143,12 @@ const firstMessage = (worker: Worker): Promise<WriterMessage> =>
       resolve({ kind: 'failed', writes: 0, code: error.message })
     })
   })
+
+/** The code of an error, or its kind: a message may hold what was stored. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error ? String(error.code) : error.name
+}
 
 /** From the driver's codes to ours. */
 const storeFailure = (code: string): StoreFailure => {

@@ -18,7 +18,7 @@ type Stores = { readonly store: EventStore; readonly documents: Documents }
 /** `equal`: document for document what is served now. */
 type Verdict = { readonly line: string; readonly equal: boolean }
 
-/** `npm run rebuild [-- name ...]`; left: a sentence that says why it can't be done. */
+/** `npm run rebuild [-- name ...]`; gives the sentences that say why it could not be done. */
 const main = async (names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const config = configFrom(process.env)
   if (E.isLeft(config)) return config.left
@@ -43,26 +43,31 @@ const rebuildIn = async (
   if (!existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
   const opened = await openDatabase(dataDir)
   if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
-  const stores = { store: sqliteEventStore(opened.right), documents: sqliteDocuments(opened.right) }
   try {
-    const rate = await build(projections, stores)
-    let differs = false
-    for (const projection of projections) {
-      const { line, equal } = await compared(projection, stores)
-      differs ||= !equal
-      say(line)
-    }
-    const promoted = await promote(projections, stores)
-    if (E.isLeft(promoted)) return promoted
-    say(differs ? 'What differed is right from now on.' : 'All equal what was served.')
-    say(rate)
-    return E.right(undefined)
+    return await rebuilt(projections, { store: sqliteEventStore(opened.right), documents: sqliteDocuments(opened.right) })
   } catch (error) {
-    await clear(projections, stores)
     return E.left(`The rebuild stopped: ${reasonOf(error)}. What is served stays as it was.`)
   } finally {
     await opened.right.close()
   }
+}
+
+const rebuilt = async (
+  projections: ReadonlyArray<AnyProjection>,
+  stores: Stores,
+): Promise<Either<string, undefined>> => {
+  const rate = await build(projections, stores)
+  let differs = false
+  for (const projection of projections) {
+    const { line, equal } = await compared(projection, stores)
+    differs ||= !equal
+    say(line)
+  }
+  const promoted = await promote(projections, stores)
+  if (E.isLeft(promoted)) return promoted
+  say(differs ? 'What differed is right from now on.' : 'All equal what was served.')
+  say(rate)
+  return E.right(undefined)
 }
 
 /** Builds the next generation of each, with a bar; gives the rate as a sentence. */
@@ -76,6 +81,9 @@ const build = async (projections: ReadonlyArray<AnyProjection>, { store, documen
     await rebuild(projections, { store: log.store, documents }, (position) => {
       bar.update(Number(position))
     })
+  } catch (error) {
+    await clear(projections, documents)
+    throw error
   } finally {
     bar.stop()
   }
@@ -155,7 +163,7 @@ const promote = async (
 }
 
 /** Whatever this leaves behind, the next rebuild clears away. */
-const clear = async (projections: ReadonlyArray<AnyProjection>, { documents }: Stores): Promise<void> => {
+const clear = async (projections: ReadonlyArray<AnyProjection>, documents: Documents): Promise<void> => {
   for (const projection of projections) await documents.drop(collectionOf(projection, 'next'))
 }
 

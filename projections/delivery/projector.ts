@@ -113,9 +113,13 @@ const contactAsOf = async (
   event: Recorded<'ActivityRecorded'>,
 ): Promise<Contact | undefined> => {
   const { events } = orThrow(await store.read(`contact-${event.data.activity.contact_id}`))
-  return events
+  const document = events
     .filter(({ position }) => position < event.position)
-    .reduce<ContactDocument | undefined>(contacts.evolve, undefined)?.contact
+    .reduce<ContactDocument | undefined>(contacts.evolve, undefined)
+  if (document === undefined) return undefined
+  // Opting out is this very activity, though the contact's own stream says so only after it.
+  const optsOut = event.data.activity.label === 'opted_out'
+  return optsOut ? { ...document.contact, opted_out: true } : document.contact
 }
 
 const originatorsOf = async (store: EventStore, activity: Activity): Promise<ReadonlyArray<Originator>> => {

@@ -214,10 +214,15 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   /** The request is out, so its outcome is recorded however long the store takes. */
   const record = async (id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
     const event = ids.uuid()
+    const cause = { actor: 'delivery', event: 'last-of-stream', eventId: () => event } as const
     for (;;) {
-      const done = await dispatch.execute(delivery, id, command, { actor: 'delivery', eventId: () => event })
+      const done = await dispatch.execute(delivery, id, command, cause)
       if (E.isRight(done)) {
         const last = done.right.events.at(-1)
+        if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
+          const { webhook_id, outcome } = last.data
+          logger.warn({ webhook: webhook_id, delivery: id, reason: outcome?.reason }, 'a webhook is turned off')
+        }
         return { position: last?.position, comesAgain: done.right.state.kind === 'due' }
       }
       const { kind } = done.left
