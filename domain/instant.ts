@@ -30,7 +30,9 @@ export const instantFromText = (text: string): Instant | undefined => {
   const offset = match[3] ?? 'Z'
   const time = text.slice(11, text.length - (match[3]?.length ?? 0)).replace(',', '.')
   const milliseconds = Date.parse(`${day}T${time}${fullOffset(offset)}`)
-  return Number.isNaN(milliseconds) ? undefined : instantOf(milliseconds)
+  const instant = Number.isNaN(milliseconds) ? undefined : instantOf(milliseconds)
+  // An offset can carry the last night of the year 9999 over into one that has five digits.
+  return instant?.length === 24 ? instant : undefined
 }
 
 /** `+05` and `+0530` are ISO 8601 too, but `Date.parse` reads `+05:30` alone. */

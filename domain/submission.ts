@@ -35,6 +35,7 @@ export const decodeSubmission = (
   if (sent.length > maximalFields) return E.left([`a submission has at most ${maximalFields} fields`])
 
   const problems: Array<string> = []
+  const reported = new Set<string>()
   const asked = new Set([...required, ...alwaysRequired])
   const fields = new Map<string, string>()
   for (const [name, value] of sent) {
@@ -42,16 +43,17 @@ export const decodeSubmission = (
     if (text === undefined || text.trim() === '') continue
     if (typeof value === 'object' && (asked.has(name) || ownFields.has(name))) {
       problems.push(`${shown(name)} must be a text`)
+      reported.add(name)
     } else if (text.length > maximalLength) {
       problems.push(`${shown(name)} must have at most ${maximalLength.toLocaleString('en-US')} characters`)
+      reported.add(name)
     } else {
       fields.set(name, text)
     }
   }
 
-  const isReported = new Set(problems.map((problem) => problem.split(' ', 1)[0]))
   for (const name of asked) {
-    if (!fields.has(name) && !isReported.has(shown(name))) problems.push(`${shown(name)} is required`)
+    if (!fields.has(name) && !reported.has(name)) problems.push(`${shown(name)} is required`)
   }
   const phone = phoneFromText(fields.get('phone') ?? '')
   if (fields.has('phone') && phone === undefined) problems.push('phone must be a phone number')

@@ -66,7 +66,9 @@ export const contactTimeline: Projection<TimelineEntry> = {
           ? undefined
           : { ...entry, state: 'succeeded', attempts: event.data.outcome.attempt }
       case 'DeliveryAbandoned':
-        return entry === undefined ? undefined : { ...entry, state: 'abandoned' }
+        return entry === undefined
+          ? undefined
+          : { ...entry, state: 'abandoned', attempts: event.data.outcome?.attempt ?? entry['attempts'] }
       case 'DeliveryAttemptFailed':
         return entry === undefined ? undefined : { ...entry, attempts: event.data.outcome.attempt }
       default:

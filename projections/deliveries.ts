@@ -54,8 +54,11 @@ export const deliveries: Projection<DeliveryDocument> = {
     switch (event.type) {
       case 'DeliveryAttemptFailed': {
         const { outcome, next_attempt_at } = event.data
-        const tried = { attempts: outcome.attempt, last_outcome: outcome }
-        return { ...document, ...tried, lane: laneOf(document.webhook_id, 'retry'), next_attempt_at }
+        const tried = { ...document, attempts: outcome.attempt, last_outcome: outcome }
+        // The attempt may have been under way when the delivery was held.
+        return document.state === 'held'
+          ? tried
+          : { ...tried, lane: laneOf(document.webhook_id, 'retry'), next_attempt_at }
       }
       case 'DeliverySucceeded': {
         const { outcome } = event.data

@@ -12,6 +12,7 @@ const pageSize = 1000
 /** The `Documents` port on the embedded database: a table for each generation of a collection. */
 export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   const tables = new Map<string, string>()
+  const preparing = new Map<string, Promise<Either<StoreFailure, void>>>()
 
   /** The name of the table that holds a generation; undefined when there is none. */
   const tableOf = (prepare: Prepare, collection: Collection): string | undefined => {
@@ -27,7 +28,30 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     return E.right(undefined)
   }
 
-  const prepare: Documents['prepare'] = async (collection) => {
+  /** Reads from the table of a generation; `none` where there is no such generation. */
+  const reading = <A>(
+    collection: Collection,
+    none: A,
+    query: (statement: Prepare, table: string) => A,
+  ): Either<StoreFailure, A> => {
+    const attempt = (): Either<StoreFailure, A> =>
+      database.read((statement) => {
+        const table = tableOf(statement, collection)
+        return table === undefined ? none : query(statement, table)
+      })
+    const first = attempt()
+    // The table may have been replaced since its name was kept.
+    return E.isLeft(first) && tables.delete(nameOf(collection)) ? attempt() : first
+  }
+
+  const prepare: Documents['prepare'] = (collection) => {
+    const name = nameOf(collection)
+    const begun = preparing.get(name) ?? create(collection).finally(() => preparing.delete(name))
+    preparing.set(name, begun)
+    return begun
+  }
+
+  const create = async (collection: Collection): Promise<Either<StoreFailure, void>> => {
     const found = database.read((statement) => ({
       table: tableOf(statement, collection),
       serial: statement<{ serial: number }>('SELECT max(rowid) + 1 AS serial FROM collections').get()?.serial ?? 1,
@@ -43,10 +67,8 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
 
   const get: Documents['get'] = (collection, keys) =>
     Promise.resolve(
-      database.read((statement) => {
+      reading<ReadonlyMap<string, Json>>(collection, new Map(), (statement, table) => {
         const documents = new Map<string, Json>()
-        const table = tableOf(statement, collection)
-        if (table === undefined) return documents
         const one = statement<Row>(`SELECT key, body FROM "${table}" WHERE key = ? AND body IS NOT NULL`)
         for (const key of keys) {
           const row = one.get(key)
@@ -58,11 +80,9 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
 
   const find: Documents['find'] = (collection, query) =>
     Promise.resolve(
-      database.read((statement) => {
-        const table = tableOf(statement, collection)
+      reading<ReadonlyArray<Entry>>(collection, [], (statement, table) => {
         const fields = collection.indexes[query.index]
         if (fields === undefined) throw new Error(`${collection.name} has no index ${query.index}`)
-        if (table === undefined) return []
         const { sql, values } = selection(table, fields, query)
         return statement<Row>(sql).all(...values).map(entryOf)
       }),
@@ -70,9 +90,7 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
 
   const count: Documents['count'] = (collection) =>
     Promise.resolve(
-      database.read((statement) => {
-        const table = tableOf(statement, collection)
-        if (table === undefined) return 0
+      reading(collection, 0, (statement, table) => {
         const sql = `SELECT count(*) AS documents FROM "${table}" WHERE body IS NOT NULL`
         return statement<{ documents: number }>(sql).get()?.documents ?? 0
       }),
@@ -81,9 +99,7 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   async function* all(collection: Collection): AsyncGenerator<Entry> {
     let after = ''
     for (;;) {
-      const page = database.read((statement) => {
-        const table = tableOf(statement, collection)
-        if (table === undefined) return []
+      const page = reading<ReadonlyArray<Entry>>(collection, [], (statement, table) => {
         const sql = `SELECT key, body FROM "${table}" WHERE key > ? AND body IS NOT NULL ORDER BY key LIMIT ${pageSize}`
         return statement<Row>(sql).all(after).map(entryOf)
       })

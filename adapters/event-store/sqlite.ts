@@ -5,7 +5,7 @@ import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../domai
 import { E, type Either } from '../../domain/prelude.js'
 import { upcast } from '../../domain/upcast.js'
 import type { SqliteDatabase } from '../sqlite/database.js'
-import type { EventRow, WriteResult } from '../sqlite/write.js'
+import type { EventRow } from '../sqlite/write.js'
 import { recentEvents } from './recent-events.js'
 
 type Row = {
@@ -59,11 +59,18 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     if (written._tag === 'Left') return written
     const result = written.right
     if (result.kind === 'conflict' || result.kind === 'done') return E.left({ kind: 'conflict' })
+    if (result.kind === 'repeated') return repeated(stream, result.revision, events.length)
     const recorded = events.map((event, index) =>
-      recordedAs(event, stream, result.revision + index, positionAt(result, index)),
+      recordedAs(event, stream, result.revision + index, result.position + index),
     )
-    if (result.kind === 'appended') recent.add(recorded)
+    recent.add(recorded)
     return E.right(recorded)
+  }
+
+  /** What the first of two equal appends wrote. */
+  const repeated = async (stream: string, from: number, count: number) => {
+    const stored = await read(stream)
+    return E.isLeft(stored) ? stored : E.right(stored.right.events.filter(({ revision }) => revision >= from).slice(0, count))
   }
 
   /** At most a page after `position`, and never beyond `end`. */
@@ -137,9 +144,6 @@ const rowOf = (event: NewEvent): EventRow => [
   event.actor,
   JSON.stringify(event.data),
 ]
-
-const positionAt = (result: Extract<WriteResult, { kind: 'appended' | 'repeated' }>, index: number): number =>
-  result.kind === 'appended' ? result.position + index : (result.positions[index] ?? 0)
 
 const parsed = <A>(
   rows: Either<StoreFailure, ReadonlyArray<Row>>,

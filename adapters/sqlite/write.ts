@@ -39,8 +39,8 @@ export type Write = AppendWrite | ApplyWrite | SchemaWrite
 export type WriteResult =
   /** The appended events stand at `position` and `revision` and those that follow. */
   | { readonly kind: 'appended'; readonly position: number; readonly revision: number }
-  /** The same events were there already, each at its own position. */
-  | { readonly kind: 'repeated'; readonly positions: ReadonlyArray<number>; readonly revision: number }
+  /** The same events were there already, from `revision` on. */
+  | { readonly kind: 'repeated'; readonly revision: number }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
 

@@ -24,8 +24,8 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
   lastRevision.pluck()
   const lastPosition = database.prepare<[], number | null>('SELECT max(position) FROM events')
   lastPosition.pluck()
-  const following = database.prepare<[string, number, number], { position: number; id: string }>(
-    'SELECT position, id FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
+  const following = database.prepare<[string, number, number], { id: string }>(
+    'SELECT id FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
   )
   const insert = database.prepare(
     `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
@@ -42,8 +42,7 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
     if (actual !== expected) {
       const stored = actual > expected ? following.all(stream, expected, events.length) : []
       const repeated = stored.length === events.length && stored.every(({ id }, index) => id === events[index]?.[0])
-      if (!repeated) return { kind: 'conflict' }
-      return { kind: 'repeated', positions: stored.map(({ position }) => position), revision: expected + 1 }
+      return repeated ? { kind: 'repeated', revision: expected + 1 } : { kind: 'conflict' }
     }
     const position = head + 1
     let revision = expected

@@ -1,0 +1,185 @@
+import test from 'ava'
+import { contact, type ContactCommand, type ContactEvent } from '../../domain/contact.js'
+import { fold } from '../../domain/decider.js'
+import type { Instant } from '../../domain/instant.js'
+import type { LeadDetails } from '../../domain/lead.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  details,
+  engagementId,
+  leadId,
+  phone,
+  playbookId,
+  recordId,
+  sourceId,
+} from '../support/samples.js'
+import { given } from '../support/specification.js'
+
+type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant; readonly at?: Instant }
+
+const engageLead = (n: number, submitted: Submitted = {}): ContactCommand => ({
+  type: 'EngageLead',
+  contactId: contactId(),
+  accountId: accountId(),
+  leadId: leadId(n),
+  sourceId: sourceId(n),
+  sourceTitle: `Source ${n}`,
+  playbookId: playbookId(n),
+  engagementId: engagementId(n),
+  details: details(),
+  submittedAt: at(n * 1000),
+  at: at(n * 1000),
+  ...submitted,
+})
+
+const created: ContactEvent = {
+  type: 'ContactCreated',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    details: details(),
+    referral: { marketing_source_id: sourceId(1), marketing_source_title: 'Source 1', lead_id: leadId(1) },
+  },
+}
+
+const engaged = (
+  n: number,
+  when: { readonly submittedAt?: Instant; readonly engagedAt?: Instant; readonly filtered?: boolean } = {},
+): ContactEvent => ({
+  type: 'ContactEngaged',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    lead_id: leadId(n),
+    source_id: sourceId(n),
+    playbook_id: playbookId(n),
+    engagement_id: engagementId(n),
+    submitted_at: when.submittedAt ?? at(n * 1000),
+    engaged_at: when.engagedAt ?? at(n * 1000),
+    filtered: when.filtered ?? false,
+  },
+})
+
+const changed = (n: number, to: LeadDetails): ContactEvent => ({
+  type: 'ContactDetailsChanged',
+  data: { lead_id: leadId(n), details: to },
+})
+
+const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(1) } }
+
+const known = [created, engaged(1)] as const
+
+test('the first lead of a phone number makes the contact, with that lead as its referral', (t) => {
+  given(t, contact).when(engageLead(1)).then(created, engaged(1))
+})
+
+test('the same lead again is already so', (t) => {
+  given(t, contact, ...known).when(engageLead(1)).isAlreadySo()
+  given(t, contact, ...known, engaged(2)).when(engageLead(1, { at: at(9000) })).isAlreadySo()
+})
+
+test('another lead with the same details only engages', (t) => {
+  given(t, contact, ...known).when(engageLead(2)).then(engaged(2))
+})
+
+test('a newer lead brings its details', (t) => {
+  const moved = details({ email: 'ada@new.example', additional_info: { gender: 'Female' } })
+  given(t, contact, ...known).when(engageLead(2, { details: moved })).then(changed(2, moved), engaged(2))
+})
+
+test('what a newer lead does not send stays as it was', (t) => {
+  const rich = details({ additional_info: { gender: 'Female', zip: '94016' } })
+  const sparse = details({ first_name: '', last_name: '', email: '', additional_info: { zip: '10001' } })
+  given(t, contact, ...known, changed(2, rich), engaged(2))
+    .when(engageLead(3, { details: sparse }))
+    .then(changed(3, details({ additional_info: { gender: 'Female', zip: '10001' } })), engaged(3))
+})
+
+test('the number of a contact never changes', (t) => {
+  given(t, contact, ...known)
+    .when(engageLead(2, { details: details({ phone: phone(2) }) }))
+    .then(engaged(2))
+})
+
+test('an older lead that arrives late engages and leaves the newer details', (t) => {
+  const late = { details: details({ first_name: 'Old' }), submittedAt: at(500) }
+  given(t, contact, ...known)
+    .when(engageLead(2, late))
+    .then(engaged(2, { submittedAt: at(500) }))
+})
+
+test('an older lead does not make the next one look new', (t) => {
+  const oldest = engaged(2, { submittedAt: at(100), engagedAt: at(2000) })
+  const older = { details: details({ first_name: 'Older' }), submittedAt: at(500) }
+  given(t, contact, ...known, oldest)
+    .when(engageLead(3, older))
+    .then(engaged(3, { submittedAt: at(500) }))
+})
+
+test('of two leads of one millisecond the one with the greater id is the newer', (t) => {
+  const other = details({ first_name: 'Other' })
+  const sameTime = { details: other, submittedAt: at(5000), at: at(6000) }
+  given(t, contact, created, engaged(5))
+    .when(engageLead(6, sameTime))
+    .then(changed(6, other), engaged(6, { submittedAt: at(5000), engagedAt: at(6000) }))
+  given(t, contact, created, engaged(5))
+    .when(engageLead(4, sameTime))
+    .then(engaged(4, { submittedAt: at(5000), engagedAt: at(6000) }))
+})
+
+test('two leads in the same millisecond, or a clock that goes back, still engage at distinct times', (t) => {
+  given(t, contact, ...known)
+    .when(engageLead(2, { at: at(1000) }))
+    .then(engaged(2, { engagedAt: at(1001) }))
+  given(t, contact, ...known)
+    .when(engageLead(2, { at: at(0) }))
+    .then(engaged(2, { engagedAt: at(1001) }))
+})
+
+test('a lead of a contact that opted out is accepted and filtered', (t) => {
+  given(t, contact, ...known, optedOut).when(engageLead(2)).then(engaged(2, { filtered: true }))
+})
+
+test('a contact opts out once', (t) => {
+  given(t, contact, ...known).when({ type: 'OptOut', engagementId: engagementId(1) }).then(optedOut)
+  given(t, contact, ...known, optedOut).when({ type: 'OptOut', engagementId: engagementId(2) }).isAlreadySo()
+})
+
+test('a conversion is marked once a record', (t) => {
+  const mark = (n: number): ContactCommand => ({
+    type: 'MarkConverted',
+    recordId: recordId(n),
+    conversionId: conversionId(n),
+    ended: [engagementId(1)],
+  })
+  const converted = (n: number): ContactEvent => ({
+    type: 'ContactConverted',
+    data: { record_id: recordId(n), conversion_id: conversionId(n), ended: [engagementId(1)] },
+  })
+  given(t, contact, ...known).when(mark(1)).then(converted(1))
+  given(t, contact, ...known, converted(1)).when(mark(1)).isAlreadySo()
+  given(t, contact, ...known, converted(1)).when(mark(2)).then(converted(2))
+})
+
+test('an unknown contact neither converts nor opts out', (t) => {
+  given(t, contact).when({ type: 'OptOut', engagementId: engagementId(1) }).refuses('contact-not-found')
+  given(t, contact)
+    .when({ type: 'MarkConverted', recordId: recordId(1), conversionId: conversionId(1), ended: [] })
+    .refuses('contact-not-found')
+})
+
+test('a contact knows its newest conversation and those that no conversion has ended', (t) => {
+  const converted: ContactEvent = {
+    type: 'ContactConverted',
+    data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1), engagementId(9)] },
+  }
+  const state = fold(contact, contact.initial, [...known, engaged(2), converted, engaged(3)])
+  t.is(state.kind, 'known')
+  if (state.kind === 'unknown') return
+  t.deepEqual(state.newest, { leadId: leadId(3), sourceId: sourceId(3), engagementId: engagementId(3) })
+  t.deepEqual(state.unconverted, [engagementId(2), engagementId(3)])
+  t.deepEqual(state.records, [recordId(1)])
+})

@@ -1,0 +1,180 @@
+import test from 'ava'
+import { labelsOf, type Activity, type ActivityLabel, type ActivityType } from '../../domain/activity.js'
+import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
+import type { Instant } from '../../domain/instant.js'
+import type { RecordId } from '../../domain/ids.js'
+import { accountId, activity, at, attribution, engagementId, recordId } from '../support/samples.js'
+import { given } from '../support/specification.js'
+
+const start = (filtered = false): EngagementCommand => ({
+  type: 'StartEngagement',
+  attribution: attribution(),
+  engagedAt: at(),
+  filtered,
+})
+
+const report = (label: ActivityLabel, activityType: ActivityType, when: Instant = at(1000)) =>
+  ({
+    type: 'RecordActivity',
+    accountId: accountId(),
+    activityType,
+    label,
+    note: null,
+    properties: {},
+    at: when,
+  }) as const
+
+const started: EngagementEvent = { type: 'EngagementStarted', data: attribution() }
+
+const recorded = (changed: Partial<Activity>, record: RecordId | null = null): EngagementEvent => ({
+  type: 'ActivityRecorded',
+  data: { activity: activity({ note: null, ...changed }), record_id: record },
+})
+
+const ended = (reason: string, when: Instant): EngagementEvent => ({
+  type: 'EngagementEnded',
+  data: { engagement_id: engagementId(), reason, ended_at: when },
+})
+
+const playing = [started, recorded({ note: 'The playbook started' })] as const
+
+test('the playbook starts with a started activity at the time of the engagement', (t) => {
+  given(t, engagement)
+    .when(start())
+    .then(started, recorded({ note: 'The playbook started' }))
+})
+
+test('a filtered lead begins and ends its conversation at once', (t) => {
+  given(t, engagement)
+    .when(start(true))
+    .then(
+      started,
+      recorded({ type: 'outcome', label: 'filtered', note: 'The contact opted out before' }),
+      ended('filtered', at()),
+    )
+})
+
+test('starting again is already so', (t) => {
+  given(t, engagement, ...playing).when(start()).isAlreadySo()
+  given(t, engagement, ...playing, ended('sold', at(1))).when(start(true)).isAlreadySo()
+})
+
+test('an event is recorded with its note and properties and ends nothing', (t) => {
+  given(t, engagement, ...playing)
+    .when({ ...report('phone_call_completed', 'event'), note: 'Ten minutes', properties: { seconds: 600 } })
+    .then(
+      recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }),
+    )
+})
+
+test('an outcome ends the conversation', (t) => {
+  for (const label of labelsOf.outcome.filter((one) => one !== 'filtered')) {
+    given(t, engagement, ...playing)
+      .when(report(label, 'outcome'))
+      .then(recorded({ type: 'outcome', label, at: at(1000) }), ended(label, at(1000)))
+  }
+})
+
+test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
+  const over = ended('qualified', at(1000))
+  given(t, engagement, ...playing, over).when(report('dormant', 'outcome')).refuses('engagement-ended')
+  given(t, engagement, ...playing, ended('conversion', at(1000)))
+    .when(report('qualified', 'outcome'))
+    .refuses('engagement-ended')
+})
+
+test('an event may still be reported after the end', (t) => {
+  given(t, engagement, ...playing, ended('qualified', at(500)))
+    .when(report('phone_call_missed', 'event'))
+    .then(recorded({ label: 'phone_call_missed', at: at(1000) }))
+})
+
+test('what the service fires itself cannot be reported', (t) => {
+  const unreportable = [
+    report('started', 'event'),
+    report('filtered', 'outcome'),
+    report('quoted', 'conversion'),
+    report('sold', 'conversion'),
+    report('custom_conversion', 'conversion'),
+  ]
+  for (const command of unreportable) given(t, engagement, ...playing).when(command).refuses('label-not-reportable')
+})
+
+test('every other label can be reported', (t) => {
+  const own = new Set<string>(['started', 'filtered', 'quoted', 'sold', 'custom_conversion'])
+  const labels = [...labelsOf.event, ...labelsOf.conversion].filter((label) => !own.has(label))
+  for (const label of labels) {
+    const type = label === 'link_clicked' ? 'conversion' : 'event'
+    given(t, engagement, ...playing).when(report(label, type)).then(recorded({ type, label, at: at(1000) }))
+  }
+})
+
+test('two activities of one conversation never share a time', (t) => {
+  given(t, engagement, ...playing)
+    .when(report('interested', 'event', at(0)))
+    .then(recorded({ label: 'interested', at: at(1) }))
+  given(t, engagement, ...playing, recorded({ label: 'interested', at: at(5000) }))
+    .when(report('interested', 'event', at(1000)))
+    .then(recorded({ label: 'interested', at: at(5001) }))
+})
+
+test('the conversation of another account is not found, like one that is missing', (t) => {
+  const foreign = { ...report('interested', 'event'), accountId: accountId(2) }
+  given(t, engagement, ...playing).when(foreign).refuses('engagement-not-found')
+  given(t, engagement).when(report('interested', 'event')).refuses('engagement-not-found')
+  given(t, engagement).when({ type: 'EndEngagement', reason: 'conversion', at: at() }).refuses('engagement-not-found')
+})
+
+const convert = (n: number, ends: boolean) =>
+  ({
+    type: 'RecordConversionActivity',
+    recordId: recordId(n),
+    label: 'sold',
+    title: 'Sold',
+    ends,
+    at: at(1000),
+  }) as const
+
+const sold = recorded({ type: 'conversion', label: 'sold', note: 'Sold was recorded', at: at(1000) }, recordId(1))
+
+test('a conversion is an activity, and ends the conversation where it should', (t) => {
+  given(t, engagement, ...playing).when(convert(1, true)).then(sold, ended('conversion', at(1000)))
+  given(t, engagement, ...playing).when(convert(1, false)).then(sold)
+})
+
+test('a conversion in a conversation that is over is still an activity and ends nothing again', (t) => {
+  given(t, engagement, ...playing, ended('qualified', at(500))).when(convert(1, true)).then(sold)
+})
+
+test('a record has one activity', (t) => {
+  given(t, engagement, ...playing, sold).when(convert(1, true)).isAlreadySo()
+  const again = recorded({ type: 'conversion', label: 'sold', note: 'Sold was recorded', at: at(1001) }, recordId(2))
+  given(t, engagement, ...playing, sold).when(convert(2, false)).then(again)
+})
+
+test('a conversation that never started takes no conversion', (t) => {
+  given(t, engagement).when(convert(1, true)).refuses('engagement-not-found')
+})
+
+test('a custom conversion carries its title in the properties, the standard ones nothing', (t) => {
+  given(t, engagement, ...playing)
+    .when({ ...convert(1, false), label: 'custom_conversion', title: 'Renewed' })
+    .then(
+      recorded(
+        {
+          type: 'conversion',
+          label: 'custom_conversion',
+          note: 'Renewed was recorded',
+          properties: { title: 'Renewed' },
+          at: at(1000),
+        },
+        recordId(1),
+      ),
+    )
+})
+
+test('a conversation is ended once', (t) => {
+  const end: EngagementCommand = { type: 'EndEngagement', reason: 'conversion', at: at(1000) }
+  given(t, engagement, ...playing).when(end).then(ended('conversion', at(1000)))
+  given(t, engagement, ...playing, ended('dormant', at(500))).when(end).isAlreadySo()
+})

@@ -1,0 +1,36 @@
+import test from 'ava'
+import { fold } from '../../domain/decider.js'
+import { lead, type LeadEvent } from '../../domain/lead.js'
+import { accountId, contactId, engagementId, leadFacts, leadId } from '../support/samples.js'
+import { given } from '../support/specification.js'
+
+const submitted: LeadEvent = { type: 'LeadSubmitted', data: leadFacts() }
+const enrolled: LeadEvent = {
+  type: 'LeadEnrolled',
+  data: { lead_id: leadId(), account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() },
+}
+
+test('a lead is submitted with all that was decided', (t) => {
+  given(t, lead).when({ type: 'SubmitLead', facts: leadFacts() }).then(submitted)
+})
+
+test('submitting a lead again keeps what the first submission decided', (t) => {
+  given(t, lead, submitted)
+    .when({ type: 'SubmitLead', facts: leadFacts({ engagement_id: engagementId(2) }) })
+    .isAlreadySo()
+})
+
+test('a lead is enrolled once, by ids alone', (t) => {
+  given(t, lead, submitted).when({ type: 'MarkEnrolled' }).then(enrolled)
+  given(t, lead, submitted, enrolled).when({ type: 'MarkEnrolled' }).isAlreadySo()
+})
+
+test('a lead that was never submitted is not found', (t) => {
+  given(t, lead).when({ type: 'MarkEnrolled' }).refuses('lead-not-found')
+})
+
+test('the state of a lead holds no personal value', (t) => {
+  const state = JSON.stringify(fold(lead, lead.initial, [submitted, enrolled]))
+  for (const personal of ['Ada', 'Example', 'ada@', '+1415', 'consent']) t.false(state.includes(personal))
+  t.true(state.includes(leadId()))
+})

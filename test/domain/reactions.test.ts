@@ -1,0 +1,194 @@
+import test from 'ava'
+import { contact } from '../../domain/contact.js'
+import { conversion } from '../../domain/conversion.js'
+import type { ConversionRecordFacts } from '../../domain/conversion-record.js'
+import type { DomainEvent } from '../../domain/domain-event.js'
+import { engagement } from '../../domain/engagement.js'
+import type { EngagementId } from '../../domain/ids.js'
+import { lead } from '../../domain/lead.js'
+import { playbook, standardPlaybook } from '../../domain/playbook.js'
+import { reactions, type Intent } from '../../domain/reactions.js'
+import { upcast } from '../../domain/upcast.js'
+import { webhook } from '../../domain/webhook.js'
+import { goldenEvents } from '../support/golden.js'
+import { logOf } from '../support/log.js'
+import {
+  accountId,
+  activity,
+  at,
+  attribution,
+  contactId,
+  conversionId,
+  deliveryId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  playbookId,
+  recordId,
+  sourceId,
+  webhookId,
+} from '../support/samples.js'
+
+const now = at(60_000)
+
+const reactionsTo = (event: DomainEvent): ReadonlyArray<Intent> =>
+  logOf(['stream-1', event]).flatMap((recorded) => reactions(recorded, now))
+
+test('a new account gets its two conversions and its playbook', (t) => {
+  const opened = {
+    account_id: accountId(),
+    title: 'Example Insurance',
+    sealed_secret: 'sealed',
+    playbook_id: playbookId(),
+    quoted_id: conversionId(1),
+    sold_id: conversionId(2),
+  }
+  const define = { type: 'DefineConversion', accountId: accountId(), value: 0 } as const
+  t.deepEqual(reactionsTo({ type: 'AccountOpened', data: opened }), [
+    {
+      decider: conversion,
+      id: conversionId(1),
+      command: { ...define, conversionId: conversionId(1), title: 'Quoted', label: 'quoted' },
+    },
+    {
+      decider: conversion,
+      id: conversionId(2),
+      command: { ...define, conversionId: conversionId(2), title: 'Sold', label: 'sold' },
+    },
+    {
+      decider: playbook,
+      id: playbookId(),
+      command: {
+        type: 'CreatePlaybook',
+        playbookId: playbookId(),
+        accountId: accountId(),
+        settings: standardPlaybook,
+      },
+    },
+  ])
+})
+
+test('a submitted lead engages its contact, submitted when the log says so', (t) => {
+  t.deepEqual(reactionsTo({ type: 'LeadSubmitted', data: leadFacts() }), [
+    {
+      decider: contact,
+      id: contactId(),
+      command: {
+        type: 'EngageLead',
+        contactId: contactId(),
+        accountId: accountId(),
+        leadId: leadId(),
+        sourceId: sourceId(),
+        sourceTitle: 'Search ads',
+        playbookId: playbookId(),
+        engagementId: engagementId(),
+        details: details(),
+        submittedAt: at(1000),
+        at: now,
+      },
+    },
+  ])
+})
+
+test('an engaged contact starts the conversation, filtered where it opted out before', (t) => {
+  for (const filtered of [true, false]) {
+    const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered }
+    t.deepEqual(reactionsTo({ type: 'ContactEngaged', data }), [
+      {
+        decider: engagement,
+        id: engagementId(),
+        command: { type: 'StartEngagement', attribution: attribution(), engagedAt: at(1001), filtered },
+      },
+    ])
+  }
+})
+
+test('a started conversation enrolls its lead', (t) => {
+  t.deepEqual(reactionsTo({ type: 'EngagementStarted', data: attribution() }), [
+    { decider: lead, id: leadId(), command: { type: 'MarkEnrolled' } },
+  ])
+})
+
+test('an opted_out activity opts the contact out, every other one changes no other stream', (t) => {
+  const optedOut = activity({ type: 'outcome', label: 'opted_out' })
+  t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: optedOut, record_id: null } }), [
+    { decider: contact, id: contactId(), command: { type: 'OptOut', engagementId: engagementId() } },
+  ])
+  const qualified = activity({ type: 'outcome', label: 'qualified' })
+  t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: qualified, record_id: null } }), [])
+})
+
+const sold = (ends: ReadonlyArray<EngagementId>): ConversionRecordFacts => ({
+  record_id: recordId(),
+  account_id: accountId(),
+  conversion_id: conversionId(2),
+  title: 'Sold',
+  label: 'sold',
+  contact_id: contactId(),
+  converted_at: at(),
+  value: 125_000,
+  engagement_id: engagementId(3),
+  lead_id: leadId(3),
+  source_id: sourceId(),
+  ends,
+})
+
+const sellingActivity = (ends: boolean): Intent => ({
+  decider: engagement,
+  id: engagementId(3),
+  command: { type: 'RecordConversionActivity', recordId: recordId(), label: 'sold', title: 'Sold', ends, at: now },
+})
+
+const marking = (ended: ReadonlyArray<EngagementId>): Intent => ({
+  decider: contact,
+  id: contactId(),
+  command: { type: 'MarkConverted', recordId: recordId(), conversionId: conversionId(2), ended },
+})
+
+test('a conversion has one activity, in the newest conversation, and the others end silently', (t) => {
+  const ends = [engagementId(1), engagementId(2), engagementId(3)]
+  const end = { type: 'EndEngagement', reason: 'conversion', at: now } as const
+  t.deepEqual(reactionsTo({ type: 'ConversionRecorded', data: sold(ends) }), [
+    sellingActivity(true),
+    { decider: engagement, id: engagementId(1), command: end },
+    { decider: engagement, id: engagementId(2), command: end },
+    marking(ends),
+  ])
+})
+
+test('a conversion that keeps the conversations open ends none', (t) => {
+  t.deepEqual(reactionsTo({ type: 'ConversionRecorded', data: sold([]) }), [sellingActivity(false), marking([])])
+})
+
+test('a delivery that ran out of retries turns its webhook off, with the reason', (t) => {
+  const abandoned = { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'retries-exhausted' } as const
+  const outcome = { attempt: 19, status: 503, reason: 'HTTP 503', duration_ms: 12 }
+  t.deepEqual(reactionsTo({ type: 'DeliveryAbandoned', data: { ...abandoned, outcome } }), [
+    {
+      decider: webhook,
+      id: webhookId(),
+      command: { type: 'TurnOffWebhook', deliveryId: deliveryId(), reason: 'HTTP 503' },
+    },
+  ])
+})
+
+test('a delivery whose webhook was removed turns nothing off', (t) => {
+  const data = { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'webhook-removed', outcome: null } as const
+  t.deepEqual(reactionsTo({ type: 'DeliveryAbandoned', data }), [])
+})
+
+test('nothing follows from any other event', (t) => {
+  const reacting = new Set([
+    'AccountOpened',
+    'LeadSubmitted',
+    'ContactEngaged',
+    'EngagementStarted',
+    'ActivityRecorded',
+    'ConversionRecorded',
+    'DeliveryAbandoned',
+  ])
+  const others = goldenEvents().filter(({ type }) => !reacting.has(type))
+  t.true(others.length > 20)
+  for (const { type, version, data } of others) t.deepEqual(reactionsTo(upcast(type, version, data)), [], type)
+})

@@ -1,0 +1,277 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { standardFields } from '../../domain/playbook.js'
+import { E } from '../../domain/prelude.js'
+import { decodeSubmission, originatorsOf } from '../../domain/submission.js'
+import { holds } from '../support/property.js'
+import { at } from '../support/samples.js'
+
+const valid: Readonly<Record<string, string>> = {
+  first_name: 'Ada',
+  last_name: 'Example',
+  email: 'ada@example.com',
+  phone: '(415) 555-0123',
+  date_of_birth: '1990-02-28',
+  gender: 'Female',
+  marital_status: 'Single',
+  current_residence_address: '1 Main St',
+  current_residence_city: 'San Francisco',
+  current_residence_state: 'CA',
+  current_residence_zip: '94016',
+  current_insurance_carrier: 'Example Mutual',
+  current_insurance_coverage: 'Full Coverage',
+  credit_rating: 'Good',
+  tcpa_opt_in_token: 'consent-1',
+  tcpa_opt_in_url: 'https://consent.example/1',
+}
+
+const required = [...standardFields, 'tcpa_opt_in_token', 'tcpa_opt_in_url']
+
+/** In alphabetical order: theirs means nothing. */
+const problemsOf = (body: unknown, asked: ReadonlyArray<string> = standardFields): ReadonlyArray<string> => {
+  const decoded = decodeSubmission(asked, at(), body)
+  return E.isLeft(decoded) ? decoded.left.toSorted() : []
+}
+
+const without = (...names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(valid).filter(([name]) => !names.includes(name)))
+
+test('a valid submission becomes details, consent and fields', (t) => {
+  const body = { ...valid, first_name: ' Ada ', lead_id: ' crm-1 ', nothing: null, blank: ' ' }
+  const { first_name: _first, last_name: _last, email: _email, phone: _phone, ...others } = valid
+  const { tcpa_opt_in_token: _token, tcpa_opt_in_url: _url, ...additional } = others
+  t.deepEqual(decodeSubmission(standardFields, at(), body), E.right({
+    details: {
+      first_name: 'Ada',
+      last_name: 'Example',
+      email: 'ada@example.com',
+      phone: '+14155550123' as const,
+      additional_info: { ...additional, lead_id: ' crm-1 ' },
+    },
+    consent: { tcpa_opt_in_token: 'consent-1', tcpa_opt_in_url: 'https://consent.example/1' },
+    fields: { ...valid, first_name: ' Ada ', lead_id: ' crm-1 ' },
+  }))
+})
+
+test('what is not an object of fields is one problem', (t) => {
+  for (const body of [null, undefined, 'text', 1, true, [], [valid]]) {
+    t.deepEqual(problemsOf(body), ['the submission must be an object of fields'])
+  }
+})
+
+test('every missing field is named at once, and nothing else', (t) => {
+  holds(
+    t,
+    fc.property(fc.subarray(required), fc.constantFrom(undefined, null, '', ' \n\t', '\u00a0'), (names, missing) => {
+      const emptied = { ...valid, ...Object.fromEntries(names.map((name) => [name, missing])) }
+      const expected = names.map((name) => `${name} is required`).toSorted()
+      assert.deepEqual(problemsOf(emptied), expected)
+      assert.deepEqual(problemsOf(without(...names)), expected)
+    }),
+  )
+})
+
+test('the phone and both TCPA fields are required whatever the playbook asks for', (t) => {
+  t.deepEqual(problemsOf({}, []), [
+    'phone is required',
+    'tcpa_opt_in_token is required',
+    'tcpa_opt_in_url is required',
+  ])
+  const { phone, tcpa_opt_in_token, tcpa_opt_in_url } = valid
+  t.deepEqual(problemsOf({ phone, tcpa_opt_in_token, tcpa_opt_in_url }, []), [])
+})
+
+test('a field that the playbook does not ask for may be left out', (t) => {
+  const decoded = decodeSubmission([], at(), without('first_name', 'last_name', 'email'))
+  t.true(E.isRight(decoded))
+  if (E.isLeft(decoded)) return
+  const { first_name, last_name, email } = decoded.right.details
+  t.deepEqual({ first_name, last_name, email }, { first_name: '', last_name: '', email: '' })
+})
+
+const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<string>; bad: ReadonlyArray<string> }>> = {
+  email: {
+    problem: 'an e-mail address',
+    good: ['a@b', 'ada.example+tag@example.co.uk', ' ada@example.com ', 'ádá@exämple.com'],
+    bad: ['ada', '@example.com', 'ada@', 'ada@example@com', 'ada example@example.com', 'a@ b'],
+  },
+  phone: {
+    problem: 'a phone number',
+    good: ['4155550123', '+44 20 7946 0123', ' 415.555.0123 '],
+    bad: ['12', 'none', '+', '555-0123'],
+  },
+  date_of_birth: {
+    problem: 'a past date, YYYY-MM-DD',
+    good: ['1990-02-28', '2024-02-29', '2026-01-14', ' 1990-02-28 '],
+    bad: ['2026-01-15', '2030-01-01', '1990-02-30', '2023-02-29', '28.02.1990', '1990-2-8', '1990-02-28T00:00:00Z'],
+  },
+  current_residence_state: {
+    problem: 'the two letters of a US state or territory',
+    good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU'],
+    bad: ['California', 'XX', 'C', 'CAL', 'ON'],
+  },
+  tcpa_opt_in_url: {
+    problem: 'an http or https URL',
+    good: ['https://consent.example/1', 'http://consent.example', ' HTTPS://CONSENT.EXAMPLE '],
+    bad: ['consent.example/1', 'ftp://consent.example', 'javascript:alert(1)', 'https://', 'mailto:a@b.example'],
+  },
+}
+
+for (const [name, { problem, good, bad }] of Object.entries(formats)) {
+  test(`${name} must be ${problem}`, (t) => {
+    for (const text of good) t.deepEqual(problemsOf({ ...valid, [name]: text }), [], text)
+    for (const text of bad) t.deepEqual(problemsOf({ ...valid, [name]: text }), [`${name} must be ${problem}`], text)
+  })
+}
+
+test('any other required field is any text that is not blank', (t) => {
+  const free = required.filter((name) => formats[name] === undefined)
+  holds(
+    t,
+    fc.property(fc.constantFrom(...free), fc.string({ unit: 'grapheme', minLength: 1 }), (name, text) => {
+      assert.deepEqual(problemsOf({ ...valid, [name]: text }), text.trim() === '' ? [`${name} is required`] : [])
+    }),
+  )
+})
+
+test('an e-mail address must be one wherever it is sent, other formats only where they are asked for', (t) => {
+  const wrong = { ...valid, email: 'none', date_of_birth: 'long ago', current_residence_state: 'Bavaria' }
+  t.deepEqual(problemsOf(wrong, []), ['email must be an e-mail address'])
+})
+
+test('numbers and booleans are taken as their text', (t) => {
+  const decoded = decodeSubmission(standardFields, at(), {
+    ...valid,
+    phone: 4155550123,
+    current_residence_zip: 94016,
+    gender: true,
+    score: 0,
+    homeowner: false,
+  })
+  t.true(E.isRight(decoded))
+  if (E.isLeft(decoded)) return
+  t.is(decoded.right.details.phone, '+14155550123')
+  const { current_residence_zip, gender, score, homeowner } = decoded.right.details.additional_info
+  t.deepEqual({ current_residence_zip, gender, score, homeowner }, {
+    current_residence_zip: '94016',
+    gender: 'true',
+    score: '0',
+    homeowner: 'false',
+  })
+})
+
+test('an extra field that is an object or a list is kept as its JSON text', (t) => {
+  const decoded = decodeSubmission([], at(), { ...valid, cars: [{ year: 2020 }], answers: { pets: 2 } })
+  t.true(E.isRight(decoded))
+  if (E.isLeft(decoded)) return
+  const { cars, answers } = decoded.right.details.additional_info
+  t.deepEqual({ cars, answers }, { cars: '[{"year":2020}]', answers: '{"pets":2}' })
+})
+
+test('a field that the service reads itself must be a text', (t) => {
+  for (const value of [{}, [], ['CA'], { a: 1 }]) {
+    t.deepEqual(problemsOf({ ...valid, current_residence_state: value }), ['current_residence_state must be a text'])
+    t.deepEqual(problemsOf({ ...valid, email: value }, []), ['email must be a text'])
+  }
+})
+
+test('a text has at most 10,000 characters, in any field', (t) => {
+  const fits = 'x'.repeat(10_000)
+  t.deepEqual(problemsOf({ ...valid, tcpa_opt_in_token: fits, wording: fits }), [])
+  t.deepEqual(problemsOf({ ...valid, tcpa_opt_in_token: `${fits}x`, wording: `${fits}x` }), [
+    'tcpa_opt_in_token must have at most 10,000 characters',
+    'wording must have at most 10,000 characters',
+  ])
+  t.deepEqual(problemsOf({ ...valid, list: [fits] }), ['list must have at most 10,000 characters'])
+})
+
+test('a submission has at most 500 fields', (t) => {
+  const extras = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`extra_${n}`, 'x']))
+  const room = 500 - required.length
+  t.deepEqual(problemsOf({ ...valid, ...extras(room) }), [])
+  t.deepEqual(problemsOf({ ...valid, ...extras(room + 1) }), ['a submission has at most 500 fields'])
+})
+
+test('every problem is named at once', (t) => {
+  const body = { ...without('first_name', 'gender'), email: 'none', phone: {}, wording: 'x'.repeat(10_001) }
+  t.deepEqual(problemsOf(body), [
+    'email must be an e-mail address',
+    'first_name is required',
+    'gender is required',
+    'phone must be a text',
+    'wording must have at most 10,000 characters',
+  ])
+})
+
+test('a field whose name begins like a required one does not hide that it is missing', (t) => {
+  const body = { ...without('phone'), 'phone number': 'x'.repeat(10_001) }
+  t.deepEqual(problemsOf(body), ['phone is required', 'phone number must have at most 10,000 characters'])
+})
+
+test('a field of two words that is too long is one problem', (t) => {
+  const body = { ...valid, 'home phone': 'x'.repeat(10_001) }
+  t.deepEqual(problemsOf(body, ['home phone']), ['home phone must have at most 10,000 characters'])
+})
+
+test('a long name is shown short', (t) => {
+  const name = 'n'.repeat(5000)
+  t.deepEqual(problemsOf({ ...valid, [name]: 'x'.repeat(10_001) }), [
+    `${'n'.repeat(100)}… must have at most 10,000 characters`,
+  ])
+})
+
+test('names that mean something to JavaScript are fields like any other', (t) => {
+  const body: unknown = JSON.parse(JSON.stringify(valid).replace('{', '{"__proto__":"a","constructor":"b",'))
+  const decoded = decodeSubmission(standardFields, at(), body)
+  t.true(E.isRight(decoded))
+  if (E.isLeft(decoded)) return
+  const info = decoded.right.details.additional_info
+  t.regex(JSON.stringify(info), /"__proto__":"a","constructor":"b"/)
+  t.deepEqual(problemsOf(valid, ['toString']), ['toString is required'])
+})
+
+/** No sentence of ours holds these marks, so that a value with them can't stand in one by chance. */
+const secret = fc.string({ unit: 'grapheme' }).map((text) => `«${text}»`)
+const leaf = fc.oneof(secret, secret.map((text) => `${text}@example.com`), fc.integer({ min: 10 ** 9 }))
+const value = fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.string(), leaf), secret.map((text) => text.repeat(2000)))
+const extraName = fc.stringMatching(/^[a-z_]{1,20}$/)
+
+test('no problem ever holds a submitted value', (t) => {
+  const body = fc.tuple(fc.dictionary(fc.constantFrom(...required), value), fc.dictionary(extraName, value))
+  holds(
+    t,
+    fc.property(body, fc.subarray(required), ([own, extra], asked) => {
+      const text = problemsOf({ ...extra, ...own }, asked).join('\n')
+      assert.ok(!text.includes('«') || text.includes('»'))
+      assert.doesNotMatch(text, /\d{9}/)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('no body makes the reader throw, and each problem names a field', (t) => {
+  holds(
+    t,
+    fc.property(fc.oneof(fc.jsonValue(), fc.dictionary(extraName, fc.jsonValue())), (body) => {
+      const problems = problemsOf(body)
+      assert.ok(problems.length > 0)
+      assert.ok(problems.every((problem) => /^.+ (is required|must (be|have) .+)$|at most 500 fields$/.test(problem)))
+    }),
+  )
+})
+
+const source = { title: 'Search ads', originatorField: null }
+
+test('an originator is the lead_id of the customer, else the external_id', (t) => {
+  t.deepEqual(originatorsOf(source, { lead_id: ' crm-1 ', external_id: 'x-1' }), [{ origin: 'Search ads', key: 'crm-1' }])
+  t.deepEqual(originatorsOf(source, { external_id: 'x-1' }), [{ origin: 'Search ads', key: 'x-1' }])
+  t.deepEqual(originatorsOf(source, { other: 'x-1' }), [])
+})
+
+test('a source may name the field of its originator, and then no other counts', (t) => {
+  const named = { ...source, originatorField: 'crm_key' }
+  t.deepEqual(originatorsOf(named, { crm_key: 'k', lead_id: 'crm-1' }), [{ origin: 'Search ads', key: 'k' }])
+  t.deepEqual(originatorsOf(named, { lead_id: 'crm-1' }), [])
+  t.deepEqual(originatorsOf({ ...source, originatorField: 'constructor' }, {}), [])
+})

@@ -1,0 +1,75 @@
+import test from 'ava'
+import { webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
+import { accountId, deliveryId, webhookId, webhookSettings } from '../support/samples.js'
+import { given } from '../support/specification.js'
+
+const add: WebhookCommand = {
+  type: 'AddWebhook',
+  webhookId: webhookId(),
+  accountId: accountId(),
+  settings: webhookSettings(),
+}
+
+const added: WebhookEvent = {
+  type: 'WebhookAdded',
+  data: { webhook_id: webhookId(), account_id: accountId(), settings: webhookSettings() },
+}
+
+const turnOff = { type: 'TurnOffWebhook', deliveryId: deliveryId(), reason: 'HTTP 500' } as const
+const turnedOff: WebhookEvent = { type: 'WebhookTurnedOff', data: { delivery_id: deliveryId(), reason: 'HTTP 500' } }
+const removed: WebhookEvent = { type: 'WebhookRemoved', data: {} }
+
+const change = (n = 1): WebhookCommand => ({
+  type: 'ChangeWebhook',
+  accountId: accountId(n),
+  settings: { events: ['sold'], format: 'flat' },
+})
+const remove = (n = 1): WebhookCommand => ({ type: 'RemoveWebhook', accountId: accountId(n) })
+
+test('a webhook is added once', (t) => {
+  given(t, webhook).when(add).then(added)
+  given(t, webhook, added).when(add).isAlreadySo()
+})
+
+test('a removed webhook does not come back', (t) => {
+  given(t, webhook, added, removed).when(add).isAlreadySo()
+})
+
+test('a change keeps every setting that it does not name, the token too', (t) => {
+  given(t, webhook, added)
+    .when(change())
+    .then({
+      type: 'WebhookChanged',
+      data: { settings: webhookSettings({ events: ['sold'], format: 'flat' }) },
+    })
+})
+
+test('a webhook is turned off once', (t) => {
+  given(t, webhook, added).when(turnOff).then(turnedOff)
+  given(t, webhook, added, turnedOff).when({ ...turnOff, deliveryId: deliveryId(2) }).isAlreadySo()
+})
+
+test('a webhook that is off can be changed and removed, and a change does not turn it on', (t) => {
+  const changed: WebhookEvent = {
+    type: 'WebhookChanged',
+    data: { settings: webhookSettings({ events: ['sold'], format: 'flat' }) },
+  }
+  given(t, webhook, added, turnedOff).when(change()).then(changed)
+  given(t, webhook, added, turnedOff, changed).when(turnOff).isAlreadySo()
+  given(t, webhook, added, turnedOff).when(remove()).then(removed)
+})
+
+test('a removed webhook is not found', (t) => {
+  given(t, webhook, added).when(remove()).then(removed)
+  for (const command of [change(), turnOff, remove()]) {
+    given(t, webhook, added, removed).when(command).refuses('webhook-not-found')
+  }
+})
+
+test('the webhook of another account is not found, like one that is missing', (t) => {
+  for (const command of [change(2), remove(2)]) {
+    given(t, webhook).when(command).refuses('webhook-not-found')
+    given(t, webhook, added).when(command).refuses('webhook-not-found')
+  }
+  given(t, webhook).when(turnOff).refuses('webhook-not-found')
+})
