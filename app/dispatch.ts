@@ -59,7 +59,9 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     const events = appended.right
     const after = fold(decider, state, decided.right)
     const newest = events.at(-1)
-    kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
+    // Derived ids may have been appended before, and the stream gone on since: only a read would tell.
+    const isCertain = !isNew || cause.event === undefined
+    if (isCertain) kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
     return E.right({ state: after, events })
   }
 

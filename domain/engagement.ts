@@ -101,10 +101,11 @@ const decide = (
       if (attribution.account_id !== command.accountId) return E.left({ kind: 'engagement-not-found' })
       const { activityType: type, label, note, properties } = command
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
-      if (type === 'outcome' && state.ended) return E.left({ kind: 'engagement-ended' })
+      // Whoever says STOP is heard, whatever became of the conversation.
+      if (type === 'outcome' && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const activity = recorded(attribution, { type, label, note, properties, at }, null)
-      return E.right(type === 'outcome' ? [activity, ended(attribution, label, at)] : [activity])
+      return E.right(type === 'outcome' && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
     }
     case 'RecordConversionActivity': {
       const { recordId, label, title, ends } = command

@@ -87,7 +87,9 @@ const decide = (
   switch (command.type) {
     case 'ChangeWebhook': {
       if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
-      return E.right([{ type: 'WebhookChanged', data: { settings: { ...state.settings, ...command.settings } } }])
+      const settings = { ...state.settings, ...command.settings }
+      const same = JSON.stringify(settings) === JSON.stringify(state.settings)
+      return E.right(same ? [] : [{ type: 'WebhookChanged', data: { settings } }])
     }
     case 'TurnOffWebhook': {
       if (state.kind === 'off') return E.right([])

@@ -148,12 +148,18 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   }
 
   const drop: Documents['drop'] = async (collection) => {
-    const table = database.read((statement) => registered(statement, collection)?.table)
-    if (table._tag === 'Left') return table
+    const found = database.read((statement) => ({
+      table: registered(statement, collection)?.table,
+      view: statement<{ readonly sql: string }>(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`).get(
+        collection.name,
+      ),
+    }))
+    if (found._tag === 'Left') return found
     tables.delete(nameOf(collection))
-    if (table.right === undefined) return E.right(undefined)
-    const hidden = collection.generation === 'live' ? [`DROP VIEW IF EXISTS "${collection.name}"`] : []
-    return written({ kind: 'schema', statements: [...hidden, ...removal(table.right)] })
+    const { table, view: shown } = found.right
+    if (table === undefined) return E.right(undefined)
+    const hidden = shown?.sql.includes(`"${table}"`) === true ? [`DROP VIEW "${collection.name}"`] : []
+    return written({ kind: 'schema', statements: [...hidden, ...removal(table)] })
   }
 
   return { prepare, exists, get, find, count, all, apply, checkpoint, promote, drop }

@@ -58,8 +58,8 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     })
     if (written._tag === 'Left') return written
     const result = written.right
-    if (result.kind === 'conflict' || result.kind === 'done') return E.left({ kind: 'conflict' })
     if (result.kind === 'repeated') return repeated(stream, result.revision, events.length)
+    if (result.kind !== 'appended') return E.left({ kind: 'conflict' })
     const recorded = events.map((event, index) =>
       recordedAs(event, stream, result.revision + index, result.position + index),
     )

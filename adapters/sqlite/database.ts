@@ -32,7 +32,7 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   const file = join(directory, 'leadloop.db')
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: { file } })
   const ready = await firstMessage(worker)
-  if (ready.kind === 'failed') {
+  if (ready.kind === 'unusable') {
     await worker.terminate()
     lock.right.close()
     return E.left({ kind: 'unusable', reason: `${file} can't be used: ${storeFailure(ready.code).reason}` })
@@ -63,30 +63,25 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
     committing.push(...batch)
     worker.postMessage(batch.map(({ write }) => write))
   }
-  const settle = (count: number, resultOf: (index: number) => Either<StoreFailure, WriteResult>): void => {
-    committing.splice(0, count).forEach((one, index) => one.settle(resultOf(index)))
+  const settle = (results: ReadonlyArray<WriteResult>): void => {
+    committing.splice(0, results.length).forEach((one, index) => {
+      const result = results[index]
+      if (result === undefined || result.kind === 'failed') one.settle(E.left(storeFailure(result?.code ?? 'no result')))
+      else one.settle(E.right(result))
+    })
     if (waiting.length === 0 && committing.length === 0) idle?.()
   }
   worker.on('message', (message: WriterMessage) => {
-    switch (message.kind) {
-      case 'results':
-        settle(message.results.length, (index) => {
-          const result = message.results[index]
-          return result === undefined ? E.left(storeFailure('no result')) : E.right(result)
-        })
-        break
-      case 'failed':
-        settle(message.writes, () => E.left(storeFailure(message.code)))
-        break
-      case 'ready':
-        break
-    }
+    if (message.kind === 'results') settle(message.results)
   })
-  worker.on('error', (error) => {
-    const ended = storeFailure(error.message)
-    failure = ended
-    settle(committing.length, () => E.left(ended))
-  })
+  /** Nothing can be written any more, and nobody is left waiting for it. */
+  const end = (code: string): void => {
+    failure ??= storeFailure(code)
+    committing.push(...waiting.splice(0))
+    settle(committing.map(() => ({ kind: 'failed', code })))
+  }
+  worker.on('error', (error) => end(error.name))
+  worker.on('exit', () => end('the store is closed'))
 
   return E.right({
     write: (write) =>
@@ -110,6 +105,7 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
       }
     },
     close: async () => {
+      failure ??= storeFailure('the store is closed')
       if (waiting.length > 0 || committing.length > 0) await new Promise<void>((resolve) => (idle = resolve))
       await worker.terminate()
       reader.close()
@@ -140,7 +136,7 @@ const firstMessage = (worker: Worker): Promise<WriterMessage> =>
   new Promise((resolve) => {
     worker.once('message', resolve)
     worker.once('error', (error) => {
-      resolve({ kind: 'failed', writes: 0, code: error.message })
+      resolve({ kind: 'unusable', code: error.name })
     })
   })
 

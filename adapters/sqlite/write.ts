@@ -43,10 +43,12 @@ export type WriteResult =
   | { readonly kind: 'repeated'; readonly revision: number }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
+  /** Not written; `code` is the driver's. */
+  | { readonly kind: 'failed'; readonly code: string }
 
 export type WriterMessage =
   | { readonly kind: 'ready' }
+  /** The thread could not begin. */
+  | { readonly kind: 'unusable'; readonly code: string }
   /** One for each write, in the order in which they were handed over. */
   | { readonly kind: 'results'; readonly results: ReadonlyArray<WriteResult> }
-  /** The next so many writes were not done. */
-  | { readonly kind: 'failed'; readonly writes: number; readonly code: string }

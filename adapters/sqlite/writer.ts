@@ -90,14 +90,19 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
   }
 
   const together = database.transaction((writes: ReadonlyArray<Write>) => writes.map(perform))
-  return (writes) => {
+  const commit = (writes: ReadonlyArray<Write>): ReadonlyArray<WriteResult> => {
     try {
       return together.immediate(writes)
     } catch (error) {
       head = lastPosition.get() ?? 0
-      throw error
+      const code = codeOf(error)
+      // A write that is wrong in itself takes no other with it; a disk that fails, fails for all of them.
+      const isWrong = code.startsWith('SQLITE_ERROR') || code.startsWith('SQLITE_CONSTRAINT')
+      if (isWrong && writes.length > 1) return writes.flatMap((write) => commit([write]))
+      return writes.map(() => ({ kind: 'failed', code }))
     }
   }
+  return commit
 }
 
 const codeOf = (error: unknown): string =>
@@ -120,14 +125,9 @@ const post = (message: WriterMessage): void => parentPort?.postMessage(message)
 try {
   const commit = open(file)
   parentPort?.on('message', (first: ReadonlyArray<Write>) => {
-    const writes = [...first, ...alsoWaiting()]
-    try {
-      post({ kind: 'results', results: commit(writes) })
-    } catch (error) {
-      post({ kind: 'failed', writes: writes.length, code: codeOf(error) })
-    }
+    post({ kind: 'results', results: commit([...first, ...alsoWaiting()]) })
   })
   post({ kind: 'ready' })
 } catch (error) {
-  post({ kind: 'failed', writes: 0, code: codeOf(error) })
+  post({ kind: 'unusable', code: codeOf(error) })
 }

@@ -247,3 +247,29 @@ inDirectory('a full disk refuses appends and loses none that was acknowledged', 
   t.true(E.isRight(await store.append('account-1', 'no-stream', [enabled(1)])))
   await database.close()
 })
+
+test('what is asked for after the end is refused, and nobody is left waiting', async (t) => {
+  const directory = await temporaryDirectory()
+  const database = await openIn(directory.path)
+  await database.close()
+  const late = await database.write({ kind: 'schema', statements: [] })
+  t.like(late, { _tag: 'Left', left: { kind: 'unavailable' } })
+  await directory.remove()
+})
+
+test('a write that is wrong in itself takes no other with it', async (t) => {
+  const directory = await temporaryDirectory()
+  const database = await openIn(directory.path)
+  const [wrong, right] = await Promise.all([
+    database.write({ kind: 'schema', statements: ['CREATE TABLE twice (a)', 'CREATE TABLE twice (a)'] }),
+    database.write({ kind: 'schema', statements: ['CREATE TABLE once (a)'] }),
+  ])
+  t.like(wrong, { _tag: 'Left', left: { kind: 'unavailable' } })
+  t.like(right, { _tag: 'Right' })
+  const tables = database.read((prepare) =>
+    prepare<{ name: string }>(`SELECT name FROM sqlite_schema WHERE name IN ('once', 'twice')`).all(),
+  )
+  t.deepEqual(tables, E.right([{ name: 'once' }]))
+  await database.close()
+  await directory.remove()
+})

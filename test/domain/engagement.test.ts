@@ -75,6 +75,12 @@ test('an outcome ends the conversation', (t) => {
   }
 })
 
+test('whoever opts out is heard after the end too, which comes no second time', (t) => {
+  given(t, engagement, ...playing, ended('sold', at(500)))
+    .when(report('opted_out', 'outcome'))
+    .then(recorded({ type: 'outcome', label: 'opted_out', at: at(1000) }))
+})
+
 test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
   const over = ended('qualified', at(1000))
   given(t, engagement, ...playing, over).when(report('dormant', 'outcome')).refuses('engagement-ended')
