@@ -69,6 +69,10 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
     return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
   }
   const secretKey = config.secretKey ?? Buffer.from(keptSecret(secretKeyFile(config)).secret, 'base64url')
+  if (secretKey.length !== 32) {
+    await database.close()
+    return E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
+  }
   const vault = aesVault(secretKey)
   if (!(await isRightKey(store, vault))) {
     await database.close()
@@ -196,7 +200,8 @@ const isRightKey = async (store: EventStore, vault: Vault): Promise<boolean> => 
 const listen = (server: Server, { host, port }: Config): Promise<Either<string, string>> =>
   new Promise((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(E.left(`PORT: nothing can listen at ${host} port ${port} (${error.code ?? error.message}).`))
+      const setting = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'PORT' : 'HOST'
+      resolve(E.left(`${setting}: nothing can listen at ${host} port ${port} (${error.code ?? error.name}).`))
     })
     server.listen(port, host, () => {
       const { port: bound } = server.address() as AddressInfo

@@ -23,6 +23,7 @@ export type Problem =
   | { readonly kind: 'method-not-allowed' }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'unsupported-media-type' }
+  | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
   | StoreFailure
@@ -68,6 +69,8 @@ export const answerTo = (problem: Problem): Answer => {
       return errors(413, 'the body is larger than 100 kB')
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
+    case 'compressed':
+      return errors(415, 'the body must be sent without a Content-Encoding')
     case 'too-many-requests':
       return {
         ...errors(429, 'the limit per minute is reached'),

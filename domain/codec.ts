@@ -15,15 +15,17 @@ export const decode = <A>(codec: t.Decoder<unknown, A>, value: unknown): Either<
 const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
   const seen = new Map<string, Mismatch>()
   for (const { context } of errors) {
-    const path = context
-      .filter((_, index) => !isAlternative(context[index - 1]))
-      .map((entry) => entry.key)
+    const entries = context.filter((_, index) => !isAlternative(context[index - 1]))
+    const path = entries
+      .map(({ key }) => key)
       .filter((key) => key !== '')
       .join('.')
-    const expected = context.at(-1)?.type.name ?? 'a value'
+    const expected = entries.at(-1)?.type.name ?? 'a value'
     if (!seen.has(path)) seen.set(path, { path, expected })
   }
-  return [...seen.values()]
+  // Where one alternative failed further in, that says more than that the others did not fit at all.
+  const paths = [...seen.keys()]
+  return [...seen.values()].filter(({ path }) => !paths.some((other) => other.startsWith(`${path}.`)))
 }
 
 /** The members of a union or an intersection stand in the context under numbers, which are no part of the path. */

@@ -100,8 +100,8 @@ const textOf = (value: unknown): string | undefined => {
   return value === null || value === undefined ? undefined : JSON.stringify(value)
 }
 
-/** A name is the vendor's own word and may be of any length. */
-const shown = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name)
+/** A name is the vendor's own word: where a form was sent as something else, it may be the whole lead. */
+const shown = (name: string): string => (/^[\w.[\] -]{1,100}$/.test(name) ? name : 'a field')
 
 const EmailText = refined(
   'an e-mail address',

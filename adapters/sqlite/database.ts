@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -120,7 +120,7 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
  */
 const lockDirectory = (directory: string): Either<OpenFailure, Database.Database> => {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
     lock.exec('BEGIN EXCLUSIVE')
     return E.right(lock)
@@ -130,6 +130,13 @@ const lockDirectory = (directory: string): Either<OpenFailure, Database.Database
     }
     return E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(codeOf(error)).reason}` })
   }
+}
+
+/** The last step is made by itself: below a folder that takes none (/proc), the platform's recursive call never ends. */
+const makeDirectory = (directory: string): void => {
+  if (existsSync(directory)) return
+  mkdirSync(dirname(resolve(directory)), { recursive: true })
+  mkdirSync(directory, { mode: 0o700 })
 }
 
 const firstMessage = (worker: Worker): Promise<WriterMessage> =>
@@ -154,6 +161,9 @@ const storeFailure = (code: string): StoreFailure => {
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
   if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
     return { kind: 'unavailable', reason: `the disk is read-only (${code})` }
+  }
+  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(code)) {
+    return { kind: 'unavailable', reason: `no folder can be made there (${code})` }
   }
   if (code.startsWith('SQLITE_IOERR')) return { kind: 'unavailable', reason: `the disk does not answer (${code})` }
   return { kind: 'unavailable', reason: `the store failed (${code})` }

@@ -1,6 +1,6 @@
 import bodyParser from 'koa-bodyparser'
 import type { Middleware } from 'koa'
-import { E, type Either } from '../../domain/prelude.js'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem } from '../problem.js'
 
 /** Bodies up to 100 kB (design, section 7). */
@@ -16,15 +16,18 @@ export const readBody = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => 
     jsonLimit: limit,
     formLimit: limit,
     qs: { parse: formFields },
+    // A field may have any name: none is ever looked up on a prototype.
+    onProtoPoisoning: 'ignore' as const,
   }
   return bodyParser(options)
 }
 
 const formFields = (text: string): Readonly<Record<string, unknown>> => {
-  const fields = new Map<string, string | ReadonlyArray<string>>()
+  const fields = new Map<string, string | Array<string>>()
   for (const [name, value] of new URLSearchParams(text)) {
     const before = fields.get(name)
-    fields.set(name, before === undefined ? value : [before, value].flat())
+    if (Array.isArray(before)) before.push(value)
+    else fields.set(name, before === undefined ? value : [before, value])
   }
   return Object.fromEntries(fields)
 }
@@ -44,21 +47,39 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
   }
 }
 
-/** Whether a body of this type can be read at all; requests without one pass. */
-export const checkType = (
-  contentType: string | undefined,
-  hasBody: boolean,
+/** A media type with well-formed parameters. */
+const mediaType = /^\s*([\w.+-]+\/[\w.+-]+)\s*(?:;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*")\s*)*;?\s*$/
+
+/** What keeps a body from being read, told by its headers; requests without one pass. */
+export const headerProblem = (
+  headers: IncomingHttpHeaders,
   bodies: ReadonlyArray<'json' | 'form'>,
-): Either<Problem, undefined> => {
-  if (!hasBody) return E.right(undefined)
-  const type = contentType?.split(';', 1)[0]?.trim().toLowerCase()
+): Problem | undefined => {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!hasBody) return undefined
+  // What unfolds can be far larger than what was sent, and no client needs it for 100 kB.
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+    return { kind: 'compressed' }
+  }
+  const type = mediaType.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
   const isRead =
     (bodies.includes('json') && type === 'application/json') ||
     (bodies.includes('form') && type === 'application/x-www-form-urlencoded')
-  if (isRead) return E.right(undefined)
-  return E.left(
-    bodies.includes('form')
-      ? { kind: 'unsupported-media-type' }
-      : { kind: 'invalid', messages: ['Content-Type must be application/json'] },
-  )
+  if (isRead) return undefined
+  return bodies.includes('form')
+    ? { kind: 'unsupported-media-type' }
+    : { kind: 'invalid', messages: ['Content-Type must be application/json'] }
 }
+
+/** Deeper than any field that somebody means, and far from where the platform gives up. */
+const maximalDepth = 100
+
+export const depthProblem = (body: unknown): Problem | undefined =>
+  isDeeper(body, maximalDepth)
+    ? { kind: 'invalid', messages: [`the body must not be nested more than ${maximalDepth} levels deep`] }
+    : undefined
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1)))

@@ -6,7 +6,7 @@ import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { answerTo, type Answer, type Problem } from '../problem.js'
 import { traceOf } from '../trace.js'
-import { bodyProblem, checkType, readBody } from './body.js'
+import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
@@ -50,7 +50,9 @@ const timeouts = {
 const routed = (surfaces: ReadonlyArray<Mounted>): Middleware => {
   const all = surfaces.map(({ prefix, router }) => ({ prefix, router, routes: router.routes() as unknown as Middleware }))
   return async (ctx, next) => {
-    const surface = all.find(({ prefix }) => ctx.path.startsWith(prefix))
+    // An absolute target without a host has no path at all.
+    const path = (ctx.path as string | null) ?? ''
+    const surface = path === '' ? undefined : all.find(({ prefix }) => path.startsWith(prefix))
     if (surface !== undefined) await surface.routes(ctx, next)
     if (ctx.status === 404 && ctx.body === undefined) unmatched(ctx, surface?.router)
   }
@@ -98,13 +100,11 @@ const unreadable = async <Caller>(
   surface: Surface<Caller>,
   read: Middleware,
 ): Promise<Problem | undefined> => {
-  const { headers } = ctx.req
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  const checked = checkType(headers['content-type'], hasBody, surface.bodies)
-  if (E.isLeft(checked)) return checked.left
+  const refused = headerProblem(ctx.req.headers, surface.bodies)
+  if (refused !== undefined) return refused
   try {
     await read(ctx, () => Promise.resolve())
-    return undefined
+    return depthProblem((ctx.request as { readonly body?: unknown }).body)
   } catch (error) {
     const problem = bodyProblem(error, surface.invalidJson)
     if (problem === undefined) throw error
@@ -143,9 +143,9 @@ const guarded =
     try {
       await next()
     } catch (error) {
-      const isMalformed = error instanceof URIError || (error as { readonly status?: unknown }).status === 400
+      const isMalformed = isMalformedTarget(error)
       if (!isMalformed) logger.error({ ...traceOf(error), route: routeOf(ctx) }, 'a request failed')
-      const malformed: Problem = { kind: 'invalid', messages: ['the path is not well encoded'] }
+      const malformed: Problem = { kind: 'invalid', messages: ['the request target is malformed'] }
       send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
     }
     const seconds = (performance.now() - started) / 1000
@@ -153,6 +153,12 @@ const guarded =
     observe(observed)
     logger.debug(observed, 'a request was answered')
   }
+
+/** What Koa, its router and the platform throw for a target that is no path. */
+const isMalformedTarget = (error: unknown): boolean => {
+  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown }
+  return error instanceof URIError || status === 400 || code === 'ERR_INVALID_URL'
+}
 
 const surfaceOf = (ctx: Context): string => (ctx.state['surface'] as string | undefined) ?? 'none'
 const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'

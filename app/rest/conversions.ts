@@ -57,10 +57,10 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
   },
 ]
 
-/** Any integer that JSON holds exactly: a negative one is refused later, with another status (contract 4.5, rule 5). */
+/** Up to 2^53-1; a negative one is refused later, with another status (contract 4.5, rule 5). */
 const Cents = refined(
   'a whole number of cents',
-  (value): value is number => typeof value === 'number' && Number.isSafeInteger(value),
+  (value): value is number => Number.isInteger(value) && (value as number) <= Number.MAX_SAFE_INTEGER,
 )
 
 const Identifier = refined('an id', (value): value is string => typeof value === 'string' && value.trim() !== '')
