@@ -1,6 +1,6 @@
 import { beginning } from '../domain/event.js'
 import type { EventStore, Logger } from '../domain/ports.js'
-import { orThrow } from '../projections/follower.js'
+import { orThrow } from '../domain/store-failed.js'
 import type { Documents } from '../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../projections/projection.js'
 import { rebuild } from '../projections/rebuild.js'

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -16,6 +16,7 @@ import { beginning, type Position } from '../domain/event.js'
 import { instantOf, millisecondsOf } from '../domain/instant.js'
 import type { EventStore, Vault } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
+import { StoreFailed } from '../domain/store-failed.js'
 import { checkpointIn } from '../projections/checkpoint.js'
 import { deliveries } from '../projections/deliveries.js'
 import { deliveryProjector } from '../projections/delivery/projector.js'
@@ -39,6 +40,7 @@ import { metrics as metricsOf } from './metrics.js'
 import { queries as queriesOf } from './queries.js'
 import { reactor as reactorOf } from './reactor.js'
 import { restSurface } from './rest/surface.js'
+import { traceOf } from './trace.js'
 
 /** A service that runs. */
 export type Service = {
@@ -57,6 +59,18 @@ const pauseLength = 200
 
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */
 export const compose = async (config: Config): Promise<Either<string, Service>> => {
+  try {
+    return await started(config)
+  } catch (error) {
+    if (error instanceof StoreFailed) return E.left(`DATA_DIR: ${error.message}.`)
+    throw error
+  }
+}
+
+const started = async (config: Config): Promise<Either<string, Service>> => {
+  if (wasEmptied(config)) {
+    return E.left('DATA_DIR: leadloop.db is empty, but secret-key says that there was data; put a backup in its place.')
+  }
   const logger = jsonLogger(config.logLevel)
   const clock = systemClock(config.clockRate)
   const opened = await openDatabase(config.dataDir)
@@ -127,7 +141,7 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   metrics.watch(store, followers, worker.open)
 
   const commands = commandsOf({ dispatch, reactor, store, ids, readModels: running })
-  const queries = queriesOf({ store, documents })
+  const queries = queriesOf({ store, documents, isBehind: reactor.isBehind })
   const limits = rateLimit(clock)
   const address = { url: '' }
   const manage: ManagePorts = {
@@ -160,8 +174,13 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
     await worker.stop()
     const reached = { reactions: reacting.position(), projected: projecting.position() }
     await Promise.all(followers.map((follower) => follower.stop()))
-    await reactions.save(reached.reactions)
-    await projected.save(reached.projected)
+    try {
+      await reactions.save(reached.reactions)
+      await projected.save(reached.projected)
+    } catch (error) {
+      // The next start looks at a little more of the log again, and finds it done.
+      logger.warn(traceOf(error), 'how far the log was followed could not be saved')
+    }
     sender.close()
     await database.close()
   }
@@ -180,6 +199,12 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
 }
 
 const secretKeyFile = ({ dataDir }: Config): string => join(dataDir, 'secret-key')
+
+/** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
+const wasEmptied = (config: Config): boolean => {
+  const file = statSync(join(config.dataDir, 'leadloop.db'), { throwIfNoEntry: false })
+  return file?.size === 0 && existsSync(secretKeyFile(config))
+}
 
 /** A new key would open nothing of what is stored. */
 const lacksItsKey = async (store: EventStore, file: string): Promise<boolean> => {

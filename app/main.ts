@@ -12,7 +12,7 @@ const say = (text: string): void => {
 
 const refuse = (sentences: ReadonlyArray<string>): void => {
   for (const sentence of sentences) say(`leadloop can't start. ${sentence}`)
-  process.exitCode = 1
+  process.exit(1)
 }
 
 const serve = (service: Service, config: Config): void => {

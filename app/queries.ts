@@ -26,13 +26,14 @@ export type Queries = {
 
 const pageSize = 500
 
-export const queries = ({
-  store,
-  documents,
-}: {
+type QueryPorts = {
   readonly store: EventStore
   readonly documents: Documents
-}): Queries => {
+  /** Whether a lead that was accepted may still lack its contact. */
+  readonly isBehind: () => boolean
+}
+
+export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => {
   const contactsNow = collectionOf(contacts)
 
   const contactById: Queries['contactById'] = async (account, id) => {
@@ -42,6 +43,9 @@ export const queries = ({
     if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read
+    if (read.right.revision === 'no-stream' && isBehind()) {
+      return E.left({ kind: 'unavailable', reason: 'an accepted lead may still lack its contact' })
+    }
     const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
     return E.right(folded?.account_id === account ? folded.contact : undefined)
   }

@@ -21,8 +21,8 @@ export type Reactor = {
   readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Position>
   /** Runs the very same reactions in the order of the log and finishes whatever a crash left open. */
   readonly follower: Follower
-  /** Events whose reactions were begun by a request and not yet passed by the follower. */
-  readonly underWay: () => number
+  /** Whether something that was accepted still lacks what follows from it, because the store failed in between. */
+  readonly isBehind: () => boolean
 }
 
 type ReactorPorts = {
@@ -41,6 +41,8 @@ type AnyIntent = {
 
 export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): Reactor => {
   const chains = new Map<string, Chain>()
+  /** Events whose chains failed and were not finished yet. */
+  const unfinished = new Set<string>()
   /** How far the follower has come: it passes each event once, and takes its chain away. */
   let passed = beginning
 
@@ -72,6 +74,11 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
     if (intents.length === 0) return undefined
     const chain = run(event, intents)
     if (event.position > passed) chains.set(event.id, chain)
+    // One that failed must not be found again: whoever asks next tries anew.
+    void chain.then((done) => {
+      if (E.isRight(done)) unfinished.delete(event.id)
+      else if (chains.delete(event.id)) unfinished.add(event.id)
+    })
     return chain
   }
 
@@ -93,9 +100,11 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
     const again = await chainOf(event)
     chains.delete(event.id)
     if (again === undefined || E.isRight(again)) return
-    const { kind } = again.left
-    if (kind === 'unavailable' || kind === 'corrupt' || kind === 'contended') throw new Error(`a reaction was ${kind}`)
-    logger.warn({ event: event.id, type: event.type, refusal: kind }, 'a reaction was refused')
+    const failure = again.left
+    if ('reason' in failure) throw new Error(`a reaction could not be written, ${failure.reason}`)
+    if (failure.kind === 'contended') throw new Error('a reaction was contended')
+    unfinished.delete(event.id)
+    logger.warn({ event: event.id, type: event.type, refusal: failure.kind }, 'a reaction was refused')
   }
 
   return {
@@ -103,7 +112,7 @@ export const reactor = ({ dispatch, checkpoint, clock, logger }: ReactorPorts): 
       const done = await follows(events)
       return E.isRight(done) ? done.right : (events.at(-1)?.position ?? beginning)
     },
-    underWay: () => chains.size,
+    isBehind: () => unfinished.size > 0,
     follower: {
       name: 'reactions',
       categories: categories.filter((category) => reacting.has(category)),

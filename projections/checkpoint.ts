@@ -1,5 +1,5 @@
 import { beginning, type Position } from '../domain/event.js'
-import { orThrow } from './follower.js'
+import { orThrow } from '../domain/store-failed.js'
 import type { Collection, Documents } from './ports.js'
 
 /** How far something has come that keeps no documents. It is saved now and then: repeating what it did is harmless. */

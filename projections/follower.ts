@@ -1,7 +1,6 @@
 import type { Category } from '../domain/domain-event.js'
 import { beginning, type Position } from '../domain/event.js'
-import type { EventBatch, EventStore, Logger, StoreFailure } from '../domain/ports.js'
-import { E, type Either } from '../domain/prelude.js'
+import type { EventBatch, EventStore, Logger } from '../domain/ports.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
 export type Follower = {
@@ -95,10 +94,4 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
       await done
     },
   }
-}
-
-/** For what runs inside a follower: a failure of a store is thrown, and so tried again. */
-export const orThrow = <A>(result: Either<StoreFailure, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.reason)
-  return result.right
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { beginning, type Position } from '../domain/event.js'
 import type { EventStore } from '../domain/ports.js'
-import { orThrow } from './follower.js'
+import { orThrow } from '../domain/store-failed.js'
 import type { Documents, Json } from './ports.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from './projection.js'
 

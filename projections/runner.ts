@@ -1,5 +1,6 @@
 import { beginning } from '../domain/event.js'
-import { follow, orThrow, type Following, type FollowPorts } from './follower.js'
+import { orThrow } from '../domain/store-failed.js'
+import { follow, type Following, type FollowPorts } from './follower.js'
 import type { Change, Documents, Json } from './ports.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from './projection.js'
 

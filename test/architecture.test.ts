@@ -54,7 +54,7 @@ test('only the composition root and the command line import adapters', (t) => {
 })
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
-  const allowed = /\/(ports|sender|domain-event|event|instant|ids|prelude|upcast|derived-id|phone)\.ts$/
+  const allowed = /\/(ports|sender|domain-event|event|instant|ids|prelude|upcast|derived-id|phone|store-failed)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )

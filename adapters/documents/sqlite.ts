@@ -1,5 +1,6 @@
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { Change, Collection, Documents, Entry, Json, Query } from '../../projections/ports.js'
 import type { Prepare, SqliteDatabase } from '../sqlite/database.js'
 import type { DocumentRow, Write } from '../sqlite/write.js'
@@ -103,9 +104,9 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
         const sql = `SELECT key, body FROM "${table}" WHERE key > ? AND body IS NOT NULL ORDER BY key LIMIT ${pageSize}`
         return statement<Row>(sql).all(after).map(entryOf)
       })
-      if (page._tag === 'Left') throw new Error(page.left.reason)
-      yield* page.right
-      const last = page.right.at(-1)
+      const entries = orThrow(page)
+      yield* entries
+      const last = entries.at(-1)
       if (last === undefined) return
       after = last.key
       await new Promise(setImmediate)

@@ -3,6 +3,7 @@ import type { Position, Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
 import { upcast } from '../../domain/upcast.js'
 import type { SqliteDatabase } from '../sqlite/database.js'
 import type { EventRow } from '../sqlite/write.js'
@@ -187,8 +188,3 @@ const recordedAs = (event: NewEvent, stream: string, revision: number, position:
     revision,
     position: BigInt(position),
   }) as Recorded<DomainEvent>
-
-const orThrow = <A>(result: Either<StoreFailure, A>): A => {
-  if (result._tag === 'Left') throw new Error(result.left.reason)
-  return result.right
-}

@@ -122,7 +122,8 @@ const lockDirectory = (directory: string): Either<OpenFailure, Database.Database
   try {
     makeDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
-    lock.exec('BEGIN EXCLUSIVE')
+    // Where the file can't be written the driver opens it for reading, and such a lock would hold nobody off.
+    lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
     return E.right(lock)
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
@@ -158,6 +159,7 @@ const storeFailure = (code: string): StoreFailure => {
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
     return { kind: 'corrupt', reason: `the file is damaged (${code})` }
   }
+  if (code === 'NEWER_VERSION') return { kind: 'corrupt', reason: 'a newer version of Leadloop wrote it' }
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
   if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
     return { kind: 'unavailable', reason: `the disk is read-only (${code})` }

@@ -1,3 +1,6 @@
+/** Stored in the file: an older Leadloop leaves a newer one's file alone. */
+export const schemaVersion = 1
+
 /**
  * The tables of the embedded store. Every column is readable with any SQLite tool; each read model also has a view under
  * its plain name.

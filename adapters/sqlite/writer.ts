@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { schema } from './schema.js'
+import { schema, schemaVersion } from './schema.js'
 import type { AppendWrite, ApplyWrite, Write, WriteResult, WriterMessage } from './write.js'
 
 /** Writes after which a commit takes no more: bounds how long the first of them waits. */
@@ -12,11 +12,14 @@ const maximalCommit = 512
  */
 const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>) => {
   const database = new Database(file)
+  if (Number(database.pragma('user_version', { simple: true })) > schemaVersion) throw new Error('NEWER_VERSION')
   database.pragma('journal_mode = WAL')
   // The driver reopens a WAL file as NORMAL, which would lose acknowledged writes in a power cut.
   database.pragma('synchronous = FULL')
   database.pragma('cache_size = -16384')
   database.exec(schema)
+  // Written at every open, so that a disk which takes no writes is found out now.
+  database.pragma(`user_version = ${schemaVersion}`)
 
   const lastRevision = database.prepare<[string], number>(
     'SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1',

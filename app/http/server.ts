@@ -29,13 +29,19 @@ export const httpServer = (
   { logger, observe }: { readonly logger: Logger; readonly observe: (observed: Observed) => void },
 ): Server => {
   const koa = new Koa()
+  koa.use(async (ctx, next) => {
+    await next()
+    // While the server closes, each answer is the last one on its connection.
+    if (!server.listening) ctx.set('connection', 'close')
+  })
   koa.use(guarded(logger, observe))
   koa.use(routed(surfaces))
   // Answers are made here, so that no error of the platform's shows a value of the request.
   koa.silent = true
 
   const respond = koa.callback()
-  return createServer(timeouts, (request, response) => void respond(request, response))
+  const server = createServer(timeouts, (request, response) => void respond(request, response))
+  return server
 }
 
 /** A request that never ends is cut off; an idle connection outlives the minute that proxies keep theirs. */

@@ -6,7 +6,7 @@ import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../doma
 import { E } from '../../domain/prelude.js'
 import { webhook } from '../../domain/webhook.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
-import { orThrow } from '../follower.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { Change, Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { nextAttemptAt } from './schedule.js'

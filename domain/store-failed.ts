@@ -1,0 +1,15 @@
+import type { StoreFailure } from './ports.js'
+import { E, type Either } from './prelude.js'
+
+/** A failure of a store where no answer can carry it: inside an iteration, or at the start. Its message holds no value. */
+export class StoreFailed extends Error {
+  constructor({ reason }: StoreFailure) {
+    super(reason)
+  }
+}
+
+/** @throws StoreFailed */
+export const orThrow = <A>(result: Either<StoreFailure, A>): A => {
+  if (E.isLeft(result)) throw new StoreFailed(result.left)
+  return result.right
+}

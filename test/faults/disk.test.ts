@@ -1,0 +1,326 @@
+import test, { type ExecutionContext, type ImplementationFn } from 'ava'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
+import {
+  addressOf,
+  isRefused,
+  killed,
+  startService,
+  temporaryDirectory,
+  type ChildService,
+} from '../support/child-service.js'
+import {
+  clientOf,
+  finding,
+  loadOn,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  seedOf,
+  startReceiver,
+  usualMix,
+  type Account,
+  type Load,
+  type Receiver,
+  type Told,
+} from '../support/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../support/streams.js'
+
+// What a machine must have for a test: where it lacks it, the report says so.
+
+type Need = { readonly name: string; readonly isMet: boolean }
+
+const testWith =
+  ({ name, isMet }: Need) =>
+  (title: string, implementation: ImplementationFn<[]>): void => {
+    if (isMet) test.serial(title, implementation)
+    else test.skip(`left out for want of ${name}: ${title}`, implementation)
+  }
+
+const runs = (command: string, ...args: ReadonlyArray<string>): boolean =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0
+
+const isRoot = process.platform === 'linux' && process.getuid?.() === 0
+
+/** In a container root may still not be allowed to mount. */
+const mayMount = isRoot && runs('unshare', '--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp')
+
+const ptraceScope = '/proc/sys/kernel/yama/ptrace_scope'
+const mayTrace =
+  runs('strace', '-o', '/dev/null', 'true') &&
+  (isRoot || !existsSync(ptraceScope) || readFileSync(ptraceScope, 'utf8').trim() === '0')
+
+const withPrlimit = testWith({ name: 'prlimit', isMet: runs('prlimit', '--version') })
+const withMounts = testWith({ name: isRoot ? 'the right to mount' : 'root', isMet: mayMount })
+const withStrace = testWith({ name: 'strace', isMet: mayTrace })
+
+// A service with an account whose disk can be taken away.
+
+type Setting = {
+  readonly directory: string
+  readonly service: ChildService
+  readonly address: string
+  readonly account: Account
+  readonly receiver: Receiver
+  readonly load: Load
+}
+
+const setting = async (t: ExecutionContext, directory: string, largestFile?: number): Promise<Setting> => {
+  const receiver = await startReceiver(t)
+  const limits = largestFile === undefined ? {} : { largestFile }
+  const service = startService(t, directory, { logLevel: 'warn', ...limits })
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, receiver.url)
+  const mix = { ...usualMix, conversions: 0, searches: 0, mayBeUnavailable: true }
+  return { directory, service, address, account, receiver, load: loadOn(account, randomFrom(seedOf(t)), mix) }
+}
+
+const runFor = async ({ load, address }: Setting, milliseconds: number): Promise<void> => {
+  await load.run(address, AbortSignal.timeout(milliseconds))
+}
+
+/** Sends leads until this many were refused; every refusal is a 503 with Retry-After, or `surprises` shows it. */
+const runUntilRefused = async (t: ExecutionContext, { load, address }: Setting, refusals: number): Promise<void> => {
+  const { statuses } = load.ledger
+  const enough = (statuses.get(503) ?? 0) + refusals
+  const over = new AbortController()
+  const running = load.run(address, AbortSignal.any([over.signal, AbortSignal.timeout(20_000)]))
+  const watch = setInterval(() => {
+    if ((statuses.get(503) ?? 0) >= enough) over.abort()
+  }, 5)
+  await running
+  clearInterval(watch)
+  t.true((statuses.get(503) ?? 0) >= enough, 'the disk became full')
+}
+
+/** Everything that was acknowledged is there, what follows from it followed, and read models are what a rebuild makes. */
+const isWhole = async (
+  t: ExecutionContext,
+  service: ChildService,
+  { directory, account, receiver }: Setting,
+  told: Told,
+): Promise<void> => {
+  const log = streams()
+  const address = await addressOf(t, service)
+  t.deepEqual(await settled(log, directory, address), [])
+  t.deepEqual(await missingFrom(address, account, told), [])
+  t.deepEqual([log.problems, log.unknown(told), log.undelivered(receiver)], [[], [], []])
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
+  t.deepEqual(await differingReadModels(directory), [])
+}
+
+const isLogged = async (t: ExecutionContext, service: ChildService, pattern: RegExp): Promise<void> => {
+  const isThere = (): boolean => service.logged().some((line) => line.level >= 40 && pattern.test(JSON.stringify(line)))
+  for (let attempt = 1; attempt <= 200 && !isThere(); attempt += 1) await passed(10)
+  t.true(isThere(), `the log says nothing like ${String(pattern)}`)
+}
+
+/** From now on no write beyond this many bytes of a file succeeds. */
+const limitFiles = ({ pid }: ChildService, bytes: number | 'unlimited'): void => {
+  spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
+}
+
+test.serial('a full disk is answered with 503 and Retry-After, and a restart with room has all that got a 200', async (t) => {
+  t.timeout(60_000)
+  const full = await setting(t, temporaryDirectory(t), 2_000)
+  await runUntilRefused(t, full, 100)
+  const { ledger } = full.load
+  t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
+  t.true(ledger.leads.length > 0)
+  await killed(full.service)
+  await isWhole(t, startService(t, full.directory), full, ledger)
+})
+
+withPrlimit('a service whose disk is full goes on by itself as soon as there is room', async (t) => {
+  t.timeout(60_000)
+  const whole = await setting(t, temporaryDirectory(t), 2_000)
+  const { load, service } = whole
+  await runUntilRefused(t, whole, 100)
+  limitFiles(service, 'unlimited')
+  const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
+  await runFor(whole, 500)
+  t.is(load.ledger.statuses.get(503), refused, 'nothing is refused any more')
+  t.true(load.ledger.leads.length > leads)
+  t.deepEqual(load.ledger.surprises, [])
+  await isWhole(t, service, whole, load.ledger)
+})
+
+withPrlimit('while nothing can be written, what is known is found, and what is refused leaves no trace', async (t) => {
+  const whole = await setting(t, temporaryDirectory(t))
+  const { load, service, address, account, directory } = whole
+  await runFor(whole, 300)
+  t.deepEqual(await settled(streams(), directory, address), [])
+  const told = { leads: [...load.ledger.leads], records: [] }
+  const client = clientOf(address)
+
+  limitFiles(service, 1)
+  t.deepEqual(await missingFrom(address, account, told), [])
+  for (let nth = 1; nth <= 20; nth += 1) {
+    t.is((await load.submit(client))?.status, 503)
+    t.is((await load.convert(client))?.status, 503)
+  }
+  t.is((await client.send('GET', '/health/live')).status, 200)
+  limitFiles(service, 'unlimited')
+
+  t.is((await load.submit(client))?.status, 200)
+  t.is((await load.convert(client))?.status, 201)
+  client.close()
+  t.deepEqual(load.ledger.surprises, [])
+  await isWhole(t, service, whole, load.ledger)
+  const log = streams()
+  log.take(eventsAfter(directory, 0))
+  t.is(log.leads(), load.ledger.leads.length)
+})
+
+withPrlimit('a store that can not write says so in the log', async (t) => {
+  const { load, service, address } = await setting(t, temporaryDirectory(t))
+  const client = clientOf(address)
+  limitFiles(service, 1)
+  t.is((await load.submit(client))?.status, 503)
+  client.close()
+  await isLogged(t, service, /disk/)
+})
+
+withPrlimit('whichever write the disk becomes full at, nobody who got a 200 is told that there is no contact', async (t) => {
+  t.timeout(60_000)
+  const directory = temporaryDirectory(t)
+  const whole = await setting(t, directory)
+  const { load, service, address, account } = whole
+  const file = join(directory, 'leadloop.db-wal')
+  const client = clientOf(address)
+  const log = streams()
+  const denied: Array<string> = []
+  for (let frames = 0; frames <= 24; frames += 1) {
+    t.deepEqual(await settled(log, directory, address), [], `${frames} frames`)
+    limitFiles(service, statSync(file).size + frames * 4120)
+    const told = load.ledger.leads.length
+    await load.submit(client)
+    const lead = load.ledger.leads[told]
+    if (lead !== undefined) {
+      const found = await client.send(...finding(account, lead.submission.phone))
+      if (found.status !== 200 && found.status !== 503) denied.push(`room for ${frames} pages: ${found.status}`)
+    }
+    limitFiles(service, 'unlimited')
+  }
+  client.close()
+  t.deepEqual(load.ledger.surprises, [])
+  await isWhole(t, service, whole, load.ledger)
+  t.deepEqual(denied, [])
+})
+
+withPrlimit('SIGTERM on a full disk ends in order, and a restart with room has everything', async (t) => {
+  const whole = await setting(t, temporaryDirectory(t))
+  const { load, service, directory } = whole
+  await runFor(whole, 300)
+  limitFiles(service, 1)
+  await runUntilRefused(t, whole, 20)
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null })
+  t.notRegex(service.said(), /Error/)
+  await isWhole(t, startService(t, directory), whole, load.ledger)
+})
+
+/** A file system of 16 MB that goes when the test is over. */
+const smallDisk = (t: ExecutionContext): string => {
+  const disk = temporaryDirectory(t)
+  t.true(runs('mount', '-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk))
+  t.teardown(() => {
+    spawnSync('umount', ['--lazy', disk])
+  })
+  return disk
+}
+
+withMounts('a file system without room gives 503, is said in the log, and is used again when there is room', async (t) => {
+  t.timeout(60_000)
+  const disk = smallDisk(t)
+  const directory = join(disk, 'data')
+  const whole = await setting(t, directory)
+  const { load, service } = whole
+  await runFor(whole, 200)
+  const filler = join(disk, 'filler')
+  t.throws(() => writeFileSync(filler, Buffer.alloc(32 * 2 ** 20)), { code: 'ENOSPC' })
+  await runUntilRefused(t, whole, 100)
+  await isLogged(t, service, /disk is full/)
+  rmSync(filler)
+  const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
+  await runFor(whole, 300)
+  t.is(load.ledger.statuses.get(503), refused, 'nothing is refused any more')
+  t.true(load.ledger.leads.length > leads)
+  t.deepEqual([load.ledger.surprises, [...load.ledger.unanswered]], [[], []])
+  await isWhole(t, service, whole, load.ledger)
+})
+
+// The kernel refuses `remount,ro` while a file is open for writing, so a disk can't be made read-only under the service
+// in this way: that is what strace is for below.
+withMounts('a start on a read-only file system is refused, and one when it can be written has everything', async (t) => {
+  t.timeout(60_000)
+  const disk = smallDisk(t)
+  mkdirSync(join(disk, 'data'))
+  const whole = await setting(t, join(disk, 'data'))
+  await runFor(whole, 200)
+  await killed(whole.service)
+  t.true(runs('mount', '-o', 'remount,ro', disk))
+  await isRefused(t, startService(t, whole.directory), /read-only/)
+  t.true(runs('mount', '-o', 'remount,rw', disk))
+  await isWhole(t, startService(t, whole.directory), whole, whole.load.ledger)
+})
+
+/** Has the kernel answer some calls of a running service otherwise; gives what ends it. */
+const tampered = async (t: ExecutionContext, { pid }: ChildService, inject: string): Promise<() => Promise<void>> => {
+  const calls = inject.split(':', 1)[0] ?? ''
+  const args = ['-f', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${inject}`, '-p', String(pid)]
+  const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(tracer, 'exit')
+  const end = async (): Promise<void> => {
+    tracer.kill('SIGTERM')
+    await ended
+  }
+  t.teardown(end)
+  await Promise.race([once(tracer.stderr, 'data'), ended])
+  t.is(tracer.exitCode, null)
+  return end
+}
+
+const troubles: ReadonlyArray<{ readonly title: string; readonly inject: string }> = [
+  { title: 'that has become read-only', inject: 'pwrite64:error=EROFS' },
+  { title: 'that has no room left', inject: 'pwrite64:error=ENOSPC' },
+  { title: 'that does not flush', inject: 'fsync,fdatasync:error=EIO' },
+]
+
+for (const { title, inject } of troubles) {
+  withStrace(`a disk ${title} gives 503, is said in the log, and is used again when it is well`, async (t) => {
+    t.timeout(60_000)
+    const whole = await setting(t, temporaryDirectory(t))
+    const { load, service } = whole
+    await runFor(whole, 200)
+    const end = await tampered(t, service, inject)
+    const leads = load.ledger.leads.length
+    await runUntilRefused(t, whole, 50)
+    t.true(load.ledger.leads.length - leads <= usualMix.workers, 'what was under way, and nothing after it')
+    await isLogged(t, service, /disk/)
+    await end()
+    const refused = load.ledger.statuses.get(503)
+    await runFor(whole, 300)
+    t.is(load.ledger.statuses.get(503), refused, 'nothing is refused any more')
+    t.deepEqual([load.ledger.surprises, [...load.ledger.unanswered]], [[], []])
+    await isWhole(t, service, whole, load.ledger)
+  })
+}
+
+withStrace('a lead is not acknowledged before the disk has flushed it', async (t) => {
+  const { load, service, address } = await setting(t, temporaryDirectory(t))
+  const flush = 400
+  const end = await tampered(t, service, `fsync,fdatasync:delay_enter=${flush * 1000}`)
+  const client = clientOf(address)
+  const started = performance.now()
+  const answered = await load.submit(client)
+  const took = performance.now() - started
+  client.close()
+  await end()
+  t.is(answered?.status, 200)
+  t.true(took >= flush, `it was acknowledged after ${Math.round(took)} ms, a flush takes ${flush} ms`)
+})

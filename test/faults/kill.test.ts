@@ -1,0 +1,320 @@
+import test, { type ExecutionContext } from 'ava'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  addressOf,
+  isRefused,
+  killed,
+  startService,
+  temporaryDirectory,
+} from '../support/child-service.js'
+import {
+  clientOf,
+  leadFields,
+  loadOn,
+  markOf,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  seedOf,
+  since,
+  startReceiver,
+  usualMix,
+  type Account,
+  type Ledger,
+  type LoadMix,
+  type Random,
+  type Receiver,
+  type Told,
+} from '../support/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../support/streams.js'
+import { copyDirectory, readWriteAheadLog } from './write-ahead-log.js'
+
+/** What the load on one directory is like. */
+type Life = {
+  readonly title: string
+  readonly mix: LoadMix
+  /** How long the receiver takes to answer, in milliseconds. */
+  readonly receiverTakes: number
+  /** Whether a start is now and then killed too, before it listens or right after. */
+  readonly inTheStart: boolean
+}
+
+const usualLife: Life = { title: 'under a mixed load', mix: usualMix, receiverTakes: 0, inTheStart: false }
+
+const lives: ReadonlyArray<Life> = [
+  usualLife,
+  {
+    ...usualLife,
+    title: 'while many leads share few numbers',
+    mix: { ...usualMix, workers: 12, repeatedPhones: 0.9, conversions: 0.4 },
+  },
+  {
+    ...usualLife,
+    title: 'while a slow receiver holds the deliveries',
+    mix: { ...usualMix, workers: 3 },
+    receiverTakes: 40,
+  },
+  { ...usualLife, title: 'under load and again in the start that follows', receiverTakes: 5, inTheStart: true },
+]
+
+/** A quarter of a hundred for each life. */
+const kills = 25
+
+for (const life of lives) {
+  test.serial(`nothing acknowledged is lost by ${kills} kills at random moments ${life.title}`, async (t) => {
+    t.timeout(180_000)
+    await live(t, life, randomFrom(seedOf(t)))
+  })
+}
+
+const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Life, random: Random): Promise<void> => {
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t, () => passed(receiverTakes))
+  const log = streams()
+  let service = startService(t, directory)
+  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const { ledger, run } = loadOn(account, random, mix)
+  let mark = markOf(ledger)
+
+  for (let kill = 1; kill <= kills; kill += 1) {
+    const address = await addressOf(t, service)
+    t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
+    mark = markOf(ledger)
+    const load = run(address, new AbortController().signal)
+    await passed(20 + random() * 280)
+    await killed(service)
+    await load
+
+    log.take(eventsAfter(directory, log.position()))
+    t.deepEqual(log.problems, [], `after kill ${kill}`)
+    t.deepEqual(log.unknown(ledger), [], `after kill ${kill}`)
+    t.deepEqual(ledger.surprises, [], `after kill ${kill}`)
+    service = startService(t, directory)
+    if (inTheStart && random() < 0.6) {
+      await passed(random() * 350)
+      await killed(service)
+      service = startService(t, directory)
+    }
+  }
+
+  const address = await addressOf(t, service)
+  t.deepEqual(await missingFrom(address, account, ledger), [])
+  t.deepEqual(await settled(log, directory, address), [])
+  await killed(service)
+  await isWhole(t, directory, receiver, ledger)
+  t.true(ledger.leads.length > kills && ledger.records.length > 0, 'the load was a load')
+}
+
+/** Reads everything once more from the first event on: what a directory must hold when nothing is owed any more. */
+const isWhole = async (
+  t: ExecutionContext,
+  directory: string,
+  receiver: Receiver,
+  ledger: Told,
+): Promise<void> => {
+  const log = streams()
+  log.take(eventsAfter(directory, 0))
+  t.deepEqual(log.problems, [])
+  t.deepEqual(log.owed(), [])
+  t.deepEqual(log.unknown(ledger), [])
+  t.deepEqual(log.undelivered(receiver), [])
+  t.deepEqual(log.altered(receiver), [])
+  t.deepEqual(receiver.unauthorized, [])
+  t.deepEqual(await differingReadModels(directory), [])
+  const repeats = [...receiver.bodies.values()].filter((bodies) => bodies.length > 1).length
+  t.log(
+    `${ledger.leads.length} leads and ${ledger.records.length} conversions acknowledged, ${log.leads()} leads and ` +
+      `${log.deliveries()} deliveries in the log, ${repeats} of them posted more than once`,
+  )
+}
+
+test.serial('nothing acknowledged is lost by a kill at the first answer, the second, and so on to the tenth', async (t) => {
+  t.timeout(60_000)
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const log = streams()
+  let service = startService(t, directory)
+  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const { ledger, submit, convert } = loadOn(account, randomFrom(seedOf(t)))
+  let mark = markOf(ledger)
+
+  for (let nth = 1; nth <= 10; nth += 1) {
+    const address = await addressOf(t, service)
+    t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
+    mark = markOf(ledger)
+    let answers = 0
+    const client = clientOf(address)
+    const work = async (): Promise<void> => {
+      for (;;) {
+        const answered = await (answers % 3 === 2 ? convert(client) : submit(client))
+        if (answered === undefined) return
+        answers += 1
+        if (answers === nth) service.signal('SIGKILL')
+      }
+    }
+    await Promise.all(Array.from({ length: 4 }, work))
+    client.close()
+    await killed(service)
+    t.true(answers >= nth)
+    log.take(eventsAfter(directory, log.position()))
+    t.deepEqual(log.problems, [], `after answer ${nth}`)
+    t.deepEqual(log.unknown(ledger), [], `after answer ${nth}`)
+    service = startService(t, directory)
+  }
+
+  const address = await addressOf(t, service)
+  t.deepEqual(await missingFrom(address, account, ledger), [])
+  t.deepEqual(await settled(log, directory, address), [])
+  t.deepEqual(ledger.surprises, [])
+  await killed(service)
+  await isWhole(t, directory, receiver, ledger)
+})
+
+test.serial('a delivery that was out when the service was killed is posted again with the same bytes', async (t) => {
+  t.timeout(60_000)
+  const directory = temporaryDirectory(t)
+  let service = startService(t, directory)
+  let left = Number.POSITIVE_INFINITY
+  const struck: Array<string> = []
+  const receiver = await startReceiver(t, (_nth, id) => {
+    left -= 1
+    if (left > 0) return Promise.resolve()
+    if (left === 0) {
+      struck.push(id)
+      service.signal('SIGKILL')
+    }
+    return new Promise(() => undefined)
+  })
+  const log = streams()
+  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const { ledger, submit } = loadOn(account, randomFrom(seedOf(t)))
+
+  for (let nth = 1; nth <= 8; nth += 1) {
+    const client = clientOf(await addressOf(t, service))
+    left = nth
+    await Promise.all(Array.from({ length: 8 }, () => submit(client)))
+    await service.exited
+    client.close()
+    left = Number.POSITIVE_INFINITY
+    service = startService(t, directory)
+    t.deepEqual(await settled(log, directory, await addressOf(t, service)), [], `after delivery ${nth}`)
+  }
+
+  await killed(service)
+  t.is(struck.length, 8)
+  t.deepEqual(struck.filter((id) => (receiver.bodies.get(id)?.length ?? 0) < 2), [])
+  await isWhole(t, directory, receiver, ledger)
+})
+
+test.serial('from every durable step of two leads and a sale the rest follows, whoever asks again', async (t) => {
+  t.timeout(120_000)
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const first = startService(t, directory)
+  const firstAddress = await addressOf(t, first)
+  const account = await openAccount(firstAddress, receiver.url)
+  const log = streams()
+  t.deepEqual(await settled(log, directory, firstAddress), [])
+  first.signal('SIGTERM')
+  t.deepEqual(await first.exited, { code: 0, signal: null })
+  const mainFile = readFileSync(join(directory, 'leadloop.db'))
+
+  const second = startService(t, directory)
+  const secondAddress = await addressOf(t, second)
+  const told = await playedOnce(t, secondAddress, account)
+  t.deepEqual(await settled(log, directory, secondAddress), [])
+  await killed(second)
+  t.deepEqual(readFileSync(join(directory, 'leadloop.db')), mainFile, 'every step still stands in the write-ahead log')
+  const history = eventsAfter(directory, 0)
+
+  const { commits } = readWriteAheadLog(join(directory, 'leadloop.db-wal'))
+  t.true(commits.length > 10, `${commits.length} steps`)
+  const reached = new Set<number>()
+  const from = async (end: number): Promise<void> => {
+    const copy = temporaryDirectory(t)
+    copyDirectory(directory, copy, end)
+    const beside = temporaryDirectory(t)
+    copyDirectory(copy, beside)
+    const prefix = eventsAfter(beside, 0)
+    reached.add(prefix.length)
+    t.deepEqual(prefix, history.slice(0, prefix.length))
+    const service = startService(t, copy)
+    const address = await addressOf(t, service)
+    const { ledger, submit, convert } = loadOn(account, randomFrom(end))
+    const client = clientOf(address)
+    for (const { submission } of told.leads) await submit(client, submission)
+    for (const pair of told.records) await convert(client, pair)
+    client.close()
+    t.is(ledger.leads.length, 2)
+    t.deepEqual(ledger.surprises, [])
+    const now = streams()
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    t.deepEqual(await settled(now, copy, address), [], `from ${prefix.length} events`)
+    await killed(service)
+    t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
+    t.deepEqual(now.problems, [], `from ${prefix.length} events`)
+    t.deepEqual(now.unknown(ledger), [])
+    t.deepEqual(now.undelivered(receiver), [])
+    t.is(now.leads(), 2)
+    t.deepEqual(await differingReadModels(copy), [])
+  }
+  const queue = [...commits]
+  const work = async (): Promise<void> => {
+    for (let end = queue.shift(); end !== undefined; end = queue.shift()) await from(end)
+  }
+  await Promise.all([work(), work()])
+  t.log(`${commits.length} steps, ${reached.size} of them with a log of another length`)
+})
+
+/** One lead under an Idempotency-Key, one under the vendor's own id and with the same number, one sale. */
+const playedOnce = async (t: ExecutionContext, address: string, account: Account): Promise<Ledger> => {
+  const { ledger, submit, convert } = loadOn(account, randomFrom(1))
+  const client = clientOf(address)
+  await submit(client, { fields: leadFields(1, '(415) 555-0123'), phone: '+14155550123', key: 'first' })
+  const ownId = { ...leadFields(2, '415.555.0123'), lead_id: 'crm-2' }
+  await submit(client, { fields: ownId, phone: '+14155550123', key: undefined })
+  const [contactId, conversionId] = [ledger.leads[0]?.contactId ?? '', account.conversionIds[0] ?? '']
+  await convert(client, { conversionId, contactId })
+  client.close()
+  t.deepEqual(ledger.surprises, [])
+  t.deepEqual(markOf(ledger), { leads: 2, records: 1 })
+  return ledger
+}
+
+test.serial('a first start that is killed at any moment can be started again', async (t) => {
+  t.timeout(60_000)
+  const random = randomFrom(seedOf(t))
+  const receiver = await startReceiver(t)
+  for (let kill = 1; kill <= 12; kill += 1) {
+    const directory = temporaryDirectory(t)
+    const first = startService(t, directory)
+    await passed(random() * 350)
+    await killed(first)
+    const service = startService(t, directory)
+    const address = await addressOf(t, service)
+    const account = await openAccount(address, receiver.url)
+    const { ledger, submit } = loadOn(account, random)
+    const client = clientOf(address)
+    const answered = await submit(client)
+    client.close()
+    t.is(answered?.status, 200)
+    const log = streams()
+    t.deepEqual(await settled(log, directory, address), [], `after kill ${kill}`)
+    t.deepEqual(log.problems, [], `after kill ${kill}`)
+    t.deepEqual(log.unknown(ledger), [])
+    await killed(service)
+  }
+})
+
+test.serial('a start that was killed between making its secret key and writing it is got over or refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeFileSync(join(directory, 'secret-key'), '')
+  const service = startService(t, directory)
+  const address = await service.listening
+  if (address === undefined) await isRefused(t, service, /secret-key/)
+  else t.regex(readFileSync(join(directory, 'secret-key'), 'utf8'), /^\S{43}\n$/)
+})
+
+const passed = (milliseconds: number): Promise<void> =>
+  milliseconds === 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -1,0 +1,155 @@
+import test, { type ExecutionContext } from 'ava'
+import { once } from 'node:events'
+import { request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout as passed } from 'node:timers/promises'
+import { addressOf, killed, startService, temporaryDirectory } from '../support/child-service.js'
+import {
+  leadFields,
+  loadOn,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  seedOf,
+  startReceiver,
+  usualMix,
+  type Account,
+} from '../support/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../support/streams.js'
+
+for (const receiverTakes of [0, 60]) {
+  const receiverIs = receiverTakes === 0 ? 'a quick receiver' : 'a slow receiver'
+  test.serial(`SIGTERM under load loses nothing that was acknowledged and no delivery, with ${receiverIs}`, async (t) => {
+    t.timeout(120_000)
+    const random = randomFrom(seedOf(t))
+    const directory = temporaryDirectory(t)
+    const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : passed(receiverTakes)))
+    const log = streams()
+    let service = startService(t, directory)
+    const account = await openAccount(await addressOf(t, service), receiver.url)
+    const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
+
+    for (let stop = 1; stop <= 5; stop += 1) {
+      const address = await addressOf(t, service)
+      t.deepEqual(await missingFrom(address, account, ledger), [])
+      const load = run(address, new AbortController().signal)
+      await passed(50 + random() * 300)
+      service.signal('SIGTERM')
+      t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
+      await load
+      log.take(eventsAfter(directory, log.position()))
+      t.deepEqual(log.problems, [], `after stop ${stop}`)
+      t.deepEqual(log.unknown(ledger), [], `after stop ${stop}`)
+      t.deepEqual(ledger.surprises, [], `after stop ${stop}`)
+      t.is(log.leads(), new Set(ledger.leads.map(({ leadId }) => leadId)).size, 'what got no answer left no trace')
+      service = startService(t, directory)
+    }
+
+    const address = await addressOf(t, service)
+    t.deepEqual(await settled(log, directory, address), [])
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    service.signal('SIGTERM')
+    t.deepEqual(await service.exited, { code: 0, signal: null })
+    t.deepEqual(log.undelivered(receiver), [])
+    t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
+    t.deepEqual(await differingReadModels(directory), [])
+    t.log(`${ledger.leads.length} leads; unanswered: ${JSON.stringify([...ledger.unanswered])}`)
+  })
+}
+
+test.serial('requests that were under way at SIGTERM are answered, and new connections are refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const service = startService(t, directory)
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, receiver.url)
+  const begun = await Promise.all(Array.from({ length: 8 }, (_, index) => begunLead(address, account, index + 1)))
+
+  service.signal('SIGTERM')
+  await refused(t, address)
+  const answers = await Promise.all(begun.map(({ finish }) => finish()))
+
+  t.deepEqual(answers.map(({ statusCode }) => statusCode), Array.from({ length: 8 }, () => 200))
+  t.deepEqual(await service.exited, { code: 0, signal: null })
+  const log = streams()
+  log.take(eventsAfter(directory, 0))
+  t.is(log.leads(), 8)
+
+  const again = startService(t, directory)
+  t.deepEqual(await settled(log, directory, await addressOf(t, again)), [])
+  await killed(again)
+  t.deepEqual([log.problems, log.undelivered(receiver)], [[], []])
+})
+
+test.serial('an answer that is given after SIGTERM says that its connection closes', async (t) => {
+  const service = startService(t, temporaryDirectory(t))
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, 'http://127.0.0.1:9/nobody')
+  const { finish } = await begunLead(address, account, 1)
+  service.signal('SIGTERM')
+  await refused(t, address)
+  t.is((await finish()).headers.connection, 'close')
+  await service.exited
+})
+
+test.serial('a request that never ends keeps SIGTERM waiting for a limited time', async (t) => {
+  t.timeout(60_000)
+  const service = startService(t, temporaryDirectory(t))
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, 'http://127.0.0.1:9/nobody')
+  const { outgoing } = await begunLead(address, account, 1)
+  outgoing.once('error', () => undefined)
+  const started = Date.now()
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null })
+  t.true(Date.now() - started < 20_000)
+})
+
+type Begun = { readonly outgoing: ClientRequest; readonly finish: () => Promise<IncomingMessage> }
+
+/** A lead whose head the service has taken in, for it asks for the body. */
+const begunLead = async (address: string, account: Account, nth: number): Promise<Begun> => {
+  const body = JSON.stringify(leadFields(nth, `(415) 555-01${nth.toString().padStart(2, '0')}`))
+  const outgoing = request(address + account.postPath, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'keep-alive',
+      expect: '100-continue',
+    },
+  })
+  outgoing.flushHeaders()
+  await once(outgoing, 'continue')
+  return {
+    outgoing,
+    finish: async () => {
+      const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+      outgoing.end(body)
+      const [response] = await answered
+      response.resume()
+      await once(response, 'end')
+      return response
+    },
+  }
+}
+
+/** Waits until nobody takes connections any more. */
+const refused = async (t: ExecutionContext, address: string): Promise<void> => {
+  const { hostname, port } = new URL(address)
+  for (let attempt = 1; attempt <= 1000; attempt += 1) {
+    const code = await new Promise<string | undefined>((resolve) => {
+      const socket = connect(Number(port), hostname)
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve(undefined)
+      })
+      socket.once('error', (error: NodeJS.ErrnoException) => {
+        resolve(error.code)
+      })
+    })
+    if (code === 'ECONNREFUSED') return
+    await passed(5)
+  }
+  t.fail('connections are still taken')
+}

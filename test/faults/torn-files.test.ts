@@ -1,0 +1,265 @@
+import test, { type ExecutionContext } from 'ava'
+import Database from 'better-sqlite3'
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
+import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../support/child-service.js'
+import {
+  clientOf,
+  finding,
+  loadOn,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  seedOf,
+  startReceiver,
+  usualMix,
+  type Account,
+  type Random,
+  type Receiver,
+  type Told,
+} from '../support/load.js'
+import { differingReadModels, eventsAfter, settled, streams, type StoredEvent } from '../support/streams.js'
+import { copyDirectory, framesCopied, readWriteAheadLog, type WriteAheadLog } from './write-ahead-log.js'
+
+/** The files of a service that was killed under load, and what they hold when nothing is wrong with them. */
+type Snapshot = {
+  readonly directory: string
+  readonly history: ReadonlyArray<StoredEvent>
+  readonly log: WriteAheadLog
+  /** The first frame of the log that may be damaged: those before it stand in the main file. */
+  readonly firstFree: number
+  readonly account: Account
+  readonly told: Told
+  readonly receiver: Receiver
+}
+
+/** `young`: no checkpoint has copied anything yet. `grown`: the log was begun anew at least once, over older frames. */
+const snapshot = async (t: ExecutionContext, age: 'young' | 'grown', random: Random): Promise<Snapshot> => {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, 'leadloop.db')
+  const receiver = await startReceiver(t)
+  const first = startService(t, directory)
+  const account = await openAccount(await addressOf(t, first), receiver.url)
+  first.signal('SIGTERM')
+  await first.exited
+  const begun = statSync(file).size
+  const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 4 })
+
+  for (let round = 1; round <= 30; round += 1) {
+    const service = startService(t, directory)
+    const address = await addressOf(t, service)
+    const load = run(address, new AbortController().signal)
+    await passed(age === 'young' ? 120 : 400)
+    await killed(service)
+    await load
+    const log = readWriteAheadLog(`${file}-wal`)
+    const firstFree = framesCopied(`${file}-shm`)
+    const isAsWanted = age === 'young' ? firstFree === 0 : statSync(file).size > begun
+    if (isAsWanted && log.frames.length - firstFree > 100) {
+      const history = eventsAfter(directory, 0)
+      return { directory, history, log, firstFree, account, told: ledger, receiver }
+    }
+  }
+  return t.fail(`no ${age} log came about`)
+}
+
+/** A copy of the snapshot with something done to its write-ahead log. */
+const damaged = (t: ExecutionContext, { directory }: Snapshot, damage: (file: string) => void): string => {
+  const copy = temporaryDirectory(t)
+  copyDirectory(directory, copy)
+  damage(join(copy, 'leadloop.db-wal'))
+  return copy
+}
+
+/** The log of a copy, read beside it: a reader leaves files behind. */
+const eventsIn = (t: ExecutionContext, copy: string): ReadonlyArray<StoredEvent> => {
+  const beside = temporaryDirectory(t)
+  copyDirectory(copy, beside)
+  return eventsAfter(beside, 0)
+}
+
+/** Starts the service on a copy: it shows a prefix of the history, all of it and nothing else. Gives its length. */
+const servesPrefix = async (t: ExecutionContext, from: Snapshot, copy: string): Promise<number> => {
+  const { history, account, told, receiver } = from
+  const prefix = eventsIn(t, copy)
+  t.deepEqual(prefix, history.slice(0, prefix.length))
+  const events = new Set(prefix.map(({ stream }) => stream))
+  const kept: Told = {
+    leads: told.leads.filter(({ leadId }) => events.has(`lead-${leadId}`)),
+    records: told.records.filter(({ body }) => events.has(`conversion_contact-${recordIdIn(body)}`)),
+  }
+  const shown = new Set(
+    prefix.flatMap((event) => (event.type === 'LeadSubmitted' ? [event.data.details.phone as string] : [])),
+  )
+  const gone = new Set(told.leads.map(({ submission }) => submission.phone).filter((phone) => !shown.has(phone)))
+
+  const service = startService(t, copy)
+  const address = await addressOf(t, service)
+  t.deepEqual(await missingFrom(address, account, kept), [])
+  const client = clientOf(address)
+  for (const phone of gone) t.is((await client.send(...finding(account, phone))).status, 404)
+  client.close()
+
+  const now = streams()
+  t.deepEqual(await settled(now, copy, address), [])
+  await killed(service)
+  t.deepEqual(now.problems, [])
+  t.deepEqual(now.unknown(kept), [])
+  t.deepEqual(now.undelivered(receiver), [])
+  t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
+  t.deepEqual(await differingReadModels(copy), [])
+  return prefix.length
+}
+
+const recordIdIn = (body: unknown): string =>
+  (body as { readonly conversion_contact: { readonly id: string } }).conversion_contact.id
+
+for (const age of ['young', 'grown'] as const) {
+  test.serial(`a ${age} write-ahead log that is cut off anywhere leaves a prefix of what was acknowledged`, async (t) => {
+    t.timeout(120_000)
+    const random = randomFrom(seedOf(t))
+    const from = await snapshot(t, age, random)
+    const begin = 32 + from.firstFree * from.log.frameLength
+    const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
+    const offsets = Array.from({ length: 6 }, () => begin + Math.floor(random() * (end - begin))).sort((a, b) => a - b)
+    const lengths: Array<number> = []
+    for (const offset of offsets) {
+      lengths.push(await servesPrefix(t, from, damaged(t, from, (file) => truncateSync(file, offset))))
+    }
+    t.deepEqual(lengths, lengths.toSorted((a, b) => a - b), 'who loses less of the log shows more')
+    t.true((lengths[0] ?? 0) < from.history.length, 'something was cut off')
+    t.log(`${from.history.length} events, of which the cuts left ${lengths.join(', ')}`)
+  })
+
+  test.serial(`garbage behind a ${age} write-ahead log changes nothing`, async (t) => {
+    t.timeout(120_000)
+    const random = randomFrom(seedOf(t))
+    const from = await snapshot(t, age, random)
+    const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
+    const noise = (length: number): Buffer => Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))
+    const garbage: ReadonlyArray<(file: string) => void> = [
+      (file) => appendFileSync(file, noise(1 + Math.floor(random() * 20_000))),
+      (file) => overwrite(file, end, noise(from.log.frameLength * 2)),
+      // A frame that looks like one of ours, at a place where its checksum is wrong.
+      (file) => overwrite(file, end, readFileSync(file).subarray(end - from.log.frameLength, end)),
+    ]
+    for (const damage of garbage) {
+      t.is(await servesPrefix(t, from, damaged(t, from, damage)), from.history.length)
+    }
+  })
+
+  test.serial(`a torn last frame of a ${age} write-ahead log costs the last commit and no more`, async (t) => {
+    t.timeout(120_000)
+    const from = await snapshot(t, age, randomFrom(seedOf(t)))
+    const last = from.log.frames.at(-1) ?? 0
+    const [beforeLast, end] = from.log.commits.slice(-2)
+    t.is(end, last + from.log.frameLength, 'the last frame ends a commit')
+    const whole = eventsIn(t, damaged(t, from, (file) => truncateSync(file, beforeLast))).length
+    const tears: ReadonlyArray<(file: string) => void> = [
+      (file) => truncateSync(file, last + 1000),
+      (file) => overwrite(file, last + 2000, Buffer.alloc(from.log.frameLength - 2000)),
+      (file) => overwrite(file, last, Buffer.alloc(24)),
+    ]
+    for (const damage of tears) t.is(await servesPrefix(t, from, damaged(t, from, damage)), whole)
+  })
+
+  test.serial(`a zeroed page in the middle of a ${age} write-ahead log ends the history before it`, async (t) => {
+    t.timeout(120_000)
+    const from = await snapshot(t, age, randomFrom(seedOf(t)))
+    const { frames, frameLength, commits } = from.log
+    const middle = frames[Math.floor((from.firstFree + frames.length) / 2)] ?? 0
+    const before = commits.filter((end) => end <= middle).at(-1)
+    const whole = eventsIn(t, damaged(t, from, (file) => truncateSync(file, before))).length
+    const copy = damaged(t, from, (file) => overwrite(file, middle + 24, Buffer.alloc(frameLength - 24)))
+    t.is(await servesPrefix(t, from, copy), whole)
+    t.true(whole < from.history.length)
+  })
+}
+
+const overwrite = (file: string, offset: number, bytes: Uint8Array): void => {
+  const descriptor = openSync(file, 'r+')
+  writeSync(descriptor, bytes, 0, bytes.length, offset)
+  closeSync(descriptor)
+}
+
+/** A directory that holds an account and a few leads; `killed` leaves a write-ahead log beside the main file. */
+const filled = async (t: ExecutionContext, end: 'SIGTERM' | 'SIGKILL'): Promise<string> => {
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const service = startService(t, directory)
+  const address = await addressOf(t, service)
+  const { submit } = loadOn(await openAccount(address, receiver.url), randomFrom(1))
+  const client = clientOf(address)
+  for (let nth = 1; nth <= 5; nth += 1) t.is((await submit(client))?.status, 200)
+  client.close()
+  service.signal(end)
+  await service.exited
+  return directory
+}
+
+const dataFiles = (directory: string): ReadonlyArray<Buffer | undefined> =>
+  ['leadloop.db', 'leadloop.db-wal']
+    .map((name) => join(directory, name))
+    .map((file) => (existsSync(file) ? readFileSync(file) : undefined))
+
+const headers: ReadonlyArray<{ readonly title: string; readonly damage: (file: string) => void }> = [
+  { title: 'without its magic words', damage: (file) => overwrite(file, 0, Buffer.alloc(16)) },
+  { title: 'with a page size of nothing', damage: (file) => overwrite(file, 16, Buffer.alloc(2)) },
+  { title: 'whose first hundred bytes are noise', damage: (file) => overwrite(file, 0, Buffer.alloc(100, 0xa5)) },
+  { title: 'whose first page is zeroes', damage: (file) => overwrite(file, 0, Buffer.alloc(4096)) },
+  { title: 'of a format that is not known yet', damage: (file) => overwrite(file, 18, Buffer.alloc(2, 9)) },
+  { title: 'that breaks off within its header', damage: (file) => truncateSync(file, 50) },
+]
+
+for (const { title, damage } of headers) {
+  test.serial(`a start on a main file ${title} is refused with a sentence and leaves the file as it was`, async (t) => {
+    const directory = await filled(t, 'SIGTERM')
+    damage(join(directory, 'leadloop.db'))
+    const before = dataFiles(directory)
+    await isRefused(t, startService(t, directory), /leadloop\.db can't be used: the file is damaged/)
+    t.deepEqual(dataFiles(directory), before)
+  })
+}
+
+for (const end of ['SIGTERM', 'SIGKILL'] as const) {
+  const beside = end === 'SIGKILL' ? ' beside a write-ahead log' : ''
+  test.serial(`a start on a main file that was emptied${beside} is refused and leaves the files as they were`, async (t) => {
+    const directory = await filled(t, end)
+    truncateSync(join(directory, 'leadloop.db'))
+    const before = dataFiles(directory)
+    await isRefused(t, startService(t, directory), /leadloop\.db/)
+    t.deepEqual(dataFiles(directory), before)
+  })
+}
+
+for (const table of ['events', 'collections']) {
+  test.serial(`a start on a main file with a zeroed page of ${table} is refused and never hangs`, async (t) => {
+    const directory = await filled(t, 'SIGTERM')
+    const file = join(directory, 'leadloop.db')
+    overwrite(file, (rootPage(t, file, table) - 1) * 4096, Buffer.alloc(4096))
+    await isRefused(t, startService(t, directory), /damaged/)
+  })
+}
+
+/** Where the tree of a table begins. */
+const rootPage = (t: ExecutionContext, file: string, table: string): number => {
+  const beside = join(temporaryDirectory(t), 'copy.db')
+  copyFileSync(file, beside)
+  const database = new Database(beside, { readonly: true })
+  const row = database
+    .prepare<[string], { readonly rootpage: number }>('SELECT rootpage FROM sqlite_schema WHERE name = ?')
+    .get(table)
+  database.close()
+  return row?.rootpage ?? t.fail(`there is no table ${table}`)
+}
