@@ -202,8 +202,8 @@ const secretKeyFile = ({ dataDir }: Config): string => join(dataDir, 'secret-key
 
 /** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
 const wasEmptied = (config: Config): boolean => {
-  const file = statSync(join(config.dataDir, 'leadloop.db'), { throwIfNoEntry: false })
-  return file?.size === 0 && existsSync(secretKeyFile(config))
+  const file = join(config.dataDir, 'leadloop.db')
+  return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
 }
 
 /** A new key would open nothing of what is stored. */

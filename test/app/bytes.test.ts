@@ -316,6 +316,20 @@ const onOwnService = async (use: (where: Site) => Promise<void>): Promise<void> 
   }
 }
 
+test('a long Content-Type keeps nobody waiting', async (t) => {
+  const types = [' ', '\t', ';', ';a=b', ' ;', '=', '"', 'a'].map((text) => `application/json${text.repeat(3_700)}x=`)
+  const spaces = `application/json${' '.repeat(15_000)}x`
+  await onOwnService(async (where) => {
+    const { postUrl } = await openAccount(where)
+    const begun = performance.now()
+    for (const type of [...types, ...Array.from({ length: 12 }, () => spaces)]) {
+      t.is((await post(postUrl, '{}', { 'content-type': type })).status, 415)
+    }
+    const took = performance.now() - begun
+    t.true(took < 1_000, `${took} ms`)
+  })
+})
+
 test('a form that repeats one name as often as a body allows is answered at once', async (t) => {
   await onOwnService(async (where) => {
     const { postUrl } = await openAccount(where)

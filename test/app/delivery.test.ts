@@ -205,6 +205,8 @@ test('opted_out sets the field of the contact, and a later lead is filtered (con
   const first = await account.submitted({ phone })
   t.is((await account.report(first.next_engagement_id, 'outcome', 'opted_out')).status, 201)
   t.true(having(await account.find(phone), 'contact').opted_out)
+  const optedOut = payloadOf(await receiver.receivedOne(hasLabel('opted_out')))
+  t.true(optedOut.contact?.opted_out, 'the payload says so too')
   const later = await account.submitted({ phone })
   const filtered = payloadOf(await receiver.receivedOne(hasLabel('filtered')))
   t.like(filtered.activity, { type: 'outcome', next_engagement_id: later.next_engagement_id })
@@ -394,12 +396,12 @@ test('a receiver that does not answer has three seconds, and keeps no other wait
   const begun = performance.now()
   await account.submitted()
   await Promise.all([hanging.received(1), other.received(1)])
-  t.true(performance.now() - begun < 1_500, 'the other one has its request at once')
+  t.true(performance.now() - begun < 2_900, 'the other one has its request at once')
   const failed = (all: ReadonlyArray<Managed>): boolean => all[0]?.['attempts'] === 1
   const [delivery] = await eventually(() => deliveriesOf(account, webhookId), failed)
   const took = performance.now() - begun
   t.like(delivery, { state: 'due', attempts: 1, last_outcome: { status: null } })
-  t.true(took > 2_900 && took < 4_500, `${took} ms`)
+  t.true(took > 2_900 && took < 6_500, `${took} ms`)
 })
 
 test('a receiver that nobody runs is a failure without a status', async (t) => {
