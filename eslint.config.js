@@ -3,7 +3,9 @@ import tseslint from 'typescript-eslint'
 /** What each folder may import of the others: inward only. `test/architecture.test.ts` checks the same on every import. */
 const outsideIsForbidden = (...groups) => [
   'error',
-  { patterns: groups.map((group) => ({ group: [`**/${group}/**`], message: `imports run one way: not from ${group}` })) },
+  {
+    patterns: groups.map((group) => ({ group: [`**/${group}/**`], message: `imports run one way: not from ${group}` })),
+  },
 ]
 
 const fromOutside = [
@@ -16,7 +18,10 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ['eslint.config.js'] }, tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        projectService: { allowDefaultProject: ['eslint.config.js'] },
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       '@typescript-eslint/switch-exhaustiveness-check': [
@@ -30,17 +35,31 @@ export default tseslint.config(
       'no-restricted-properties': ['error', ...fromOutside],
       'no-restricted-syntax': [
         'error',
-        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'Time is injected: see adapters/clock.ts.' },
+        {
+          selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
+          message: 'Time is injected: see adapters/clock.ts.',
+        },
       ],
       'no-console': 'error',
       'no-restricted-globals': ['error', { name: 'process', message: 'Only app/main.ts knows the process.' }],
       eqeqeq: 'error',
     },
   },
-  { files: ['domain/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('projections', 'adapters', 'app') } },
+  {
+    files: ['domain/**/*.ts'],
+    rules: { 'no-restricted-imports': outsideIsForbidden('projections', 'adapters', 'app') },
+  },
   { files: ['projections/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('adapters', 'app') } },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('app') } },
-  { files: ['adapters/clock.ts', 'test/**/*.ts', 'app/cli/**/*.ts'], rules: { 'no-restricted-properties': 'off', 'no-restricted-syntax': 'off', 'no-console': 'off', 'no-restricted-globals': 'off' } },
+  {
+    files: ['adapters/clock.ts', 'test/**/*.ts', 'app/cli/**/*.ts'],
+    rules: {
+      'no-restricted-properties': 'off',
+      'no-restricted-syntax': 'off',
+      'no-console': 'off',
+      'no-restricted-globals': 'off',
+    },
+  },
   { files: ['app/main.ts'], rules: { 'no-restricted-globals': 'off' } },
   { files: ['eslint.config.js'], extends: [tseslint.configs.disableTypeChecked] },
 )

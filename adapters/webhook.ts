@@ -17,7 +17,11 @@ const responseTimeout = 3_000
 const maximalResponse = 16_384
 
 /** Posts with node-fetch over connections that are kept and used again. */
-export const webhookSender = ({ allowPrivate }: { readonly allowPrivate: boolean }): WebhookSender & {
+export const webhookSender = ({
+  allowPrivate,
+}: {
+  readonly allowPrivate: boolean
+}): WebhookSender & {
   readonly close: () => void
 } => {
   const plain = timed(new http.Agent({ keepAlive: true, ...guard(allowPrivate) }))
@@ -114,7 +118,9 @@ class Attempt {
 
 const attempts = new AsyncLocalStorage<Attempt>()
 
-type Connecting = { createConnection: (options: object, made?: (error: Error | null, socket: Duplex) => void) => Socket }
+type Connecting = {
+  createConnection: (options: object, made?: (error: Error | null, socket: Duplex) => void) => Socket
+}
 
 /** An agent whose new connections tell the attempt that made them when they stand. */
 const timed = <A extends http.Agent>(agent: A): A => {

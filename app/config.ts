@@ -49,10 +49,12 @@ const setting = <A>(name: string, read: (text: string) => A | undefined): t.Type
     t.identity,
   )
 
-const numberWithin = (least: number, most: number, isWhole: boolean) => (text: string): number | undefined => {
-  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
-  return number >= least && number <= most && (!isWhole || Number.isInteger(number)) ? number : undefined
-}
+const numberWithin =
+  (least: number, most: number, isWhole: boolean) =>
+  (text: string): number | undefined => {
+    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    return number >= least && number <= most && (!isWhole || Number.isInteger(number)) ? number : undefined
+  }
 
 const siteUrl = (text: string): string | undefined => {
   if (!URL.canParse(text)) return undefined
@@ -77,7 +79,10 @@ const Settings = t.partial({
   DATA_DIR: t.string,
   OPERATOR_KEY: setting('at least 16 characters long', (text) => (text.length >= 16 ? text : undefined)),
   SECRET_KEY: setting('32 bytes in base64', key),
-  ALLOW_PRIVATE_WEBHOOKS: setting('true or false', (text) => ({ true: true, '1': true, false: false, '0': false })[text]),
+  ALLOW_PRIVATE_WEBHOOKS: setting(
+    'true or false',
+    (text) => ({ true: true, '1': true, false: false, '0': false })[text],
+  ),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
   EVENTSTORE_URL: NotYet,

@@ -1,7 +1,18 @@
 import { LRUCache } from 'lru-cache'
 import { fold, streamOf, type Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
-import type { AnyCommand, Antecedent, Cause, Clock, Dispatch, EventStore, NewEvent, Outcome, Revision, StoreFailure } from '../domain/ports.js'
+import type {
+  AnyCommand,
+  Antecedent,
+  Cause,
+  Clock,
+  Dispatch,
+  EventStore,
+  NewEvent,
+  Outcome,
+  Revision,
+  StoreFailure,
+} from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { schemaVersion } from '../domain/upcast.js'
 
@@ -61,7 +72,8 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     const newest = events.at(-1)
     // Derived ids may have been appended before, and the stream gone on since: only a read would tell.
     const isCertain = !isNew || cause.event === undefined
-    if (isCertain) kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
+    if (isCertain)
+      kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
     return E.right({ state: after, events })
   }
 

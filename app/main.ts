@@ -28,7 +28,9 @@ const serve = (service: Service, config: Config): void => {
 
 /** An error that nobody expected ends the process: what was acknowledged is on the disk, the next start goes on. */
 const die = (error: unknown): void => {
-  process.stdout.write(`${JSON.stringify({ level: 60, ...traceOf(error), msg: 'leadloop ends: an unexpected error' })}\n`)
+  process.stdout.write(
+    `${JSON.stringify({ level: 60, ...traceOf(error), msg: 'leadloop ends: an unexpected error' })}\n`,
+  )
   process.exit(1)
 }
 process.on('uncaughtException', die)

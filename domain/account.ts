@@ -121,10 +121,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
 const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> =>
   new Map([...map].filter(([other]) => other !== key))
 
-const decide = (
-  command: AccountCommand,
-  state: AccountState,
-): Either<AccountRefusal, ReadonlyArray<AccountEvent>> => {
+const decide = (command: AccountCommand, state: AccountState): Either<AccountRefusal, ReadonlyArray<AccountEvent>> => {
   if (command.type === 'OpenAccount') {
     if (state.kind === 'open') return E.right([])
     return E.right([

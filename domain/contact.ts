@@ -135,10 +135,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   }
 }
 
-const decide = (
-  command: ContactCommand,
-  state: ContactState,
-): Either<ContactRefusal, ReadonlyArray<ContactEvent>> => {
+const decide = (command: ContactCommand, state: ContactState): Either<ContactRefusal, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return E.right(engage(command, state))
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
@@ -194,9 +191,7 @@ const isNewer = (
   leadId: LeadId,
   than: { readonly leadId: LeadId; readonly submittedAt: Instant } | undefined,
 ): boolean =>
-  than === undefined ||
-  submittedAt > than.submittedAt ||
-  (submittedAt === than.submittedAt && leadId > than.leadId)
+  than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)
 
 const hasLead = (leads: Leads, leadId: LeadId): boolean => {
   for (let rest = leads; rest !== undefined; rest = rest.rest) if (rest.leadId === leadId) return true

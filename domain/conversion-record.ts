@@ -29,8 +29,7 @@ export type ConversionRecordEvent = t.TypeOf<typeof ConversionRecordEvent>
 export type ConversionRecordFacts = ConversionRecordEvent['data']
 
 export type ConversionRecordState =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'recorded'; readonly facts: ConversionRecordFacts }
+  { readonly kind: 'unknown' } | { readonly kind: 'recorded'; readonly facts: ConversionRecordFacts }
 
 export type ConversionRecordCommand = { readonly type: 'RecordConversion'; readonly facts: ConversionRecordFacts }
 
@@ -46,12 +45,7 @@ const decide = (
 ): Either<never, ReadonlyArray<ConversionRecordEvent>> =>
   E.right(state.kind === 'recorded' ? [] : [{ type: 'ConversionRecorded', data: command.facts }])
 
-export const conversionRecord: Decider<
-  ConversionRecordState,
-  ConversionRecordCommand,
-  ConversionRecordEvent,
-  never
-> = {
+export const conversionRecord: Decider<ConversionRecordState, ConversionRecordCommand, ConversionRecordEvent, never> = {
   category: 'conversion_contact',
   initial: { kind: 'unknown' },
   founding: new Set(['RecordConversion']),

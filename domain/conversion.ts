@@ -48,10 +48,7 @@ const evolve = (_state: ConversionState, { data }: ConversionEvent): ConversionS
   label: data.label,
 })
 
-const decide = (
-  command: ConversionCommand,
-  state: ConversionState,
-): Either<never, ReadonlyArray<ConversionEvent>> => {
+const decide = (command: ConversionCommand, state: ConversionState): Either<never, ReadonlyArray<ConversionEvent>> => {
   if (state.kind === 'defined') return E.right([])
   const { conversionId, accountId, title, value, label } = command
   const data = { conversion_id: conversionId, account_id: accountId, title, value, label }

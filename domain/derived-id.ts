@@ -1,5 +1,14 @@
 import { createHmac, hash } from 'node:crypto'
-import type { ContactId, ConversionId, DeliveryId, LeadId, RecordId, SourceId, SubmissionKeyId, WebhookId } from './ids.js'
+import type {
+  ContactId,
+  ConversionId,
+  DeliveryId,
+  LeadId,
+  RecordId,
+  SourceId,
+  SubmissionKeyId,
+  WebhookId,
+} from './ids.js'
 import type { Phone } from './phone.js'
 
 /** A secret of one account's, kept sealed: without it no phone number can be tried against a contact id. */

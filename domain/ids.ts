@@ -53,5 +53,6 @@ export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>
 export const Uuid = refined(
   'a UUID',
   (value): value is string =>
-    typeof value === 'string' && /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value),
+    typeof value === 'string' &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value),
 )

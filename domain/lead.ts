@@ -58,8 +58,7 @@ export type LeadState =
       readonly enrolled: boolean
     }
 
-export type LeadCommand =
-  { readonly type: 'SubmitLead'; readonly facts: LeadFacts } | { readonly type: 'MarkEnrolled' }
+export type LeadCommand = { readonly type: 'SubmitLead'; readonly facts: LeadFacts } | { readonly type: 'MarkEnrolled' }
 
 export type LeadRefusal = { readonly kind: 'lead-not-found' }
 

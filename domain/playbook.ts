@@ -41,10 +41,7 @@ export const PlaybookSettings = t.type(
 export type PlaybookSettings = t.TypeOf<typeof PlaybookSettings>
 
 export const PlaybookEvent = t.union([
-  eventOf(
-    'PlaybookCreated',
-    t.type({ playbook_id: PlaybookId, account_id: AccountId, settings: PlaybookSettings }),
-  ),
+  eventOf('PlaybookCreated', t.type({ playbook_id: PlaybookId, account_id: AccountId, settings: PlaybookSettings })),
   eventOf('PlaybookChanged', t.type({ settings: PlaybookSettings })),
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
@@ -92,9 +89,7 @@ const decide = (
     case 'CreatePlaybook': {
       if (state.kind === 'created') return E.right([])
       const { playbookId, accountId, settings } = command
-      return E.right([
-        { type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } },
-      ])
+      return E.right([{ type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } }])
     }
     case 'ChangePlaybook': {
       if (state.kind === 'unknown' || state.accountId !== command.accountId) {

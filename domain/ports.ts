@@ -7,8 +7,7 @@ import type { Either } from './prelude.js'
 
 /** What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown. */
 export type StoreFailure =
-  | { readonly kind: 'unavailable'; readonly reason: string }
-  | { readonly kind: 'corrupt'; readonly reason: string }
+  { readonly kind: 'unavailable'; readonly reason: string } | { readonly kind: 'corrupt'; readonly reason: string }
 
 /** The stream is not where the writer thought. */
 export type Conflict = { readonly kind: 'conflict' }

@@ -72,16 +72,11 @@ const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
   }
 }
 
-const decide = (
-  command: WebhookCommand,
-  state: WebhookState,
-): Either<WebhookRefusal, ReadonlyArray<WebhookEvent>> => {
+const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRefusal, ReadonlyArray<WebhookEvent>> => {
   if (command.type === 'AddWebhook') {
     if (state.kind !== 'unknown') return E.right([])
     const { webhookId, accountId, settings } = command
-    return E.right([
-      { type: 'WebhookAdded', data: { webhook_id: webhookId, account_id: accountId, settings } },
-    ])
+    return E.right([{ type: 'WebhookAdded', data: { webhook_id: webhookId, account_id: accountId, settings } }])
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return E.left({ kind: 'webhook-not-found' })
   switch (command.type) {

@@ -62,9 +62,7 @@ export const contactTimeline: Projection<TimelineEntry> = {
       case 'DeliveryHeld':
         return entry === undefined ? undefined : { ...entry, state: 'held' }
       case 'DeliverySucceeded':
-        return entry === undefined
-          ? undefined
-          : { ...entry, state: 'succeeded', attempts: event.data.outcome.attempt }
+        return entry === undefined ? undefined : { ...entry, state: 'succeeded', attempts: event.data.outcome.attempt }
       case 'DeliveryAbandoned':
         return entry === undefined
           ? undefined

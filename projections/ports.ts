@@ -42,7 +42,10 @@ export type Documents = {
   /** Makes the collection and its indexes ready; what is there already stays. */
   readonly prepare: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly exists: (collection: Collection) => Promise<Either<StoreFailure, boolean>>
-  readonly get: (collection: Collection, keys: ReadonlyArray<string>) => Promise<Either<StoreFailure, ReadonlyMap<string, Json>>>
+  readonly get: (
+    collection: Collection,
+    keys: ReadonlyArray<string>,
+  ) => Promise<Either<StoreFailure, ReadonlyMap<string, Json>>>
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   readonly count: (collection: Collection) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */

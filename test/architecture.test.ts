@@ -16,12 +16,10 @@ const sources: ReadonlyArray<string> = folders.flatMap((folder) =>
 
 /** Every import of the sources: a file of ours by its path from the root, a package by its name. */
 const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
-  ts
-    .preProcessFile(readFileSync(from, 'utf8'))
-    .importedFiles.map(({ fileName }) => ({
-      from,
-      to: fileName.startsWith('.') ? normalize(join(dirname(from), fileName)).replace(/\.js$/, '.ts') : fileName,
-    })),
+  ts.preProcessFile(readFileSync(from, 'utf8')).importedFiles.map(({ fileName }) => ({
+    from,
+    to: fileName.startsWith('.') ? normalize(join(dirname(from), fileName)).replace(/\.js$/, '.ts') : fileName,
+  })),
 )
 
 const isIn = (folder: Folder, path: string): boolean => path.startsWith(`${folder}/`)
@@ -95,7 +93,10 @@ test('only main reads the environment', (t) => {
 
 test('imports between files go round in no circle', (t) => {
   const to = new Map<string, ReadonlyArray<string>>(
-    sources.map((source) => [source, imports.filter((one) => one.from === source && isOurs(one.to)).map((one) => one.to)]),
+    sources.map((source) => [
+      source,
+      imports.filter((one) => one.from === source && isOurs(one.to)).map((one) => one.to),
+    ]),
   )
   const done = new Set<string>()
   const circles: Array<string> = []
@@ -111,5 +112,8 @@ test('imports between files go round in no circle', (t) => {
 
 test('no file is called after nothing, and folders are at most three deep', (t) => {
   const vague = /(^|\/)(index|utils?|helpers?|types|common|manager|service|misc)\.ts$/
-  t.deepEqual(sources.filter((path) => vague.test(path) || path.split('/').length > 4), [])
+  t.deepEqual(
+    sources.filter((path) => vague.test(path) || path.split('/').length > 4),
+    [],
+  )
 })

@@ -85,7 +85,9 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
         const fields = collection.indexes[query.index]
         if (fields === undefined) throw new Error(`${collection.name} has no index ${query.index}`)
         const { sql, values } = selection(table, fields, query)
-        return statement<Row>(sql).all(...values).map(entryOf)
+        return statement<Row>(sql)
+          .all(...values)
+          .map(entryOf)
       }),
     )
 

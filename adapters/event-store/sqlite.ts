@@ -71,7 +71,9 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   /** What the first of two equal appends wrote. */
   const repeated = async (stream: string, from: number, count: number) => {
     const stored = await read(stream)
-    return E.isLeft(stored) ? stored : E.right(stored.right.events.filter(({ revision }) => revision >= from).slice(0, count))
+    return E.isLeft(stored)
+      ? stored
+      : E.right(stored.right.events.filter(({ revision }) => revision >= from).slice(0, count))
   }
 
   /** At most a page after `position`, and never beyond `end`. */
@@ -83,8 +85,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     // One category has an index of its own; several are picked out of a stretch of the log.
     const stretch = position + stretchSize
     const last = categories.length === 1 || stretch > end ? end : stretch
-    const isWanted =
-      categories.length === 1 ? 'category = ?' : `+category IN (${categories.map(() => '?').join(', ')})`
+    const isWanted = categories.length === 1 ? 'category = ?' : `+category IN (${categories.map(() => '?').join(', ')})`
     const sql = `SELECT ${columns} FROM events WHERE ${isWanted} AND position > ? AND position <= ?
                  ORDER BY position LIMIT ${pageSize}`
     return parsed(

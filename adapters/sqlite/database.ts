@@ -66,7 +66,8 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   const settle = (results: ReadonlyArray<WriteResult>): void => {
     committing.splice(0, results.length).forEach((one, index) => {
       const result = results[index]
-      if (result === undefined || result.kind === 'failed') one.settle(E.left(storeFailure(result?.code ?? 'no result')))
+      if (result === undefined || result.kind === 'failed')
+        one.settle(E.left(storeFailure(result?.code ?? 'no result')))
       else one.settle(E.right(result))
     })
     if (waiting.length === 0 && committing.length === 0) idle?.()

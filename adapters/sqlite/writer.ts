@@ -72,7 +72,10 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
     const all = ['key', 'position', 'body', ...columns].map((name) => `"${name}"`)
     const statement = database.prepare(
       `INSERT INTO "${table}" (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})
-       ON CONFLICT (key) DO UPDATE SET ${all.slice(1).map((name) => `${name} = excluded.${name}`).join(', ')}
+       ON CONFLICT (key) DO UPDATE SET ${all
+         .slice(1)
+         .map((name) => `${name} = excluded.${name}`)
+         .join(', ')}
        WHERE excluded.position > position`,
     )
     upserts.set(table, statement)

@@ -110,7 +110,14 @@ const story = async ({ site, operatorKey, customer, file }: Place): Promise<void
 
   await step("A webhook tells the customer's own system whatever happens.")
   const webhook = { url: customer.url, token }
-  await tell({ method: 'POST', url: `${account}/webhooks`, key: operatorKey, body: webhook, status: 201, answer: t.unknown })
+  await tell({
+    method: 'POST',
+    url: `${account}/webhooks`,
+    key: operatorKey,
+    body: webhook,
+    status: 201,
+    answer: t.unknown,
+  })
 
   await step('A marketing source is a URL that a vendor posts leads to. It is tied to a playbook.')
   const source = { title: 'Search ads', playbook_id: opened.playbook.id }

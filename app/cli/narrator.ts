@@ -42,12 +42,22 @@ export const narrator = (write: (text: string) => void, hasColours: boolean): Na
       json(body)
     },
     answer: (status, body) => {
-      line(`${paint('cyan', '<-')} ${paint(status < 300 ? 'green' : 'yellow', `${status} ${STATUS_CODES[status] ?? ''}`)}`)
+      line(
+        `${paint('cyan', '<-')} ${paint(status < 300 ? 'green' : 'yellow', `${status} ${STATUS_CODES[status] ?? ''}`)}`,
+      )
       json(body)
     },
     table: (rows) => {
-      const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => shortened(row[column] ?? '').length)))
-      for (const row of rows) line(`  ${row.map((cell, column) => shortened(cell).padEnd(widths[column] ?? 0)).join('  ').trimEnd()}`)
+      const widths = (rows[0] ?? []).map((_, column) =>
+        Math.max(...rows.map((row) => shortened(row[column] ?? '').length)),
+      )
+      for (const row of rows)
+        line(
+          `  ${row
+            .map((cell, column) => shortened(cell).padEnd(widths[column] ?? 0))
+            .join('  ')
+            .trimEnd()}`,
+        )
     },
   }
 }
@@ -58,7 +68,8 @@ const shortened = (text: string): string =>
     .replaceAll(/\b([a-z]{3}_)[0-9A-Z]{22}([0-9A-Z]{4})/g, '$1…$2')
     .replaceAll(/(?<![\w-])([\w-]{4})[\w-]{35}([\w-]{4})(?![\w-])/g, '$1…$2')
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
 
 /** Of a long object the first fields, of a list of objects the first two. */
 const fewer = (value: unknown): unknown => {

@@ -44,7 +44,10 @@ const rebuildIn = async (
   const opened = await openDatabase(dataDir)
   if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
   try {
-    return await rebuilt(projections, { store: sqliteEventStore(opened.right), documents: sqliteDocuments(opened.right) })
+    return await rebuilt(projections, {
+      store: sqliteEventStore(opened.right),
+      documents: sqliteDocuments(opened.right),
+    })
   } catch (error) {
     return E.left(`The rebuild stopped: ${reasonOf(error)}. What is served stays as it was.`)
   } finally {

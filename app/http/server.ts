@@ -10,7 +10,12 @@ import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
-export type Observed = { readonly surface: string; readonly route: string; readonly status: number; readonly seconds: number }
+export type Observed = {
+  readonly surface: string
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}
 
 /** A surface whose callers are forgotten, so that all are alike. */
 type Mounted = { readonly prefix: string; readonly router: Router }
@@ -54,7 +59,11 @@ const timeouts = {
 
 /** A router for each surface: one that held them all would try every route on every request. */
 const routed = (surfaces: ReadonlyArray<Mounted>): Middleware => {
-  const all = surfaces.map(({ prefix, router }) => ({ prefix, router, routes: router.routes() as unknown as Middleware }))
+  const all = surfaces.map(({ prefix, router }) => ({
+    prefix,
+    router,
+    routes: router.routes() as unknown as Middleware,
+  }))
   return async (ctx, next) => {
     // An absolute target without a host has no path at all.
     const path = (ctx.path as string | null) ?? ''

@@ -85,8 +85,7 @@ const factsOf = (ids: Ids, { source, secret }: OpenSource, submission: Submissio
   const { phone } = submission.details
   const [originator] = originators
   return {
-    lead_id:
-      originator === undefined ? `led_${ids.ulid()}` : leadIdOf(secret, source.sourceId, originator.key, phone),
+    lead_id: originator === undefined ? `led_${ids.ulid()}` : leadIdOf(secret, source.sourceId, originator.key, phone),
     account_id: source.accountId,
     source_id: source.sourceId,
     source_title: source.title,
@@ -114,10 +113,7 @@ const claimed = async (
   return E.right(claim.right.state.kind === 'claimed' ? claim.right.state.leadId : leadId)
 }
 
-const submitted = async (
-  { store, commands }: IntakePorts,
-  facts: LeadFacts,
-): Promise<Either<Problem, Answer>> => {
+const submitted = async ({ store, commands }: IntakePorts, facts: LeadFacts): Promise<Either<Problem, Answer>> => {
   const outcome = await commands.run(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor')
   if (E.isLeft(outcome)) return outcome
   if (outcome.right.events.length === 0) {

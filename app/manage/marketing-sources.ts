@@ -1,6 +1,10 @@
 import { decode, optional, t, Text } from '../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../domain/ids.js'
-import { marketingSource, type MarketingSourceCommand, type MarketingSourceState } from '../../domain/marketing-source.js'
+import {
+  marketingSource,
+  type MarketingSourceCommand,
+  type MarketingSourceState,
+} from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { leadList, type LeadDocument } from '../../projections/lead-list.js'

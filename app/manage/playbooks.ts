@@ -85,7 +85,13 @@ export const playbookEndpoints = ({
 const sent = (request: t.TypeOf<typeof ChangeRequest>): Partial<PlaybookSettings> =>
   Object.fromEntries(Object.entries(known(request)).filter(([, value]) => value !== undefined))
 
-const known = ({ title, required_fields, steps, quiet_hours, give_up_after_minutes }: t.TypeOf<typeof ChangeRequest>) => ({
+const known = ({
+  title,
+  required_fields,
+  steps,
+  quiet_hours,
+  give_up_after_minutes,
+}: t.TypeOf<typeof ChangeRequest>) => ({
   title,
   required_fields,
   steps: steps?.map(({ message, delay_minutes }) => ({ message, delay_minutes })),

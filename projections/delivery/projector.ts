@@ -109,10 +109,7 @@ const isSubscribed = ({ settings }: Subscribed, activity: Activity): boolean =>
   (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
 
 /** The contact as it was when the activity happened; undefined when its stream was deleted since. */
-const contactAsOf = async (
-  store: EventStore,
-  event: Recorded<'ActivityRecorded'>,
-): Promise<Contact | undefined> => {
+const contactAsOf = async (store: EventStore, event: Recorded<'ActivityRecorded'>): Promise<Contact | undefined> => {
   const { events } = orThrow(await store.read(`contact-${event.data.activity.contact_id}`))
   const document = events
     .filter(({ position }) => position < event.position)

@@ -205,31 +205,37 @@ const isPrefix = ({ log, checkpoint, count }: Survivors, whole: ReadonlyArray<Re
   assert.equal(BigInt((count as number | undefined) ?? 0), checkpoint)
 }
 
-inDirectory('a write-ahead log torn anywhere opens to a prefix of the log, no read model ahead', async (t, directory) => {
-  const { main, wal, log } = await liveDirectory(directory)
-  const untouched = await survivorsOf(main, wal)
-  t.deepEqual(untouched.log, log)
-  t.is(log.at(-1)?.position, untouched.checkpoint)
-  t.deepEqual((await survivorsOf(main, Buffer.alloc(0))).log, [])
-  await holdsAsync(
-    t,
-    fc.asyncProperty(fc.integer({ min: 0, max: wal.length }), async (length) => {
-      isPrefix(await survivorsOf(main, wal.subarray(0, length)), log)
-    }),
-    { numRuns: 40 },
-  )
-})
+inDirectory(
+  'a write-ahead log torn anywhere opens to a prefix of the log, no read model ahead',
+  async (t, directory) => {
+    const { main, wal, log } = await liveDirectory(directory)
+    const untouched = await survivorsOf(main, wal)
+    t.deepEqual(untouched.log, log)
+    t.is(log.at(-1)?.position, untouched.checkpoint)
+    t.deepEqual((await survivorsOf(main, Buffer.alloc(0))).log, [])
+    await holdsAsync(
+      t,
+      fc.asyncProperty(fc.integer({ min: 0, max: wal.length }), async (length) => {
+        isPrefix(await survivorsOf(main, wal.subarray(0, length)), log)
+      }),
+      { numRuns: 40 },
+    )
+  },
+)
 
-inDirectory('a frame that was half written, or written wrongly, takes only its own commit along', async (t, directory) => {
-  const { main, wal, log } = await liveDirectory(directory)
-  const half = await survivorsOf(main, wal.subarray(0, wal.length - 2048))
-  isPrefix(half, log)
-  t.is(half.log.length, 60)
-  t.is(log[57]?.position, half.checkpoint)
-  const wrong = Buffer.from(wal)
-  wrong.writeUInt8(wrong.readUInt8(wal.length - 100) ^ 1, wal.length - 100)
-  t.deepEqual(await survivorsOf(main, wrong), half)
-})
+inDirectory(
+  'a frame that was half written, or written wrongly, takes only its own commit along',
+  async (t, directory) => {
+    const { main, wal, log } = await liveDirectory(directory)
+    const half = await survivorsOf(main, wal.subarray(0, wal.length - 2048))
+    isPrefix(half, log)
+    t.is(half.log.length, 60)
+    t.is(log[57]?.position, half.checkpoint)
+    const wrong = Buffer.from(wal)
+    wrong.writeUInt8(wrong.readUInt8(wal.length - 100) ^ 1, wal.length - 100)
+    t.deepEqual(await survivorsOf(main, wrong), half)
+  },
+)
 
 inDirectory('a full disk refuses appends and loses none that was acknowledged', async (t, directory) => {
   const said: Array<Said> = []

@@ -21,13 +21,21 @@ const namesIn = (text: string, pattern: RegExp): ReadonlyArray<string> =>
 test('every path that the README names is there', (t) => {
   const paths = quoted.filter(isPath)
   t.true(paths.length > 30)
-  t.deepEqual(paths.filter((path) => !existsSync(path)), [])
+  t.deepEqual(
+    paths.filter((path) => !existsSync(path)),
+    [],
+  )
 })
 
 test('every command that the README names is there, and the other way round', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly scripts: Record<string, string> }
   const named = namesIn(readme, /\bnpm (?:run )?(start|test|(?<=run )[\w:-]+)/g)
-  t.deepEqual(named, Object.keys(scripts).filter((name) => !/^(pre|post)/.test(name)).sort())
+  t.deepEqual(
+    named,
+    Object.keys(scripts)
+      .filter((name) => !/^(pre|post)/.test(name))
+      .sort(),
+  )
 })
 
 test('every setting stands in the table of the README, and the other way round', (t) => {
@@ -52,7 +60,13 @@ test('every event type stands in the README, and the other way round', (t) => {
 
 test('every link inside the README leads to a heading', (t) => {
   const anchors = namesIn(readme, /^#+ (.+)$/gm).map((heading) =>
-    heading.toLowerCase().replaceAll(/[^\w -]/g, '').replaceAll(' ', '-'),
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
   )
-  t.deepEqual(namesIn(readme, /\]\(#([^)]+)\)/g).filter((anchor) => !anchors.includes(anchor)), [])
+  t.deepEqual(
+    namesIn(readme, /\]\(#([^)]+)\)/g).filter((anchor) => !anchors.includes(anchor)),
+    [],
+  )
 })

@@ -175,7 +175,9 @@ test('a read model that was not there yet is built too', async (t) => {
   const { folder } = await livedIn(t)
   byHand(folder, (database) => {
     const contacts = liveTable(database, 'contacts')
-    database.exec(`DROP VIEW contacts; DROP TABLE "${contacts}"; DELETE FROM collections WHERE table_name = '${contacts}'`)
+    database.exec(
+      `DROP VIEW contacts; DROP TABLE "${contacts}"; DELETE FROM collections WHERE table_name = '${contacts}'`,
+    )
   })
   const { code, told } = await rebuild(folder)
   t.is(code, 0)
@@ -188,7 +190,10 @@ test('only the read models that are named are rebuilt', async (t) => {
   const { code, told } = await rebuild(folder, 'lead_list', 'contacts')
   t.is(code, 0)
   const reported = told.split('\n').filter((line) => line.includes('document'))
-  t.deepEqual(reported.map((line) => line.split(' ', 1)[0]), ['contacts', 'lead_list'])
+  t.deepEqual(
+    reported.map((line) => line.split(' ', 1)[0]),
+    ['contacts', 'lead_list'],
+  )
 })
 
 test('a wrong name is answered with the right ones', async (t) => {

@@ -25,7 +25,10 @@ export const requestText = (
 }
 
 /** As many requests as the connections can hold, one after the other on each, for so many seconds. */
-export const closedLoop = async (load: Load, firstSerial: number): Promise<Summary & { readonly nextSerial: number }> => {
+export const closedLoop = async (
+  load: Load,
+  firstSerial: number,
+): Promise<Summary & { readonly nextSerial: number }> => {
   const latencies: Array<number> = []
   let serial = firstSerial
   const started = performance.now()

@@ -23,7 +23,12 @@ export const measureLatency = async (store: Seeded, perSecond: number, seconds: 
   const warmUp = 2 * perSecond
   const count = perSecond * seconds
   const first = 3_000_000
-  await openLoop({ port: service.port, connections: 16, request, expectedStatus: 200 }, perSecond, warmUp + count, first)
+  await openLoop(
+    { port: service.port, connections: 16, request, expectedStatus: 200 },
+    perSecond,
+    warmUp + count,
+    first,
+  )
   await sleep(1_000)
   const answer = await fetch(`http://127.0.0.1:${receiver.port}/`)
   const arrivals = new Map((await answer.json()) as ReadonlyArray<readonly [string, number]>)

@@ -68,7 +68,15 @@ const fill = async (tools: Tools, accountId: AccountId, sourceId: SourceId, lead
   const factsOf = (serial: number): LeadFacts => {
     const phone = phoneFromText(phoneOf(serial))
     if (phone === undefined) throw new Error('the phone number of a seeded lead can not be read')
-    const { first_name, last_name, email, phone: _phone, tcpa_opt_in_token, tcpa_opt_in_url, ...rest } = leadFields(serial)
+    const {
+      first_name,
+      last_name,
+      email,
+      phone: _phone,
+      tcpa_opt_in_token,
+      tcpa_opt_in_url,
+      ...rest
+    } = leadFields(serial)
     return {
       lead_id: `led_${ids.ulid()}`,
       account_id: accountId,

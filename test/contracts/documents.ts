@@ -86,10 +86,13 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     const collection = await prepared(documents)
     const document = { group: 'a', rank: 1, nested: { list: [1, 'two', null, {}], deep: { empty: [] } }, none: null }
     await apply(documents, collection, [put('k', 1n, document), put('other', 1n, {})], 1n)
-    t.deepEqual(rightOf(await documents.get(collection, ['other', 'missing', 'k'])), new Map<string, Json>([
-      ['other', {}],
-      ['k', document],
-    ]))
+    t.deepEqual(
+      rightOf(await documents.get(collection, ['other', 'missing', 'k'])),
+      new Map<string, Json>([
+        ['other', {}],
+        ['k', document],
+      ]),
+    )
     t.is(rightOf(await documents.get(collection, [])).size, 0)
     t.is(rightOf(await documents.count(collection)), 2)
   })
@@ -124,7 +127,12 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
   behaviour('a position that is passed over takes none of the others with it', async (t, documents) => {
     const collection = await prepared(documents)
     await apply(documents, collection, [put('old', 5n, { rank: 5 })], 5n)
-    await apply(documents, collection, [put('new', 4n, { rank: 4 }), put('old', 4n, { rank: 4 }), put('next', 4n, {})], 5n)
+    await apply(
+      documents,
+      collection,
+      [put('new', 4n, { rank: 4 }), put('old', 4n, { rank: 4 }), put('next', 4n, {})],
+      5n,
+    )
     t.deepEqual(await contentOf(documents, collection), { new: { rank: 4 }, next: {}, old: { rank: 5 } })
   })
 
@@ -141,7 +149,12 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
 
   behaviour('a removed document is nowhere, and a stale change does not bring it back', async (t, documents) => {
     const collection = await prepared(documents)
-    await apply(documents, collection, [put('k', 1n, { group: 'a', rank: 1 }), put('other', 1n, { group: 'a', rank: 2 })], 1n)
+    await apply(
+      documents,
+      collection,
+      [put('k', 1n, { group: 'a', rank: 1 }), put('other', 1n, { group: 'a', rank: 2 })],
+      1n,
+    )
     await apply(documents, collection, [remove('k', 3n)], 3n)
     await apply(documents, collection, [put('k', 2n, { group: 'a', rank: 1 })], 3n)
     t.deepEqual(await contentOf(documents, collection), { other: { group: 'a', rank: 2 } })
@@ -163,7 +176,10 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     const change = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),
       position: fc.bigInt({ min: 1n, max: 12n }),
-      document: fc.option(fc.nat(9).map((rank) => ({ rank })), { nil: undefined }),
+      document: fc.option(
+        fc.nat(9).map((rank) => ({ rank })),
+        { nil: undefined },
+      ),
     })
     await holdsAsync(
       t,
@@ -233,7 +249,8 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
 
   behaviour('a bound is inclusive', async (t, documents) => {
     const collection = await filled(documents)
-    const upTo = async (bound: number) => keysOf(rightOf(await documents.find(collection, { ...byGroup('a'), upTo: bound })))
+    const upTo = async (bound: number) =>
+      keysOf(rightOf(await documents.find(collection, { ...byGroup('a'), upTo: bound })))
     t.deepEqual(await upTo(0), [])
     t.deepEqual(await upTo(1), ['d'])
     t.deepEqual(await upTo(1.5), ['d'])
@@ -290,7 +307,12 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
       fc.asyncProperty(fc.dictionary(fc.stringMatching(/^[a-g]$/), document), fc.array(query), async (all, queries) => {
         const collection = await prepared(documents)
         const plain = JSON.parse(JSON.stringify(all)) as Readonly<Record<string, Ranked>>
-        await apply(documents, collection, Object.entries(plain).map(([key, one]) => put(key, 1n, one)), 1n)
+        await apply(
+          documents,
+          collection,
+          Object.entries(plain).map(([key, one]) => put(key, 1n, one)),
+          1n,
+        )
         for (const { upTo, after, ...others } of queries) {
           const asked: Query = {
             index: 'by_group',
@@ -319,14 +341,22 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
   behaviour('all documents come once, in the order of their keys, however many', async (t, documents) => {
     const collection = await prepared(documents)
     const keys = Array.from({ length: 2500 }, (_, n) => `key-${n.toString().padStart(5, '0')}`)
-    await apply(documents, collection, keys.toReversed().map((key) => put(key, 1n, { key })), 1n)
+    await apply(
+      documents,
+      collection,
+      keys.toReversed().map((key) => put(key, 1n, { key })),
+      1n,
+    )
     await apply(documents, collection, [remove('key-00007', 2n)], 2n)
     const found: Array<string> = []
     for await (const { key, document } of documents.all(collection)) {
       t.is(document['key'], key)
       found.push(key)
     }
-    t.deepEqual(found, keys.filter((key) => key !== 'key-00007'))
+    t.deepEqual(
+      found,
+      keys.filter((key) => key !== 'key-00007'),
+    )
     t.is(rightOf(await documents.count(collection)), 2499)
   })
 
@@ -371,15 +401,18 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     t.is(rightOf(await documents.checkpoint(next)), beginning)
   })
 
-  behaviour('what is live after a promotion takes changes as before, and guards them by position', async (t, documents) => {
-    const live = await filled(documents)
-    const next = await nextOf(documents, live)
-    await apply(documents, next, [put('a', 30n, { group: 'a', rank: 7 }), remove('b', 30n)], 30n)
-    rightOf(await documents.promote(live))
-    await apply(documents, live, [put('a', 29n, {}), put('b', 29n, {}), put('c', 31n, { group: 'a', rank: 1 })], 31n)
-    t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, c: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(live)), 31n)
-  })
+  behaviour(
+    'what is live after a promotion takes changes as before, and guards them by position',
+    async (t, documents) => {
+      const live = await filled(documents)
+      const next = await nextOf(documents, live)
+      await apply(documents, next, [put('a', 30n, { group: 'a', rank: 7 }), remove('b', 30n)], 30n)
+      rightOf(await documents.promote(live))
+      await apply(documents, live, [put('a', 29n, {}), put('b', 29n, {}), put('c', 31n, { group: 'a', rank: 1 })], 31n)
+      t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, c: { group: 'a', rank: 1 } })
+      t.is(rightOf(await documents.checkpoint(live)), 31n)
+    },
+  )
 
   behaviour('one generation after the other can be built and promoted', async (t, documents) => {
     const live = await filled(documents)

@@ -62,13 +62,16 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     const stream = freshStream('engagement')
     const events: Events = [
       newEvent(recorded({}), { actor: 'key_00000000000000000000000001' }),
-      newEvent({ type: 'EngagementStarted', data: attribution() }, {
-        time: at(123),
-        correlationId: uuid(5),
-        causationId: uuid(6),
-        schemaVersion: 7,
-        actor: 'Ümläut \u{1f600}',
-      }),
+      newEvent(
+        { type: 'EngagementStarted', data: attribution() },
+        {
+          time: at(123),
+          correlationId: uuid(5),
+          causationId: uuid(6),
+          schemaVersion: 7,
+          actor: 'Ümläut \u{1f600}',
+        },
+      ),
     ]
     const appended = await append(store, stream, 'no-stream', events)
     t.deepEqual(
@@ -85,7 +88,18 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
   })
 
   behaviour('any text is kept to the letter', async (t, store) => {
-    const texts = ['', '\u0000', 'a\u0000b', '\ud800', '\udfff\ud800', '\u{1f600}', '\u2028', '"\\\n\r\t', 'é', 'e\u0301']
+    const texts = [
+      '',
+      '\u0000',
+      'a\u0000b',
+      '\ud800',
+      '\udfff\ud800',
+      '\u{1f600}',
+      '\u2028',
+      '"\\\n\r\t',
+      'é',
+      'e\u0301',
+    ]
     for (const text of texts) {
       const stream = freshStream('engagement')
       const [event] = await append(store, stream, 'no-stream', [newEvent(recorded({ [text]: text }))])
@@ -207,7 +221,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
       appended.push(...(await append(store, freshStream(category), 'no-stream', many(3))))
     }
     const positions = appended.map(({ position }) => position)
-    t.deepEqual(positions, [...new Set(positions)].toSorted((one, other) => (one < other ? -1 : 1)))
+    t.deepEqual(
+      positions,
+      [...new Set(positions)].toSorted((one, other) => (one < other ? -1 : 1)),
+    )
     t.true(positions.every((position) => position > beginning))
   })
 
@@ -225,7 +242,12 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     const streams = written.map(({ stream }) => stream)
     const of = (categories: ReadonlyArray<Category>): ReadonlyArray<Event> =>
       written.filter(({ stream }) => categories.some((category) => stream.startsWith(`${category}-`)))
-    for (const categories of [['account'], ['account', 'conversion'], ['conversion_contact', 'lead'], ['lead']] as const) {
+    for (const categories of [
+      ['account'],
+      ['account', 'conversion'],
+      ['conversion_contact', 'lead'],
+      ['lead'],
+    ] as const) {
       t.deepEqual(await historyOf(store, start, categories, streams), of(categories), categories.join())
       t.deepEqual(await historyOf(store, beginning, categories, streams), of(categories), categories.join())
     }
@@ -249,7 +271,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     for (const categories of [['account'], ['account', 'engagement']] as const) {
       const batches = await collect(store.history(start, categories))
       const positions = batches.map(({ position }) => position)
-      t.deepEqual(positions, [...new Set(positions)].toSorted((one, other) => (one < other ? -1 : 1)))
+      t.deepEqual(
+        positions,
+        [...new Set(positions)].toSorted((one, other) => (one < other ? -1 : 1)),
+      )
       t.true((positions.at(-1) ?? beginning) >= head)
       for (const { events, position } of batches) t.true(events.every((event) => event.position <= position))
       const expected = written.filter(({ stream }) => categories.some((category) => stream.startsWith(`${category}-`)))
@@ -355,7 +380,10 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
     const waiting = collect(store.subscribe(rightOf(await store.head()), ['account'], live.signal))
     await new Promise(setImmediate)
     live.abort()
-    t.deepEqual((await waiting).flatMap(({ events }) => events), [])
+    t.deepEqual(
+      (await waiting).flatMap(({ events }) => events),
+      [],
+    )
   })
 
   behaviour('a subscription that its consumer leaves is over', async (t, store) => {

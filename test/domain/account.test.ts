@@ -142,7 +142,5 @@ test('a removed member is gone and may be added again', (t) => {
   const member = added(1, 'admin@example.com')
   given(t, account, opened, member).when(remove).then(removed)
   given(t, account, opened, member, removed).when(remove).refuses('member-not-found')
-  given(t, account, opened, member, removed)
-    .when(addMember(2, 'admin@example.com'))
-    .then(added(2, 'admin@example.com'))
+  given(t, account, opened, member, removed).when(addMember(2, 'admin@example.com')).then(added(2, 'admin@example.com'))
 })

@@ -77,17 +77,25 @@ test('the first lead of a phone number makes the contact, with that lead as its 
 })
 
 test('the same lead again is already so', (t) => {
-  given(t, contact, ...known).when(engageLead(1)).isAlreadySo()
-  given(t, contact, ...known, engaged(2)).when(engageLead(1, { at: at(9000) })).isAlreadySo()
+  given(t, contact, ...known)
+    .when(engageLead(1))
+    .isAlreadySo()
+  given(t, contact, ...known, engaged(2))
+    .when(engageLead(1, { at: at(9000) }))
+    .isAlreadySo()
 })
 
 test('another lead with the same details only engages', (t) => {
-  given(t, contact, ...known).when(engageLead(2)).then(engaged(2))
+  given(t, contact, ...known)
+    .when(engageLead(2))
+    .then(engaged(2))
 })
 
 test('a newer lead brings its details', (t) => {
   const moved = details({ email: 'ada@new.example', additional_info: { gender: 'Female' } })
-  given(t, contact, ...known).when(engageLead(2, { details: moved })).then(changed(2, moved), engaged(2))
+  given(t, contact, ...known)
+    .when(engageLead(2, { details: moved }))
+    .then(changed(2, moved), engaged(2))
 })
 
 test('what a newer lead does not send stays as it was', (t) => {
@@ -140,12 +148,18 @@ test('two leads in the same millisecond, or a clock that goes back, still engage
 })
 
 test('a lead of a contact that opted out is accepted and filtered', (t) => {
-  given(t, contact, ...known, optedOut).when(engageLead(2)).then(engaged(2, { filtered: true }))
+  given(t, contact, ...known, optedOut)
+    .when(engageLead(2))
+    .then(engaged(2, { filtered: true }))
 })
 
 test('a contact opts out once', (t) => {
-  given(t, contact, ...known).when({ type: 'OptOut', engagementId: engagementId(1) }).then(optedOut)
-  given(t, contact, ...known, optedOut).when({ type: 'OptOut', engagementId: engagementId(2) }).isAlreadySo()
+  given(t, contact, ...known)
+    .when({ type: 'OptOut', engagementId: engagementId(1) })
+    .then(optedOut)
+  given(t, contact, ...known, optedOut)
+    .when({ type: 'OptOut', engagementId: engagementId(2) })
+    .isAlreadySo()
 })
 
 test('a conversion is marked once a record', (t) => {
@@ -159,13 +173,21 @@ test('a conversion is marked once a record', (t) => {
     type: 'ContactConverted',
     data: { record_id: recordId(n), conversion_id: conversionId(n), ended: [engagementId(1)] },
   })
-  given(t, contact, ...known).when(mark(1)).then(converted(1))
-  given(t, contact, ...known, converted(1)).when(mark(1)).isAlreadySo()
-  given(t, contact, ...known, converted(1)).when(mark(2)).then(converted(2))
+  given(t, contact, ...known)
+    .when(mark(1))
+    .then(converted(1))
+  given(t, contact, ...known, converted(1))
+    .when(mark(1))
+    .isAlreadySo()
+  given(t, contact, ...known, converted(1))
+    .when(mark(2))
+    .then(converted(2))
 })
 
 test('an unknown contact neither converts nor opts out', (t) => {
-  given(t, contact).when({ type: 'OptOut', engagementId: engagementId(1) }).refuses('contact-not-found')
+  given(t, contact)
+    .when({ type: 'OptOut', engagementId: engagementId(1) })
+    .refuses('contact-not-found')
   given(t, contact)
     .when({ type: 'MarkConverted', recordId: recordId(1), conversionId: conversionId(1), ended: [] })
     .refuses('contact-not-found')

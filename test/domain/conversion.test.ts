@@ -22,5 +22,7 @@ test('a conversion is defined with its default value in cents', (t) => {
 })
 
 test('a conversion stays as it was first defined', (t) => {
-  given(t, conversion, defined).when({ ...define, title: 'Sold', value: 1, label: 'sold' }).isAlreadySo()
+  given(t, conversion, defined)
+    .when({ ...define, title: 'Sold', value: 1, label: 'sold' })
+    .isAlreadySo()
 })

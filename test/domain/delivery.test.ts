@@ -71,18 +71,31 @@ test('only the next attempt counts', (t) => {
 })
 
 test('the eighteenth failure leaves one retry, the nineteenth abandons', (t) => {
-  given(t, delivery, due, ...failures(17)).when(attempt(18)).then(failed(18))
-  given(t, delivery, due, ...failures(18)).when(attempt(19)).then(abandoned('retries-exhausted', outcome(19)))
+  given(t, delivery, due, ...failures(17))
+    .when(attempt(18))
+    .then(failed(18))
+  given(t, delivery, due, ...failures(18))
+    .when(attempt(19))
+    .then(abandoned('retries-exhausted', outcome(19)))
 })
 
 test('the last retry may still succeed', (t) => {
-  given(t, delivery, due, ...failures(18)).when(attempt(19, 200)).then(succeeded(19))
+  given(t, delivery, due, ...failures(18))
+    .when(attempt(19, 200))
+    .then(succeeded(19))
 })
 
 test('an abandoned delivery stays so', (t) => {
   const over = [due, ...failures(18), abandoned('retries-exhausted', outcome(19))]
-  for (const command of [attempt(19), attempt(20, 200), { type: 'HoldDelivery' }, { type: 'AbandonDelivery' }] as const) {
-    given(t, delivery, ...over).when(command).isAlreadySo()
+  for (const command of [
+    attempt(19),
+    attempt(20, 200),
+    { type: 'HoldDelivery' },
+    { type: 'AbandonDelivery' },
+  ] as const) {
+    given(t, delivery, ...over)
+      .when(command)
+      .isAlreadySo()
   }
 })
 

@@ -55,16 +55,18 @@ test('a filtered lead begins and ends its conversation at once', (t) => {
 })
 
 test('starting again is already so', (t) => {
-  given(t, engagement, ...playing).when(start()).isAlreadySo()
-  given(t, engagement, ...playing, ended('sold', at(1))).when(start(true)).isAlreadySo()
+  given(t, engagement, ...playing)
+    .when(start())
+    .isAlreadySo()
+  given(t, engagement, ...playing, ended('sold', at(1)))
+    .when(start(true))
+    .isAlreadySo()
 })
 
 test('an event is recorded with its note and properties and ends nothing', (t) => {
   given(t, engagement, ...playing)
     .when({ ...report('phone_call_completed', 'event'), note: 'Ten minutes', properties: { seconds: 600 } })
-    .then(
-      recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }),
-    )
+    .then(recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }))
 })
 
 test('an outcome ends the conversation', (t) => {
@@ -83,7 +85,9 @@ test('whoever opts out is heard after the end too, which comes no second time', 
 
 test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
   const over = ended('qualified', at(1000))
-  given(t, engagement, ...playing, over).when(report('dormant', 'outcome')).refuses('engagement-ended')
+  given(t, engagement, ...playing, over)
+    .when(report('dormant', 'outcome'))
+    .refuses('engagement-ended')
   given(t, engagement, ...playing, ended('conversion', at(1000)))
     .when(report('qualified', 'outcome'))
     .refuses('engagement-ended')
@@ -103,7 +107,10 @@ test('what the service fires itself cannot be reported', (t) => {
     report('sold', 'conversion'),
     report('custom_conversion', 'conversion'),
   ]
-  for (const command of unreportable) given(t, engagement, ...playing).when(command).refuses('label-not-reportable')
+  for (const command of unreportable)
+    given(t, engagement, ...playing)
+      .when(command)
+      .refuses('label-not-reportable')
 })
 
 test('every other label can be reported', (t) => {
@@ -111,7 +118,9 @@ test('every other label can be reported', (t) => {
   const labels = [...labelsOf.event, ...labelsOf.conversion].filter((label) => !own.has(label))
   for (const label of labels) {
     const type = label === 'link_clicked' ? 'conversion' : 'event'
-    given(t, engagement, ...playing).when(report(label, type)).then(recorded({ type, label, at: at(1000) }))
+    given(t, engagement, ...playing)
+      .when(report(label, type))
+      .then(recorded({ type, label, at: at(1000) }))
   }
 })
 
@@ -126,7 +135,9 @@ test('two activities of one conversation never share a time', (t) => {
 
 test('the conversation of another account is not found, like one that is missing', (t) => {
   const foreign = { ...report('interested', 'event'), accountId: accountId(2) }
-  given(t, engagement, ...playing).when(foreign).refuses('engagement-not-found')
+  given(t, engagement, ...playing)
+    .when(foreign)
+    .refuses('engagement-not-found')
   given(t, engagement).when(report('interested', 'event')).refuses('engagement-not-found')
   given(t, engagement).when({ type: 'EndEngagement', reason: 'conversion', at: at() }).refuses('engagement-not-found')
 })
@@ -144,18 +155,28 @@ const convert = (n: number, ends: boolean) =>
 const sold = recorded({ type: 'conversion', label: 'sold', note: 'Sold was recorded', at: at(1000) }, recordId(1))
 
 test('a conversion is an activity, and ends the conversation where it should', (t) => {
-  given(t, engagement, ...playing).when(convert(1, true)).then(sold, ended('conversion', at(1000)))
-  given(t, engagement, ...playing).when(convert(1, false)).then(sold)
+  given(t, engagement, ...playing)
+    .when(convert(1, true))
+    .then(sold, ended('conversion', at(1000)))
+  given(t, engagement, ...playing)
+    .when(convert(1, false))
+    .then(sold)
 })
 
 test('a conversion in a conversation that is over is still an activity and ends nothing again', (t) => {
-  given(t, engagement, ...playing, ended('qualified', at(500))).when(convert(1, true)).then(sold)
+  given(t, engagement, ...playing, ended('qualified', at(500)))
+    .when(convert(1, true))
+    .then(sold)
 })
 
 test('a record has one activity', (t) => {
-  given(t, engagement, ...playing, sold).when(convert(1, true)).isAlreadySo()
+  given(t, engagement, ...playing, sold)
+    .when(convert(1, true))
+    .isAlreadySo()
   const again = recorded({ type: 'conversion', label: 'sold', note: 'Sold was recorded', at: at(1001) }, recordId(2))
-  given(t, engagement, ...playing, sold).when(convert(2, false)).then(again)
+  given(t, engagement, ...playing, sold)
+    .when(convert(2, false))
+    .then(again)
 })
 
 test('a conversation that never started takes no conversion', (t) => {
@@ -181,6 +202,10 @@ test('a custom conversion carries its title in the properties, the standard ones
 
 test('a conversation is ended once', (t) => {
   const end: EngagementCommand = { type: 'EndEngagement', reason: 'conversion', at: at(1000) }
-  given(t, engagement, ...playing).when(end).then(ended('conversion', at(1000)))
-  given(t, engagement, ...playing, ended('dormant', at(500))).when(end).isAlreadySo()
+  given(t, engagement, ...playing)
+    .when(end)
+    .then(ended('conversion', at(1000)))
+  given(t, engagement, ...playing, ended('dormant', at(500)))
+    .when(end)
+    .isAlreadySo()
 })

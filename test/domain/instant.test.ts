@@ -19,13 +19,18 @@ import { at } from '../support/samples.js'
 const milliseconds = fc.integer({ min: Date.UTC(1, 0, 1), max: Date.UTC(9999, 0, 1) })
 
 test('an instant in its own text is itself', (t) => {
-  holds(t, fc.property(milliseconds, (ms) => assert.equal(instantFromText(instantOf(ms)), instantOf(ms))))
+  holds(
+    t,
+    fc.property(milliseconds, (ms) => assert.equal(instantFromText(instantOf(ms)), instantOf(ms))),
+  )
 })
 
 test('text order is time order', (t) => {
   holds(
     t,
-    fc.property(milliseconds, milliseconds, (one, other) => assert.equal(instantOf(one) < instantOf(other), one < other)),
+    fc.property(milliseconds, milliseconds, (one, other) =>
+      assert.equal(instantOf(one) < instantOf(other), one < other),
+    ),
   )
 })
 
@@ -105,10 +110,16 @@ test('no text makes the reader throw', (t) => {
   const parts = fc.constantFrom('2026', '-', '02', '30', 'T', ':', '10', '.', 'Z', '+', '05', ' ', '99')
   holds(
     t,
-    fc.property(fc.oneof(fc.string(), fc.array(parts).map((all) => all.join(''))), (text) => {
-      const instant = instantFromText(text)
-      assert.ok(instant === undefined || instantOf(millisecondsOf(instant)) === instant)
-    }),
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        fc.array(parts).map((all) => all.join('')),
+      ),
+      (text) => {
+        const instant = instantFromText(text)
+        assert.ok(instant === undefined || instantOf(millisecondsOf(instant)) === instant)
+      },
+    ),
     { numRuns: 1000 },
   )
 })

@@ -140,9 +140,14 @@ test('a contact takes each lead once, at times of their own', (t) => {
   holds(
     t,
     fc.property(sequence(contactCommands), (commands) => {
-      const engaged = eventsOf(contact, commands).flatMap((event) => (event.type === 'ContactEngaged' ? [event.data] : []))
+      const engaged = eventsOf(contact, commands).flatMap((event) =>
+        event.type === 'ContactEngaged' ? [event.data] : [],
+      )
       const submitted = commands.flatMap((command) => (command.type === 'EngageLead' ? [command.leadId] : []))
-      assert.deepEqual(engaged.map((one) => one.lead_id), [...new Set(submitted)])
+      assert.deepEqual(
+        engaged.map((one) => one.lead_id),
+        [...new Set(submitted)],
+      )
       const times = engaged.map((one) => one.engaged_at)
       assert.deepEqual(times, [...new Set(times)].toSorted())
     }),
@@ -160,9 +165,12 @@ test('in whatever order leads arrive, a contact ends up with the values of the n
         .at(-1)
       const details = state.kind === 'unknown' ? undefined : state.details
       assert.equal(details?.first_name, newest?.details.first_name)
-      assert.deepEqual({ ...details?.additional_info, ...newest?.details.additional_info }, {
-        ...details?.additional_info,
-      })
+      assert.deepEqual(
+        { ...details?.additional_info, ...newest?.details.additional_info },
+        {
+          ...details?.additional_info,
+        },
+      )
     }),
   )
 })

@@ -34,9 +34,7 @@ test('a change to what stands already is already so', (t) => {
   given(t, playbook, created, changed)
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { required_fields: ['email'] } })
     .isAlreadySo()
-  given(t, playbook, created)
-    .when({ type: 'ChangePlaybook', accountId: accountId(), settings: {} })
-    .isAlreadySo()
+  given(t, playbook, created).when({ type: 'ChangePlaybook', accountId: accountId(), settings: {} }).isAlreadySo()
 })
 
 test('the playbook of another account is not found, like one that is missing', (t) => {

@@ -41,17 +41,20 @@ test('a valid submission becomes details, consent and fields', (t) => {
   const body = { ...valid, first_name: ' Ada ', lead_id: ' crm-1 ', nothing: null, blank: ' ' }
   const { first_name: _first, last_name: _last, email: _email, phone: _phone, ...others } = valid
   const { tcpa_opt_in_token: _token, tcpa_opt_in_url: _url, ...additional } = others
-  t.deepEqual(decodeSubmission(standardFields, at(), body), E.right({
-    details: {
-      first_name: 'Ada',
-      last_name: 'Example',
-      email: 'ada@example.com',
-      phone: '+14155550123' as const,
-      additional_info: { ...additional, lead_id: ' crm-1 ' },
-    },
-    consent: { tcpa_opt_in_token: 'consent-1', tcpa_opt_in_url: 'https://consent.example/1' },
-    fields: { ...valid, first_name: ' Ada ', lead_id: ' crm-1 ' },
-  }))
+  t.deepEqual(
+    decodeSubmission(standardFields, at(), body),
+    E.right({
+      details: {
+        first_name: 'Ada',
+        last_name: 'Example',
+        email: 'ada@example.com',
+        phone: '+14155550123' as const,
+        additional_info: { ...additional, lead_id: ' crm-1 ' },
+      },
+      consent: { tcpa_opt_in_token: 'consent-1', tcpa_opt_in_url: 'https://consent.example/1' },
+      fields: { ...valid, first_name: ' Ada ', lead_id: ' crm-1 ' },
+    }),
+  )
 })
 
 test('what is not an object of fields is one problem', (t) => {
@@ -73,11 +76,7 @@ test('every missing field is named at once, and nothing else', (t) => {
 })
 
 test('the phone and both TCPA fields are required whatever the playbook asks for', (t) => {
-  t.deepEqual(problemsOf({}, []), [
-    'phone is required',
-    'tcpa_opt_in_token is required',
-    'tcpa_opt_in_url is required',
-  ])
+  t.deepEqual(problemsOf({}, []), ['phone is required', 'tcpa_opt_in_token is required', 'tcpa_opt_in_url is required'])
   const { phone, tcpa_opt_in_token, tcpa_opt_in_url } = valid
   t.deepEqual(problemsOf({ phone, tcpa_opt_in_token, tcpa_opt_in_url }, []), [])
 })
@@ -90,33 +89,34 @@ test('a field that the playbook does not ask for may be left out', (t) => {
   t.deepEqual({ first_name, last_name, email }, { first_name: '', last_name: '', email: '' })
 })
 
-const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<string>; bad: ReadonlyArray<string> }>> = {
-  email: {
-    problem: 'an e-mail address',
-    good: ['a@b', 'ada.example+tag@example.co.uk', ' ada@example.com ', 'ádá@exämple.com'],
-    bad: ['ada', '@example.com', 'ada@', 'ada@example@com', 'ada example@example.com', 'a@ b'],
-  },
-  phone: {
-    problem: 'a phone number',
-    good: ['4155550123', '+44 20 7946 0123', ' 415.555.0123 '],
-    bad: ['12', 'none', '+', '555-0123'],
-  },
-  date_of_birth: {
-    problem: 'a past date, YYYY-MM-DD',
-    good: ['1990-02-28', '2024-02-29', '2026-01-14', ' 1990-02-28 '],
-    bad: ['2026-01-15', '2030-01-01', '1990-02-30', '2023-02-29', '28.02.1990', '1990-2-8', '1990-02-28T00:00:00Z'],
-  },
-  current_residence_state: {
-    problem: 'the two letters of a US state or territory',
-    good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU'],
-    bad: ['California', 'XX', 'C', 'CAL', 'ON'],
-  },
-  tcpa_opt_in_url: {
-    problem: 'an http or https URL',
-    good: ['https://consent.example/1', 'http://consent.example', ' HTTPS://CONSENT.EXAMPLE '],
-    bad: ['consent.example/1', 'ftp://consent.example', 'javascript:alert(1)', 'https://', 'mailto:a@b.example'],
-  },
-}
+const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<string>; bad: ReadonlyArray<string> }>> =
+  {
+    email: {
+      problem: 'an e-mail address',
+      good: ['a@b', 'ada.example+tag@example.co.uk', ' ada@example.com ', 'ádá@exämple.com'],
+      bad: ['ada', '@example.com', 'ada@', 'ada@example@com', 'ada example@example.com', 'a@ b'],
+    },
+    phone: {
+      problem: 'a phone number',
+      good: ['4155550123', '+44 20 7946 0123', ' 415.555.0123 '],
+      bad: ['12', 'none', '+', '555-0123'],
+    },
+    date_of_birth: {
+      problem: 'a past date, YYYY-MM-DD',
+      good: ['1990-02-28', '2024-02-29', '2026-01-14', ' 1990-02-28 '],
+      bad: ['2026-01-15', '2030-01-01', '1990-02-30', '2023-02-29', '28.02.1990', '1990-2-8', '1990-02-28T00:00:00Z'],
+    },
+    current_residence_state: {
+      problem: 'the two letters of a US state or territory',
+      good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU'],
+      bad: ['California', 'XX', 'C', 'CAL', 'ON'],
+    },
+    tcpa_opt_in_url: {
+      problem: 'an http or https URL',
+      good: ['https://consent.example/1', 'http://consent.example', ' HTTPS://CONSENT.EXAMPLE '],
+      bad: ['consent.example/1', 'ftp://consent.example', 'javascript:alert(1)', 'https://', 'mailto:a@b.example'],
+    },
+  }
 
 for (const [name, { problem, good, bad }] of Object.entries(formats)) {
   test(`${name} must be ${problem}`, (t) => {
@@ -153,12 +153,15 @@ test('numbers and booleans are taken as their text', (t) => {
   if (E.isLeft(decoded)) return
   t.is(decoded.right.details.phone, '+14155550123')
   const { current_residence_zip, gender, score, homeowner } = decoded.right.details.additional_info
-  t.deepEqual({ current_residence_zip, gender, score, homeowner }, {
-    current_residence_zip: '94016',
-    gender: 'true',
-    score: '0',
-    homeowner: 'false',
-  })
+  t.deepEqual(
+    { current_residence_zip, gender, score, homeowner },
+    {
+      current_residence_zip: '94016',
+      gender: 'true',
+      score: '0',
+      homeowner: 'false',
+    },
+  )
 })
 
 test('an extra field that is an object or a list is kept as its JSON text', (t) => {
@@ -232,8 +235,17 @@ test('names that mean something to JavaScript are fields like any other', (t) =>
 
 /** No sentence of ours holds these marks, so that a value with them can't stand in one by chance. */
 const secret = fc.string({ unit: 'grapheme' }).map((text) => `«${text}»`)
-const leaf = fc.oneof(secret, secret.map((text) => `${text}@example.com`), fc.integer({ min: 10 ** 9 }))
-const value = fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.string(), leaf), secret.map((text) => text.repeat(2000)))
+const leaf = fc.oneof(
+  secret,
+  secret.map((text) => `${text}@example.com`),
+  fc.integer({ min: 10 ** 9 }),
+)
+const value = fc.oneof(
+  leaf,
+  fc.array(leaf),
+  fc.dictionary(fc.string(), leaf),
+  secret.map((text) => text.repeat(2000)),
+)
 const extraName = fc.stringMatching(/^[a-z_]{1,20}$/)
 
 test('no problem ever holds a submitted value', (t) => {
@@ -263,7 +275,9 @@ test('no body makes the reader throw, and each problem names a field', (t) => {
 const source = { title: 'Search ads', originatorField: null }
 
 test('an originator is the lead_id of the customer, else the external_id', (t) => {
-  t.deepEqual(originatorsOf(source, { lead_id: ' crm-1 ', external_id: 'x-1' }), [{ origin: 'Search ads', key: 'crm-1' }])
+  t.deepEqual(originatorsOf(source, { lead_id: ' crm-1 ', external_id: 'x-1' }), [
+    { origin: 'Search ads', key: 'crm-1' },
+  ])
   t.deepEqual(originatorsOf(source, { external_id: 'x-1' }), [{ origin: 'Search ads', key: 'x-1' }])
   t.deepEqual(originatorsOf(source, { other: 'x-1' }), [])
 })

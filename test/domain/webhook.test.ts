@@ -46,7 +46,9 @@ test('a change keeps every setting that it does not name, the token too', (t) =>
 
 test('a webhook is turned off once', (t) => {
   given(t, webhook, added).when(turnOff).then(turnedOff)
-  given(t, webhook, added, turnedOff).when({ ...turnOff, deliveryId: deliveryId(2) }).isAlreadySo()
+  given(t, webhook, added, turnedOff)
+    .when({ ...turnOff, deliveryId: deliveryId(2) })
+    .isAlreadySo()
 })
 
 test('a webhook that is off can be changed and removed, and a change does not turn it on', (t) => {

@@ -124,16 +124,19 @@ const limitFiles = ({ pid }: ChildService, bytes: number | 'unlimited'): void =>
   spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 }
 
-test.serial('a full disk is answered with 503 and Retry-After, and a restart with room has all that got a 200', async (t) => {
-  t.timeout(60_000)
-  const full = await setting(t, temporaryDirectory(t), 2_000)
-  await runUntilRefused(t, full, 100)
-  const { ledger } = full.load
-  t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
-  t.true(ledger.leads.length > 0)
-  await killed(full.service)
-  await isWhole(t, startService(t, full.directory), full, ledger)
-})
+test.serial(
+  'a full disk is answered with 503 and Retry-After, and a restart with room has all that got a 200',
+  async (t) => {
+    t.timeout(60_000)
+    const full = await setting(t, temporaryDirectory(t), 2_000)
+    await runUntilRefused(t, full, 100)
+    const { ledger } = full.load
+    t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
+    t.true(ledger.leads.length > 0)
+    await killed(full.service)
+    await isWhole(t, startService(t, full.directory), full, ledger)
+  },
+)
 
 withPrlimit('a service whose disk is full goes on by itself as soon as there is room', async (t) => {
   t.timeout(60_000)
@@ -185,32 +188,35 @@ withPrlimit('a store that can not write says so in the log', async (t) => {
   await isLogged(t, service, /disk/)
 })
 
-withPrlimit('whichever write the disk becomes full at, nobody who got a 200 is told that there is no contact', async (t) => {
-  t.timeout(60_000)
-  const directory = temporaryDirectory(t)
-  const whole = await setting(t, directory)
-  const { load, service, address, account } = whole
-  const file = join(directory, 'leadloop.db-wal')
-  const client = clientOf(address)
-  const log = streams()
-  const denied: Array<string> = []
-  for (let frames = 0; frames <= 24; frames += 1) {
-    t.deepEqual(await settled(log, directory, address), [], `${frames} frames`)
-    limitFiles(service, statSync(file).size + frames * 4120)
-    const told = load.ledger.leads.length
-    await load.submit(client)
-    const lead = load.ledger.leads[told]
-    if (lead !== undefined) {
-      const found = await client.send(...finding(account, lead.submission.phone))
-      if (found.status !== 200 && found.status !== 503) denied.push(`room for ${frames} pages: ${found.status}`)
+withPrlimit(
+  'whichever write the disk becomes full at, nobody who got a 200 is told that there is no contact',
+  async (t) => {
+    t.timeout(60_000)
+    const directory = temporaryDirectory(t)
+    const whole = await setting(t, directory)
+    const { load, service, address, account } = whole
+    const file = join(directory, 'leadloop.db-wal')
+    const client = clientOf(address)
+    const log = streams()
+    const denied: Array<string> = []
+    for (let frames = 0; frames <= 24; frames += 1) {
+      t.deepEqual(await settled(log, directory, address), [], `${frames} frames`)
+      limitFiles(service, statSync(file).size + frames * 4120)
+      const told = load.ledger.leads.length
+      await load.submit(client)
+      const lead = load.ledger.leads[told]
+      if (lead !== undefined) {
+        const found = await client.send(...finding(account, lead.submission.phone))
+        if (found.status !== 200 && found.status !== 503) denied.push(`room for ${frames} pages: ${found.status}`)
+      }
+      limitFiles(service, 'unlimited')
     }
-    limitFiles(service, 'unlimited')
-  }
-  client.close()
-  t.deepEqual(load.ledger.surprises, [])
-  await isWhole(t, service, whole, load.ledger)
-  t.deepEqual(denied, [])
-})
+    client.close()
+    t.deepEqual(load.ledger.surprises, [])
+    await isWhole(t, service, whole, load.ledger)
+    t.deepEqual(denied, [])
+  },
+)
 
 withPrlimit('SIGTERM on a full disk ends in order, and a restart with room has everything', async (t) => {
   const whole = await setting(t, temporaryDirectory(t))
@@ -234,40 +240,46 @@ const smallDisk = (t: ExecutionContext): string => {
   return disk
 }
 
-withMounts('a file system without room gives 503, is said in the log, and is used again when there is room', async (t) => {
-  t.timeout(60_000)
-  const disk = smallDisk(t)
-  const directory = join(disk, 'data')
-  const whole = await setting(t, directory)
-  const { load, service } = whole
-  await runFor(whole, 200)
-  const filler = join(disk, 'filler')
-  t.throws(() => writeFileSync(filler, Buffer.alloc(32 * 2 ** 20)), { code: 'ENOSPC' })
-  await runUntilRefused(t, whole, 100)
-  await isLogged(t, service, /disk is full/)
-  rmSync(filler)
-  const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
-  await runFor(whole, 300)
-  t.is(load.ledger.statuses.get(503), refused, 'nothing is refused any more')
-  t.true(load.ledger.leads.length > leads)
-  t.deepEqual([load.ledger.surprises, [...load.ledger.unanswered]], [[], []])
-  await isWhole(t, service, whole, load.ledger)
-})
+withMounts(
+  'a file system without room gives 503, is said in the log, and is used again when there is room',
+  async (t) => {
+    t.timeout(60_000)
+    const disk = smallDisk(t)
+    const directory = join(disk, 'data')
+    const whole = await setting(t, directory)
+    const { load, service } = whole
+    await runFor(whole, 200)
+    const filler = join(disk, 'filler')
+    t.throws(() => writeFileSync(filler, Buffer.alloc(32 * 2 ** 20)), { code: 'ENOSPC' })
+    await runUntilRefused(t, whole, 100)
+    await isLogged(t, service, /disk is full/)
+    rmSync(filler)
+    const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
+    await runFor(whole, 300)
+    t.is(load.ledger.statuses.get(503), refused, 'nothing is refused any more')
+    t.true(load.ledger.leads.length > leads)
+    t.deepEqual([load.ledger.surprises, [...load.ledger.unanswered]], [[], []])
+    await isWhole(t, service, whole, load.ledger)
+  },
+)
 
 // The kernel refuses `remount,ro` while a file is open for writing, so a disk can't be made read-only under the service
 // in this way: that is what strace is for below.
-withMounts('a start on a read-only file system is refused, and one when it can be written has everything', async (t) => {
-  t.timeout(60_000)
-  const disk = smallDisk(t)
-  mkdirSync(join(disk, 'data'))
-  const whole = await setting(t, join(disk, 'data'))
-  await runFor(whole, 200)
-  await killed(whole.service)
-  t.true(runs('mount', '-o', 'remount,ro', disk))
-  await isRefused(t, startService(t, whole.directory), /read-only/)
-  t.true(runs('mount', '-o', 'remount,rw', disk))
-  await isWhole(t, startService(t, whole.directory), whole, whole.load.ledger)
-})
+withMounts(
+  'a start on a read-only file system is refused, and one when it can be written has everything',
+  async (t) => {
+    t.timeout(60_000)
+    const disk = smallDisk(t)
+    mkdirSync(join(disk, 'data'))
+    const whole = await setting(t, join(disk, 'data'))
+    await runFor(whole, 200)
+    await killed(whole.service)
+    t.true(runs('mount', '-o', 'remount,ro', disk))
+    await isRefused(t, startService(t, whole.directory), /read-only/)
+    t.true(runs('mount', '-o', 'remount,rw', disk))
+    await isWhole(t, startService(t, whole.directory), whole, whole.load.ledger)
+  },
+)
 
 /** Has the kernel answer some calls of a running service otherwise; gives what ends it. */
 const tampered = async (t: ExecutionContext, { pid }: ChildService, inject: string): Promise<() => Promise<void>> => {

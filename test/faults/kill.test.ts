@@ -1,13 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  addressOf,
-  isRefused,
-  killed,
-  startService,
-  temporaryDirectory,
-} from '../support/child-service.js'
+import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../support/child-service.js'
 import {
   clientOf,
   leadFields,
@@ -107,12 +101,7 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
 }
 
 /** Reads everything once more from the first event on: what a directory must hold when nothing is owed any more. */
-const isWhole = async (
-  t: ExecutionContext,
-  directory: string,
-  receiver: Receiver,
-  ledger: Told,
-): Promise<void> => {
+const isWhole = async (t: ExecutionContext, directory: string, receiver: Receiver, ledger: Told): Promise<void> => {
   const log = streams()
   log.take(eventsAfter(directory, 0))
   t.deepEqual(log.problems, [])
@@ -129,47 +118,50 @@ const isWhole = async (
   )
 }
 
-test.serial('nothing acknowledged is lost by a kill at the first answer, the second, and so on to the tenth', async (t) => {
-  t.timeout(60_000)
-  const directory = temporaryDirectory(t)
-  const receiver = await startReceiver(t)
-  const log = streams()
-  let service = startService(t, directory)
-  const account = await openAccount(await addressOf(t, service), receiver.url)
-  const { ledger, submit, convert } = loadOn(account, randomFrom(seedOf(t)))
-  let mark = markOf(ledger)
+test.serial(
+  'nothing acknowledged is lost by a kill at the first answer, the second, and so on to the tenth',
+  async (t) => {
+    t.timeout(60_000)
+    const directory = temporaryDirectory(t)
+    const receiver = await startReceiver(t)
+    const log = streams()
+    let service = startService(t, directory)
+    const account = await openAccount(await addressOf(t, service), receiver.url)
+    const { ledger, submit, convert } = loadOn(account, randomFrom(seedOf(t)))
+    let mark = markOf(ledger)
 
-  for (let nth = 1; nth <= 10; nth += 1) {
-    const address = await addressOf(t, service)
-    t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
-    mark = markOf(ledger)
-    let answers = 0
-    const client = clientOf(address)
-    const work = async (): Promise<void> => {
-      for (;;) {
-        const answered = await (answers % 3 === 2 ? convert(client) : submit(client))
-        if (answered === undefined) return
-        answers += 1
-        if (answers === nth) service.signal('SIGKILL')
+    for (let nth = 1; nth <= 10; nth += 1) {
+      const address = await addressOf(t, service)
+      t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
+      mark = markOf(ledger)
+      let answers = 0
+      const client = clientOf(address)
+      const work = async (): Promise<void> => {
+        for (;;) {
+          const answered = await (answers % 3 === 2 ? convert(client) : submit(client))
+          if (answered === undefined) return
+          answers += 1
+          if (answers === nth) service.signal('SIGKILL')
+        }
       }
+      await Promise.all(Array.from({ length: 4 }, work))
+      client.close()
+      await killed(service)
+      t.true(answers >= nth)
+      log.take(eventsAfter(directory, log.position()))
+      t.deepEqual(log.problems, [], `after answer ${nth}`)
+      t.deepEqual(log.unknown(ledger), [], `after answer ${nth}`)
+      service = startService(t, directory)
     }
-    await Promise.all(Array.from({ length: 4 }, work))
-    client.close()
-    await killed(service)
-    t.true(answers >= nth)
-    log.take(eventsAfter(directory, log.position()))
-    t.deepEqual(log.problems, [], `after answer ${nth}`)
-    t.deepEqual(log.unknown(ledger), [], `after answer ${nth}`)
-    service = startService(t, directory)
-  }
 
-  const address = await addressOf(t, service)
-  t.deepEqual(await missingFrom(address, account, ledger), [])
-  t.deepEqual(await settled(log, directory, address), [])
-  t.deepEqual(ledger.surprises, [])
-  await killed(service)
-  await isWhole(t, directory, receiver, ledger)
-})
+    const address = await addressOf(t, service)
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    t.deepEqual(await settled(log, directory, address), [])
+    t.deepEqual(ledger.surprises, [])
+    await killed(service)
+    await isWhole(t, directory, receiver, ledger)
+  },
+)
 
 test.serial('a delivery that was out when the service was killed is posted again with the same bytes', async (t) => {
   t.timeout(60_000)
@@ -203,7 +195,10 @@ test.serial('a delivery that was out when the service was killed is posted again
 
   await killed(service)
   t.is(struck.length, 8)
-  t.deepEqual(struck.filter((id) => (receiver.bodies.get(id)?.length ?? 0) < 2), [])
+  t.deepEqual(
+    struck.filter((id) => (receiver.bodies.get(id)?.length ?? 0) < 2),
+    [],
+  )
   await isWhole(t, directory, receiver, ledger)
 })
 
@@ -307,14 +302,17 @@ test.serial('a first start that is killed at any moment can be started again', a
   }
 })
 
-test.serial('a start that was killed between making its secret key and writing it is got over or refused', async (t) => {
-  const directory = temporaryDirectory(t)
-  writeFileSync(join(directory, 'secret-key'), '')
-  const service = startService(t, directory)
-  const address = await service.listening
-  if (address === undefined) await isRefused(t, service, /secret-key/)
-  else t.regex(readFileSync(join(directory, 'secret-key'), 'utf8'), /^\S{43}\n$/)
-})
+test.serial(
+  'a start that was killed between making its secret key and writing it is got over or refused',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    writeFileSync(join(directory, 'secret-key'), '')
+    const service = startService(t, directory)
+    const address = await service.listening
+    if (address === undefined) await isRefused(t, service, /secret-key/)
+    else t.regex(readFileSync(join(directory, 'secret-key'), 'utf8'), /^\S{43}\n$/)
+  },
+)
 
 const passed = (milliseconds: number): Promise<void> =>
   milliseconds === 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -7,33 +7,36 @@ import { addressOf, isRefused, killed, startService, temporaryDirectory } from '
 import { loadOn, missingFrom, openAccount, randomFrom, startReceiver } from '../support/load.js'
 import { differingReadModels, settled, streams } from '../support/streams.js'
 
-test.serial('a second process on one DATA_DIR is refused with a sentence while the first goes on serving', async (t) => {
-  const directory = temporaryDirectory(t)
-  const receiver = await startReceiver(t)
-  const first = startService(t, directory)
-  const address = await addressOf(t, first)
-  const account = await openAccount(address, receiver.url)
-  const { ledger, run } = loadOn(account, randomFrom(1))
-  const over = new AbortController()
-  const load = run(address, over.signal)
+test.serial(
+  'a second process on one DATA_DIR is refused with a sentence while the first goes on serving',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const receiver = await startReceiver(t)
+    const first = startService(t, directory)
+    const address = await addressOf(t, first)
+    const account = await openAccount(address, receiver.url)
+    const { ledger, run } = loadOn(account, randomFrom(1))
+    const over = new AbortController()
+    const load = run(address, over.signal)
 
-  for (let attempt = 1; attempt <= 3; attempt += 1) {
-    const told = ledger.leads.length
-    await isRefused(t, startService(t, directory), /another process is using/)
-    t.true(ledger.leads.length > told, 'the first went on taking leads')
-  }
-  over.abort()
-  await load
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const told = ledger.leads.length
+      await isRefused(t, startService(t, directory), /another process is using/)
+      t.true(ledger.leads.length > told, 'the first went on taking leads')
+    }
+    over.abort()
+    await load
 
-  t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
-  t.deepEqual(await missingFrom(address, account, ledger), [])
-  const log = streams()
-  t.deepEqual(await settled(log, directory, address), [])
-  t.deepEqual([log.problems, log.unknown(ledger), log.undelivered(receiver)], [[], [], []])
-  first.signal('SIGTERM')
-  t.deepEqual(await first.exited, { code: 0, signal: null })
-  t.deepEqual(await differingReadModels(directory), [])
-})
+    t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    const log = streams()
+    t.deepEqual(await settled(log, directory, address), [])
+    t.deepEqual([log.problems, log.unknown(ledger), log.undelivered(receiver)], [[], [], []])
+    first.signal('SIGTERM')
+    t.deepEqual(await first.exited, { code: 0, signal: null })
+    t.deepEqual(await differingReadModels(directory), [])
+  },
+)
 
 test.serial('of several processes that start at once on one new DATA_DIR exactly one serves', async (t) => {
   const directory = join(temporaryDirectory(t), 'data')
@@ -98,20 +101,23 @@ const withMarks = (title: string, implementation: ImplementationFn<[]>): void =>
   else test.skip(`left out for want of chattr: ${title}`, implementation)
 }
 
-withMarks('where the lock can not be written, as after a careless restore, two processes never serve at once', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = startService(t, directory)
-  await addressOf(t, first)
-  await killed(first)
-  const lock = join(directory, 'lock.db')
-  t.teardown(() => {
-    setWritable(lock, true)
-  })
-  setWritable(lock, false)
-  const services = [startService(t, directory), startService(t, directory)]
-  const addresses = await Promise.all(services.map(({ listening }) => listening))
-  t.true(addresses.filter((address) => address !== undefined).length <= 1)
-  for (const [index, service] of services.entries()) {
-    if (addresses[index] === undefined) await isRefused(t, service, /DATA_DIR/)
-  }
-})
+withMarks(
+  'where the lock can not be written, as after a careless restore, two processes never serve at once',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = startService(t, directory)
+    await addressOf(t, first)
+    await killed(first)
+    const lock = join(directory, 'lock.db')
+    t.teardown(() => {
+      setWritable(lock, true)
+    })
+    setWritable(lock, false)
+    const services = [startService(t, directory), startService(t, directory)]
+    const addresses = await Promise.all(services.map(({ listening }) => listening))
+    t.true(addresses.filter((address) => address !== undefined).length <= 1)
+    for (const [index, service] of services.entries()) {
+      if (addresses[index] === undefined) await isRefused(t, service, /DATA_DIR/)
+    }
+  },
+)

@@ -19,42 +19,45 @@ import { differingReadModels, eventsAfter, settled, streams } from '../support/s
 
 for (const receiverTakes of [0, 60]) {
   const receiverIs = receiverTakes === 0 ? 'a quick receiver' : 'a slow receiver'
-  test.serial(`SIGTERM under load loses nothing that was acknowledged and no delivery, with ${receiverIs}`, async (t) => {
-    t.timeout(120_000)
-    const random = randomFrom(seedOf(t))
-    const directory = temporaryDirectory(t)
-    const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : passed(receiverTakes)))
-    const log = streams()
-    let service = startService(t, directory)
-    const account = await openAccount(await addressOf(t, service), receiver.url)
-    const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
+  test.serial(
+    `SIGTERM under load loses nothing that was acknowledged and no delivery, with ${receiverIs}`,
+    async (t) => {
+      t.timeout(120_000)
+      const random = randomFrom(seedOf(t))
+      const directory = temporaryDirectory(t)
+      const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : passed(receiverTakes)))
+      const log = streams()
+      let service = startService(t, directory)
+      const account = await openAccount(await addressOf(t, service), receiver.url)
+      const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
 
-    for (let stop = 1; stop <= 5; stop += 1) {
+      for (let stop = 1; stop <= 5; stop += 1) {
+        const address = await addressOf(t, service)
+        t.deepEqual(await missingFrom(address, account, ledger), [])
+        const load = run(address, new AbortController().signal)
+        await passed(50 + random() * 300)
+        service.signal('SIGTERM')
+        t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
+        await load
+        log.take(eventsAfter(directory, log.position()))
+        t.deepEqual(log.problems, [], `after stop ${stop}`)
+        t.deepEqual(log.unknown(ledger), [], `after stop ${stop}`)
+        t.deepEqual(ledger.surprises, [], `after stop ${stop}`)
+        t.is(log.leads(), new Set(ledger.leads.map(({ leadId }) => leadId)).size, 'what got no answer left no trace')
+        service = startService(t, directory)
+      }
+
       const address = await addressOf(t, service)
+      t.deepEqual(await settled(log, directory, address), [])
       t.deepEqual(await missingFrom(address, account, ledger), [])
-      const load = run(address, new AbortController().signal)
-      await passed(50 + random() * 300)
       service.signal('SIGTERM')
-      t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
-      await load
-      log.take(eventsAfter(directory, log.position()))
-      t.deepEqual(log.problems, [], `after stop ${stop}`)
-      t.deepEqual(log.unknown(ledger), [], `after stop ${stop}`)
-      t.deepEqual(ledger.surprises, [], `after stop ${stop}`)
-      t.is(log.leads(), new Set(ledger.leads.map(({ leadId }) => leadId)).size, 'what got no answer left no trace')
-      service = startService(t, directory)
-    }
-
-    const address = await addressOf(t, service)
-    t.deepEqual(await settled(log, directory, address), [])
-    t.deepEqual(await missingFrom(address, account, ledger), [])
-    service.signal('SIGTERM')
-    t.deepEqual(await service.exited, { code: 0, signal: null })
-    t.deepEqual(log.undelivered(receiver), [])
-    t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
-    t.deepEqual(await differingReadModels(directory), [])
-    t.log(`${ledger.leads.length} leads; unanswered: ${JSON.stringify([...ledger.unanswered])}`)
-  })
+      t.deepEqual(await service.exited, { code: 0, signal: null })
+      t.deepEqual(log.undelivered(receiver), [])
+      t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
+      t.deepEqual(await differingReadModels(directory), [])
+      t.log(`${ledger.leads.length} leads; unanswered: ${JSON.stringify([...ledger.unanswered])}`)
+    },
+  )
 }
 
 test.serial('requests that were under way at SIGTERM are answered, and new connections are refused', async (t) => {
@@ -69,7 +72,10 @@ test.serial('requests that were under way at SIGTERM are answered, and new conne
   await refused(t, address)
   const answers = await Promise.all(begun.map(({ finish }) => finish()))
 
-  t.deepEqual(answers.map(({ statusCode }) => statusCode), Array.from({ length: 8 }, () => 200))
+  t.deepEqual(
+    answers.map(({ statusCode }) => statusCode),
+    Array.from({ length: 8 }, () => 200),
+  )
   t.deepEqual(await service.exited, { code: 0, signal: null })
   const log = streams()
   log.take(eventsAfter(directory, 0))

@@ -126,21 +126,36 @@ const recordIdIn = (body: unknown): string =>
   (body as { readonly conversion_contact: { readonly id: string } }).conversion_contact.id
 
 for (const age of ['young', 'grown'] as const) {
-  test.serial(`a ${age} write-ahead log that is cut off anywhere leaves a prefix of what was acknowledged`, async (t) => {
-    t.timeout(120_000)
-    const random = randomFrom(seedOf(t))
-    const from = await snapshot(t, age, random)
-    const begin = 32 + from.firstFree * from.log.frameLength
-    const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
-    const offsets = Array.from({ length: 6 }, () => begin + Math.floor(random() * (end - begin))).sort((a, b) => a - b)
-    const lengths: Array<number> = []
-    for (const offset of offsets) {
-      lengths.push(await servesPrefix(t, from, damaged(t, from, (file) => truncateSync(file, offset))))
-    }
-    t.deepEqual(lengths, lengths.toSorted((a, b) => a - b), 'who loses less of the log shows more')
-    t.true((lengths[0] ?? 0) < from.history.length, 'something was cut off')
-    t.log(`${from.history.length} events, of which the cuts left ${lengths.join(', ')}`)
-  })
+  test.serial(
+    `a ${age} write-ahead log that is cut off anywhere leaves a prefix of what was acknowledged`,
+    async (t) => {
+      t.timeout(120_000)
+      const random = randomFrom(seedOf(t))
+      const from = await snapshot(t, age, random)
+      const begin = 32 + from.firstFree * from.log.frameLength
+      const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
+      const offsets = Array.from({ length: 6 }, () => begin + Math.floor(random() * (end - begin))).sort(
+        (a, b) => a - b,
+      )
+      const lengths: Array<number> = []
+      for (const offset of offsets) {
+        lengths.push(
+          await servesPrefix(
+            t,
+            from,
+            damaged(t, from, (file) => truncateSync(file, offset)),
+          ),
+        )
+      }
+      t.deepEqual(
+        lengths,
+        lengths.toSorted((a, b) => a - b),
+        'who loses less of the log shows more',
+      )
+      t.true((lengths[0] ?? 0) < from.history.length, 'something was cut off')
+      t.log(`${from.history.length} events, of which the cuts left ${lengths.join(', ')}`)
+    },
+  )
 
   test.serial(`garbage behind a ${age} write-ahead log changes nothing`, async (t) => {
     t.timeout(120_000)
@@ -165,7 +180,10 @@ for (const age of ['young', 'grown'] as const) {
     const last = from.log.frames.at(-1) ?? 0
     const [beforeLast, end] = from.log.commits.slice(-2)
     t.is(end, last + from.log.frameLength, 'the last frame ends a commit')
-    const whole = eventsIn(t, damaged(t, from, (file) => truncateSync(file, beforeLast))).length
+    const whole = eventsIn(
+      t,
+      damaged(t, from, (file) => truncateSync(file, beforeLast)),
+    ).length
     const tears: ReadonlyArray<(file: string) => void> = [
       (file) => truncateSync(file, last + 1000),
       (file) => overwrite(file, last + 2000, Buffer.alloc(from.log.frameLength - 2000)),
@@ -180,7 +198,10 @@ for (const age of ['young', 'grown'] as const) {
     const { frames, frameLength, commits } = from.log
     const middle = frames[Math.floor((from.firstFree + frames.length) / 2)] ?? 0
     const before = commits.filter((end) => end <= middle).at(-1)
-    const whole = eventsIn(t, damaged(t, from, (file) => truncateSync(file, before))).length
+    const whole = eventsIn(
+      t,
+      damaged(t, from, (file) => truncateSync(file, before)),
+    ).length
     const copy = damaged(t, from, (file) => overwrite(file, middle + 24, Buffer.alloc(frameLength - 24)))
     t.is(await servesPrefix(t, from, copy), whole)
     t.true(whole < from.history.length)
@@ -234,13 +255,16 @@ for (const { title, damage } of headers) {
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
   const beside = end === 'SIGKILL' ? ' beside a write-ahead log' : ''
-  test.serial(`a start on a main file that was emptied${beside} is refused and leaves the files as they were`, async (t) => {
-    const directory = await filled(t, end)
-    truncateSync(join(directory, 'leadloop.db'))
-    const before = dataFiles(directory)
-    await isRefused(t, startService(t, directory), /leadloop\.db/)
-    t.deepEqual(dataFiles(directory), before)
-  })
+  test.serial(
+    `a start on a main file that was emptied${beside} is refused and leaves the files as they were`,
+    async (t) => {
+      const directory = await filled(t, end)
+      truncateSync(join(directory, 'leadloop.db'))
+      const before = dataFiles(directory)
+      await isRefused(t, startService(t, directory), /leadloop\.db/)
+      t.deepEqual(dataFiles(directory), before)
+    },
+  )
 }
 
 for (const table of ['events', 'collections']) {

@@ -41,7 +41,10 @@ test('a contact has the fields of contract 2.1, in that order', (t) => {
 
 test('new details replace the old ones and leave the rest, the order of the fields too', (t) => {
   const changed = details({ first_name: 'Augusta', email: 'ada@new.example', additional_info: { zip: '94016' } })
-  const documents = contactsAfter(created, { type: 'ContactDetailsChanged', data: { lead_id: leadId(2), details: changed } })
+  const documents = contactsAfter(created, {
+    type: 'ContactDetailsChanged',
+    data: { lead_id: leadId(2), details: changed },
+  })
   const expected = {
     ...shown,
     first_name: 'Augusta',

@@ -5,15 +5,7 @@ import { deliveries, laneOf } from '../../projections/deliveries.js'
 import { anyProjection } from '../../projections/projection.js'
 import { logOf } from '../support/log.js'
 import { project } from '../support/project.js'
-import {
-  accountId,
-  at,
-  contactId,
-  deliveryFacts,
-  deliveryId,
-  engagementId,
-  webhookId,
-} from '../support/samples.js'
+import { accountId, at, contactId, deliveryFacts, deliveryId, engagementId, webhookId } from '../support/samples.js'
 
 const deliveryAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(deliveries), logOf(...events.map((event) => [`delivery-${deliveryId()}`, event] as const)))[

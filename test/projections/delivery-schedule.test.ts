@@ -19,9 +19,7 @@ const hours = 3_600_000
 test('without jitter the delays are those of the schedule, to the millisecond', (t) => {
   t.deepEqual(
     retries.map((attempt) => delayOf(attempt, 0) / 1000),
-    [
-      15, 16, 31, 96, 271, 640, 1311, 2416, 4111, 6576, 10_015, 14_656, 20_751, 28_576, 38_431, 50_640, 65_551, 83_536,
-    ],
+    [15, 16, 31, 96, 271, 640, 1311, 2416, 4111, 6576, 10_015, 14_656, 20_751, 28_576, 38_431, 50_640, 65_551, 83_536],
   )
 })
 

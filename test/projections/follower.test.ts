@@ -73,7 +73,10 @@ test('an event that can not be folded stops its projection loudly, and no other'
   t.is(stopping.failure(), "picky can't fold ConversionDefined at position 2 (RangeError)")
   t.true(stopping.position() < head)
   const told = lines.filter(({ message }) => message === 'a follower of the log stopped')
-  t.deepEqual(told.map(({ fields }) => fields['follower']), ['picky'])
+  t.deepEqual(
+    told.map(({ fields }) => fields['follower']),
+    ['picky'],
+  )
   t.false(JSON.stringify(lines).includes('the secret one'))
   await Promise.all([stopping.stop(), going.stop()])
   await close()

@@ -129,7 +129,8 @@ test('no read model holds a token, a secret or the body of a delivery', (t) => {
   holds(
     t,
     fc.property(histories, (history) => {
-      for (const { name } of readModels) assert.doesNotMatch(textOf(name, history), /token|secret|sealed|\\"how\\"/, name)
+      for (const { name } of readModels)
+        assert.doesNotMatch(textOf(name, history), /token|secret|sealed|\\"how\\"/, name)
     }),
   )
 })

@@ -25,7 +25,10 @@ const optedOut = (n: number) =>
   [`contact-${contactId(n)}`, { type: 'ContactOptedOut', data: { engagement_id: engagementId(n) } }] as const
 
 test('a batch gives one change a document, at the position of its last event', (t) => {
-  const log = logOf(created(1), created(2), optedOut(1), [`account-${accountId()}`, { type: 'AccountEnabled', data: {} }])
+  const log = logOf(created(1), created(2), optedOut(1), [
+    `account-${accountId()}`,
+    { type: 'AccountEnabled', data: {} },
+  ])
   const changes = changesOf(projection, new Map(), log)
   t.deepEqual(
     changes.map(({ key, position }) => ({ key, position })),

@@ -82,7 +82,11 @@ export const playbookCommands: fc.Arbitrary<PlaybookCommand> = fc.oneof(
     type: is('ChangePlaybook'),
     accountId: few(accountId),
     settings: fc.record(
-      { title: word, required_fields: fc.array(word), quiet_hours: fc.constantFrom(null, { from: '20:00', to: '09:00' }) },
+      {
+        title: word,
+        required_fields: fc.array(word),
+        quiet_hours: fc.constantFrom(null, { from: '20:00', to: '09:00' }),
+      },
       { requiredKeys: [] },
     ),
   }),

@@ -6,13 +6,7 @@ import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../domain/decider.js'
 import { delivery, maximalAttempts } from '../../domain/delivery.js'
-import {
-  contactIdOf,
-  deliveryIdOf,
-  derivedEventId,
-  recordIdOf,
-  type AccountSecret,
-} from '../../domain/derived-id.js'
+import { contactIdOf, deliveryIdOf, derivedEventId, recordIdOf, type AccountSecret } from '../../domain/derived-id.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Recorded } from '../../domain/event.js'

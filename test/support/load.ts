@@ -436,7 +436,12 @@ const phoneNumber = (nth: number): string =>
 /** One number in one of the spellings that vendors use. */
 const spelled = (random: Random, phone: string): string => {
   const [area, exchange, line] = [phone.slice(2, 5), phone.slice(5, 8), phone.slice(8)]
-  const spellings = [phone, `(${area}) ${exchange}-${line}`, `${area}.${exchange}.${line}`, `1${area}${exchange}${line}`]
+  const spellings = [
+    phone,
+    `(${area}) ${exchange}-${line}`,
+    `${area}.${exchange}.${line}`,
+    `1${area}${exchange}${line}`,
+  ]
   return oneOf(random, spellings) ?? phone
 }
 

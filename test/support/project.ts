@@ -26,5 +26,7 @@ export const applied = (projection: AnyProjection, held: Held, events: ReadonlyA
 }
 
 /** The documents that a whole log leaves, by key. */
-export const project = (projection: AnyProjection, events: ReadonlyArray<ProjectedEvent>): Readonly<Record<string, Json>> =>
-  Object.fromEntries(documentsIn(applied(projection, new Map(), events)))
+export const project = (
+  projection: AnyProjection,
+  events: ReadonlyArray<ProjectedEvent>,
+): Readonly<Record<string, Json>> => Object.fromEntries(documentsIn(applied(projection, new Map(), events)))

@@ -13,7 +13,12 @@ type When<Command, Event, Refusal extends { readonly kind: string }> = {
 }
 
 /** `given(t, decider, ...events).when(command).then(...events)`: what a decider answers once `events` have happened. */
-export const given = <State, Command extends { readonly type: string }, Event, Refusal extends { readonly kind: string }>(
+export const given = <
+  State,
+  Command extends { readonly type: string },
+  Event,
+  Refusal extends { readonly kind: string },
+>(
   t: ExecutionContext,
   decider: Decider<State, Command, Event, Refusal>,
   ...events: ReadonlyArray<NoInfer<Event>>

@@ -182,7 +182,9 @@ export const streams = (): Streams => {
       })
       .map(({ leadId }) => `lead ${leadId}`),
     ...told.records
-      .filter(({ conversionId, contactId, body }) => records.get(`${conversionId}/${contactId}`) !== JSON.stringify(body))
+      .filter(
+        ({ conversionId, contactId, body }) => records.get(`${conversionId}/${contactId}`) !== JSON.stringify(body),
+      )
       .map(({ conversionId, contactId }) => `record of ${conversionId} and ${contactId}`),
   ]
 
