@@ -16,7 +16,6 @@ const refuse = (sentences: ReadonlyArray<string>): void => {
 }
 
 const serve = (service: Service, config: Config): void => {
-  say(welcome(service, resolve(config.dataDir)))
   const stop = (): void => {
     void service.stop().then(() => {
       process.exit(0)
@@ -24,6 +23,7 @@ const serve = (service: Service, config: Config): void => {
   }
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
+  say(welcome(service, resolve(config.dataDir)))
 }
 
 /** An error that nobody expected ends the process: what was acknowledged is on the disk, the next start goes on. */

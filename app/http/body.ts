@@ -48,7 +48,7 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
 }
 
 /** A media type with well-formed parameters. */
-const mediaType = /^\s*([\w.+-]+\/[\w.+-]+)\s*(?:;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*")\s*)*;?\s*$/
+const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*"))*\s*;?$/
 
 /** What keeps a body from being read, told by its headers; requests without one pass. */
 export const headerProblem = (
@@ -61,7 +61,7 @@ export const headerProblem = (
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     return { kind: 'compressed' }
   }
-  const type = mediaType.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase()
+  const type = mediaType.exec(headers['content-type']?.trim() ?? '')?.[1]?.toLowerCase()
   const isRead =
     (bodies.includes('json') && type === 'application/json') ||
     (bodies.includes('form') && type === 'application/x-www-form-urlencoded')

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { cpSync, mkdirSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
@@ -43,8 +43,7 @@ const logOf = (dataDir: string): Promise<Log> =>
 
 /** A directory as a crash left it: the key, these events and no read model. */
 const crashedWith = async (keysFrom: string, log: Log): Promise<string> => {
-  const dataDir = join(newDataDir(), 'data')
-  mkdirSync(dataDir)
+  const dataDir = newDataDir()
   cpSync(join(keysFrom, 'secret-key'), join(dataDir, 'secret-key'))
   await withStore(dataDir, async (store) => {
     for (const { stream, revision, position: _position, ...event } of log) {

@@ -55,20 +55,24 @@ const snapshot = async (t: ExecutionContext, age: 'young' | 'grown', random: Ran
   await first.exited
   const begun = statSync(file).size
   const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 4 })
-
-  for (let round = 1; round <= 30; round += 1) {
-    const service = startService(t, directory)
-    const address = await addressOf(t, service)
-    const load = run(address, new AbortController().signal)
-    await passed(age === 'young' ? 120 : 400)
-    await killed(service)
-    await load
+  /** Undefined while too little of the log may be damaged. */
+  const seen = (): Pick<Snapshot, 'log' | 'firstFree'> | undefined => {
     const log = readWriteAheadLog(`${file}-wal`)
     const firstFree = framesCopied(`${file}-shm`)
-    const isAsWanted = age === 'young' ? firstFree === 0 : statSync(file).size > begun
-    if (isAsWanted && log.frames.length - firstFree > 100) {
-      const history = eventsAfter(directory, 0)
-      return { directory, history, log, firstFree, account, told: ledger, receiver }
+    const isOldEnough = age === 'young' || statSync(file).size > begun
+    return isOldEnough && log.frames.length - firstFree > 100 ? { log, firstFree } : undefined
+  }
+
+  // Between the last look and the kill a checkpoint may come: then once more.
+  for (let round = 1; round <= 10; round += 1) {
+    const service = startService(t, directory)
+    const load = run(await addressOf(t, service), new AbortController().signal)
+    while (seen() === undefined) await passed(10)
+    await killed(service)
+    await load
+    const found = seen()
+    if (found !== undefined) {
+      return { directory, history: eventsAfter(directory, 0), ...found, account, told: ledger, receiver }
     }
   }
   return t.fail(`no ${age} log came about`)
@@ -177,9 +181,9 @@ for (const age of ['young', 'grown'] as const) {
   test.serial(`a torn last frame of a ${age} write-ahead log costs the last commit and no more`, async (t) => {
     t.timeout(120_000)
     const from = await snapshot(t, age, randomFrom(seedOf(t)))
-    const last = from.log.frames.at(-1) ?? 0
-    const [beforeLast, end] = from.log.commits.slice(-2)
-    t.is(end, last + from.log.frameLength, 'the last frame ends a commit')
+    const [beforeLast, end = 0] = from.log.commits.slice(-2)
+    // Behind it may stand frames of a commit that the kill cut short.
+    const last = end - from.log.frameLength
     const whole = eventsIn(
       t,
       damaged(t, from, (file) => truncateSync(file, beforeLast)),

@@ -22,7 +22,7 @@ export const configOf = (changed: Partial<Config> = {}): Config => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl: undefined,
-  dataDir: newDataDir(),
+  dataDir: changed.dataDir ?? newDataDir(),
   operatorKey,
   secretKey: undefined,
   allowPrivateWebhooks: true,
