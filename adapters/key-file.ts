@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** A secret that was made at the first start and is kept in a file that only its owner reads (design, sections 2 and 8). */
@@ -7,6 +7,9 @@ export const keptSecret = (file: string): { readonly secret: string; readonly is
   if (existsSync(file)) return { secret: readFileSync(file, 'utf8').trim(), isNew: false }
   const secret = randomBytes(32).toString('base64url')
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  // A name that is there holds a whole secret: one that was half written would lock its owner out.
+  const unfinished = `${file}.new`
+  writeFileSync(unfinished, `${secret}\n`, { mode: 0o600, flush: true })
+  renameSync(unfinished, file)
   return { secret, isNew: true }
 }

@@ -156,7 +156,10 @@ const started = async (config: Config): Promise<Either<string, Service>> => {
   }
   const server = httpServer(
     [
-      mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock }), logger),
+      mounted(
+        restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock, isBehind: reactor.isBehind }),
+        logger,
+      ),
       mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
       mounted(manageSurface(manage, operator.secret), logger),
       mounted(healthSurface({ store, following: followers }), logger),

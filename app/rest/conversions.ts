@@ -19,6 +19,8 @@ type ConversionPorts = {
   readonly commands: Commands
   readonly dispatch: Dispatch
   readonly clock: Clock
+  /** Whether a lead that was accepted may still lack its contact. */
+  readonly isBehind: () => boolean
 }
 
 /** Contract 4.4 and 4.5. */
@@ -90,14 +92,14 @@ type Known = Extract<ContactState, { readonly kind: 'known' }>
 
 /** All that the record holds, decided here; what concerns other streams follows from it. */
 const factsOf = async (
-  { dispatch }: ConversionPorts,
+  { dispatch, isBehind }: ConversionPorts,
   { accountId }: Caller,
   { conversionId, contactId, convertedAt, customValue, keepsOpen }: Wanted,
 ): Promise<Either<Problem, ConversionRecordFacts>> => {
   const definition = await definitionOf(dispatch, accountId, conversionId)
   if (E.isLeft(definition)) return definition
   const person = await personOf(dispatch, accountId, contactId)
-  if (E.isLeft(person)) return person
+  if (E.isLeft(person)) return isBehind() ? E.left(contactPending) : person
   if (customValue !== undefined && customValue < 0) {
     return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
   }
@@ -146,6 +148,7 @@ const personOf = async (
   return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 
+const contactPending: Problem = { kind: 'unavailable', reason: 'an accepted lead may still lack its contact' }
 const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }
 const contactNotFound: Problem = { kind: 'contact-not-found' }
 

@@ -14,6 +14,7 @@ type RestPorts = {
   readonly queries: Queries
   readonly commands: Commands
   readonly clock: Clock
+  readonly isBehind: () => boolean
 }
 
 /** The REST API for the customer's own systems (contract 4.1 to 4.5). */
