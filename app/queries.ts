@@ -24,6 +24,12 @@ export type Queries = {
   ) => Promise<Either<StoreFailure, ReadonlyArray<Document>>>
 }
 
+/** A contact that is not there may be one that an accepted lead still lacks: then its absence is not for certain. */
+export const contactPending: StoreFailure = {
+  kind: 'unavailable',
+  reason: 'an accepted lead may still lack its contact',
+}
+
 const pageSize = 500
 
 type QueryPorts = {
@@ -44,7 +50,7 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read
     if (read.right.revision === 'no-stream' && isBehind()) {
-      return E.left({ kind: 'unavailable', reason: 'an accepted lead may still lack its contact' })
+      return E.left(contactPending)
     }
     const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
     return E.right(folded?.account_id === account ? folded.contact : undefined)

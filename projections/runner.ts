@@ -1,3 +1,4 @@
+import type { EventBatch } from '../domain/ports.js'
 import { beginning } from '../domain/event.js'
 import { orThrow } from '../domain/store-failed.js'
 import { follow, type Following, type FollowPorts } from './follower.js'
@@ -32,14 +33,25 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
         if (mine.length === 0 && position - saved < idleCheckpoint) return
-        const keys = keysToRead(projection, mine)
-        const before = keys.length === 0 ? none : orThrow(await documents.get(collection, keys))
-        const changes = changesOf(projection, before, mine)
-        orThrow(await documents.apply(collection, changes, position))
+        const changes = await applyBatch(projection, documents, { events: mine, position })
         saved = position
         changed(projection.name, changes)
       },
     },
     ports,
   )
+}
+
+/** Folds a batch into the live read model, and gives what it changed. */
+export const applyBatch = async (
+  projection: AnyProjection,
+  documents: Documents,
+  { events, position }: EventBatch,
+): Promise<ReadonlyArray<Change>> => {
+  const live = collectionOf(projection)
+  const keys = keysToRead(projection, events)
+  const before = keys.length === 0 ? none : orThrow(await documents.get(live, keys))
+  const changes = changesOf(projection, before, events)
+  orThrow(await documents.apply(live, changes, position))
+  return changes
 }

@@ -8,9 +8,10 @@ import type { EventStore } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../../projections/ports.js'
-import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../../projections/projection.js'
+import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models.js'
 import { compareGenerations, rebuild } from '../../projections/rebuild.js'
+import { applyBatch } from '../../projections/runner.js'
 import { configFrom, type Config } from '../config.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
@@ -146,9 +147,8 @@ const widest = Math.max(...readModels.map(({ name }) => name.length))
 const catchUp = async (projection: AnyProjection, { store, documents }: Stores): Promise<void> => {
   const live = collectionOf(projection)
   const checkpoint = orThrow(await documents.checkpoint(live))
-  for await (const { events, position } of store.history(checkpoint, projection.categories)) {
-    const before = orThrow(await documents.get(live, keysToRead(projection, events)))
-    orThrow(await documents.apply(live, changesOf(projection, before, events), position))
+  for await (const batch of store.history(checkpoint, projection.categories)) {
+    await applyBatch(projection, documents, batch)
   }
 }
 

@@ -11,7 +11,7 @@ import { conversionList, type ConversionDocument } from '../../projections/conve
 import type { Commands } from '../commands.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../problem.js'
-import type { Queries } from '../queries.js'
+import { contactPending, type Queries } from '../queries.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -98,8 +98,8 @@ const factsOf = async (
 ): Promise<Either<Problem, ConversionRecordFacts>> => {
   const definition = await definitionOf(dispatch, accountId, conversionId)
   if (E.isLeft(definition)) return definition
-  const person = await personOf(dispatch, accountId, contactId)
-  if (E.isLeft(person)) return isBehind() ? E.left(contactPending) : person
+  const person = await personOf({ dispatch, isBehind }, accountId, contactId)
+  if (E.isLeft(person)) return person
   if (customValue !== undefined && customValue < 0) {
     return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
   }
@@ -137,7 +137,7 @@ const definitionOf = async (
 }
 
 const personOf = async (
-  dispatch: Dispatch,
+  { dispatch, isBehind }: Pick<ConversionPorts, 'dispatch' | 'isBehind'>,
   accountId: AccountId,
   id: string,
 ): Promise<Either<Problem, Known & { readonly id: ContactId }>> => {
@@ -145,10 +145,10 @@ const personOf = async (
   const found: Either<StoreFailure, ContactState> = await dispatch.state(contact, id)
   if (E.isLeft(found)) return found
   const state = found.right
+  if (state.kind === 'unknown' && isBehind()) return E.left(contactPending)
   return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 
-const contactPending: Problem = { kind: 'unavailable', reason: 'an accepted lead may still lack its contact' }
 const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }
 const contactNotFound: Problem = { kind: 'contact-not-found' }
 
