@@ -45,7 +45,7 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
   const contactById: Queries['contactById'] = async (account, id) => {
     const found = await documents.get(contactsNow, [id])
     if (E.isLeft(found)) return found
-    const document = found.right.get(id) as ContactDocument | undefined
+    const document = found.right.get(id)?.document as ContactDocument | undefined
     if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read

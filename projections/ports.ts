@@ -22,6 +22,9 @@ export type Collection = {
 /** `document: undefined` removes. A change that is not newer than what stands under its key is passed over. */
 export type Change = { readonly key: string; readonly document: Json | undefined; readonly position: Position }
 
+/** What stands under a key: the position of the newest change to it, which may have removed the document. */
+export type Stored = { readonly document: Json | undefined; readonly position: Position }
+
 export type Entry = { readonly key: string; readonly document: Json }
 
 export type Cursor = { readonly value: IndexValue; readonly key: string }
@@ -42,10 +45,11 @@ export type Documents = {
   /** Makes the collection and its indexes ready; what is there already stays. */
   readonly prepare: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly exists: (collection: Collection) => Promise<Either<StoreFailure, boolean>>
+  /** What was ever put or removed under these keys. */
   readonly get: (
     collection: Collection,
     keys: ReadonlyArray<string>,
-  ) => Promise<Either<StoreFailure, ReadonlyMap<string, Json>>>
+  ) => Promise<Either<StoreFailure, ReadonlyMap<string, Stored>>>
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   readonly count: (collection: Collection) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */

@@ -1,7 +1,7 @@
 import type { Category, DomainEvent, EventType } from '../domain/domain-event.js'
 import type { Recorded } from '../domain/event.js'
 import { CannotFollow } from './follower.js'
-import type { Change, Collection, Indexes, Json } from './ports.js'
+import type { Change, Collection, Indexes, Json, Stored } from './ports.js'
 
 export type ProjectedEvent = Recorded<DomainEvent>
 
@@ -54,21 +54,23 @@ export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<Proj
 }
 
 /**
- * What a batch of events, in the order of the log, changes: one change a document.
+ * What a batch of events, in the order of the log, changes: one change a document. An event that a document reflects
+ * already changes nothing.
  * @throws Unprojectable
  */
 export const changesOf = (
   projection: AnyProjection,
-  documents: ReadonlyMap<string, Json>,
+  stored: ReadonlyMap<string, Stored>,
   events: ReadonlyArray<ProjectedEvent>,
 ): ReadonlyArray<Change> => {
   const changes = new Map<string, Change>()
   for (const event of events) {
     const key = projection.keyOf(event)
     if (key === undefined) continue
-    const before = changes.get(key)
-    const document = before === undefined ? documents.get(key) : before.document
-    changes.set(key, { key, document: evolved(projection, document, event), position: event.position })
+    const before = changes.get(key) ?? stored.get(key)
+    // A store that writes documents before the checkpoint may hold what is folded here once more after a crash.
+    if (before !== undefined && before.position >= event.position) continue
+    changes.set(key, { key, document: evolved(projection, before?.document, event), position: event.position })
   }
   return [...changes.values()]
 }

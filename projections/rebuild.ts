@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { beginning, type Position } from '../domain/event.js'
 import type { EventStore } from '../domain/ports.js'
 import { orThrow } from '../domain/store-failed.js'
-import type { Documents, Json } from './ports.js'
+import type { Documents, Stored } from './ports.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from './projection.js'
 
 /** Events that are folded before their documents are written. */
@@ -50,20 +50,20 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
   const collection = collectionOf(projection, 'next')
   orThrow(await documents.drop(collection))
   orThrow(await documents.prepare(collection))
-  const known = new LRUCache<string, Json>({ max: atHand })
+  const known = new LRUCache<string, Stored>({ max: atHand })
   let fresh = true
 
   /** Before the first write there is nothing to read. */
-  const load = async (keys: ReadonlyArray<string>): Promise<ReadonlyMap<string, Json>> => {
-    const found = new Map<string, Json>()
+  const load = async (keys: ReadonlyArray<string>): Promise<ReadonlyMap<string, Stored>> => {
+    const found = new Map<string, Stored>()
     const missing: Array<string> = []
     for (const key of keys) {
-      const document = known.get(key)
-      if (document === undefined) missing.push(key)
-      else found.set(key, document)
+      const stored = known.get(key)
+      if (stored === undefined) missing.push(key)
+      else found.set(key, stored)
     }
     if (fresh) return found
-    for (const [key, document] of orThrow(await documents.get(collection, missing))) found.set(key, document)
+    for (const [key, stored] of orThrow(await documents.get(collection, missing))) found.set(key, stored)
     return found
   }
 
@@ -73,10 +73,7 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
     const changes = changesOf(projection, before, mine)
     orThrow(await documents.apply(collection, changes, position))
     if (changes.length > 0) fresh = false
-    for (const { key, document } of changes) {
-      if (document === undefined) known.delete(key)
-      else known.set(key, document)
-    }
+    for (const change of changes) known.set(change.key, change)
   }
 }
 

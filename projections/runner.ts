@@ -2,13 +2,13 @@ import type { EventBatch } from '../domain/ports.js'
 import { beginning } from '../domain/event.js'
 import { orThrow } from '../domain/store-failed.js'
 import { follow, type Following, type FollowPorts } from './follower.js'
-import type { Change, Documents, Json } from './ports.js'
+import type { Change, Documents, Stored } from './ports.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from './projection.js'
 
 /** Batches without a change move the checkpoint only this often, in positions: it costs a write. */
 const idleCheckpoint = 1000n
 
-const none: ReadonlyMap<string, Json> = new Map()
+const none: ReadonlyMap<string, Stored> = new Map()
 
 export type RunnerPorts = FollowPorts & {
   readonly documents: Documents

@@ -1,11 +1,12 @@
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Change, Collection, Documents, Entry, Json, Query } from '../../projections/ports.js'
+import type { Change, Collection, Documents, Entry, Json, Query, Stored } from '../../projections/ports.js'
 import type { Prepare, SqliteDatabase } from '../sqlite/database.js'
 import type { DocumentRow, Write } from '../sqlite/write.js'
 
 type Row = { readonly key: string; readonly body: string }
+type StoredRow = { readonly position: number; readonly body: string | null }
 type Registered = { readonly table: string; readonly checkpoint: number }
 
 const pageSize = 1000
@@ -68,14 +69,14 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
 
   const get: Documents['get'] = (collection, keys) =>
     Promise.resolve(
-      reading<ReadonlyMap<string, Json>>(collection, new Map(), (statement, table) => {
-        const documents = new Map<string, Json>()
-        const one = statement<Row>(`SELECT key, body FROM "${table}" WHERE key = ? AND body IS NOT NULL`)
+      reading<ReadonlyMap<string, Stored>>(collection, new Map(), (statement, table) => {
+        const found = new Map<string, Stored>()
+        const one = statement<StoredRow>(`SELECT position, body FROM "${table}" WHERE key = ?`)
         for (const key of keys) {
           const row = one.get(key)
-          if (row !== undefined) documents.set(key, JSON.parse(row.body) as Json)
+          if (row !== undefined) found.set(key, storedOf(row))
         }
-        return documents
+        return found
       }),
     )
 
@@ -237,5 +238,10 @@ const rowOf = ({ key, document, position }: Change, columns: ReadonlyArray<strin
     return typeof value === 'string' || typeof value === 'number' ? value : null
   }),
 ]
+
+const storedOf = ({ position, body }: StoredRow): Stored => ({
+  document: body === null ? undefined : (JSON.parse(body) as Json),
+  position: BigInt(position),
+})
 
 const entryOf = ({ key, body }: Row): Entry => ({ key, document: JSON.parse(body) as Json })

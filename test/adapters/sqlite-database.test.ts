@@ -192,7 +192,7 @@ const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
   const survivors = {
     log: await logOf(sqliteEventStore(database)),
     checkpoint: rightOf(await documents.checkpoint(collection)),
-    count: rightOf(await documents.get(collection, ['count'])).get('count')?.['count'],
+    count: rightOf(await documents.get(collection, ['count'])).get('count')?.document?.['count'],
   }
   await database.close()
   await directory.remove()

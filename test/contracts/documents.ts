@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beginning } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
-import type { Change, Collection, Cursor, Documents, Entry, Json, Query } from '../../projections/ports.js'
+import type { Change, Collection, Cursor, Documents, Entry, Json, Query, Stored } from '../../projections/ports.js'
 import { holdsAsync } from '../support/property.js'
 import { rightOf } from '../support/right-of.js'
 
@@ -88,9 +88,9 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     await apply(documents, collection, [put('k', 1n, document), put('other', 1n, {})], 1n)
     t.deepEqual(
       rightOf(await documents.get(collection, ['other', 'missing', 'k'])),
-      new Map<string, Json>([
-        ['other', {}],
-        ['k', document],
+      new Map<string, Stored>([
+        ['other', { document: {}, position: 1n }],
+        ['k', { document, position: 1n }],
       ]),
     )
     t.is(rightOf(await documents.get(collection, [])).size, 0)
@@ -105,7 +105,7 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
       fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
         position += 1n
         await apply(documents, collection, [put('k', position, { value })], position)
-        const read = rightOf(await documents.get(collection, ['k'])).get('k')
+        const read = rightOf(await documents.get(collection, ['k'])).get('k')?.document
         assert.deepEqual(read, JSON.parse(JSON.stringify({ value })))
       }),
     )
@@ -158,7 +158,10 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     await apply(documents, collection, [remove('k', 3n)], 3n)
     await apply(documents, collection, [put('k', 2n, { group: 'a', rank: 1 })], 3n)
     t.deepEqual(await contentOf(documents, collection), { other: { group: 'a', rank: 2 } })
-    t.is(rightOf(await documents.get(collection, ['k'])).size, 0)
+    t.deepEqual(
+      rightOf(await documents.get(collection, ['k'])),
+      new Map([['k', { document: undefined, position: 3n }]]),
+    )
     t.is(rightOf(await documents.count(collection)), 1)
     t.deepEqual(keysOf(rightOf(await documents.find(collection, byGroup('a')))), ['other'])
     await apply(documents, collection, [put('k', 4n, { group: 'a', rank: 9 })], 4n)
@@ -469,7 +472,7 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
       return apply(documents, collection, changes, 1n)
     }
     const read = async (): Promise<string> =>
-      [...rightOf(await documents.get(live, keys)).values()].map((document) => document['group']).join()
+      [...rightOf(await documents.get(live, keys)).values()].map(({ document }) => document?.['group']).join()
     await build(live, 0)
     // What goes wrong here goes wrong for a moment only, so it is looked for more than once.
     for (let generation = 1; generation <= 10; generation += 1) {

@@ -51,6 +51,20 @@ test('a document that a batch changes and then begins again is read', (t) => {
   t.deepEqual(keysToRead(projection, logOf(optedOut(1), created(1))), [contactId(1)])
 })
 
+test('events that a document reflects already change nothing, though they count', (t) => {
+  const counting = anyProjection({
+    ...contacts,
+    keyOf: () => 'count',
+    evolve: (document: { readonly count: number } | undefined) => ({ count: (document?.count ?? 0) + 1 }),
+  })
+  const log = logOf(created(1), created(2), created(3))
+  const stored = new Map([['count', { document: { count: 2 }, position: 2n }]])
+  t.deepEqual(changesOf(counting, stored, log), [{ key: 'count', document: { count: 3 }, position: 3n }])
+  t.deepEqual(changesOf(counting, new Map([['count', { document: { count: 3 }, position: 3n }]]), log), [])
+  const removed = new Map([['count', { document: undefined, position: 2n }]])
+  t.deepEqual(changesOf(counting, removed, log), [{ key: 'count', document: { count: 1 }, position: 3n }])
+})
+
 test('an event that cannot be folded stops the projection without telling what it holds', (t) => {
   const [first, second] = logOf(created(1), created(1))
   if (first === undefined || second === undefined) return t.fail()

@@ -16,7 +16,7 @@ export const documentsIn = (held: Held): ReadonlyMap<string, Json> => {
  */
 export const applied = (projection: AnyProjection, held: Held, events: ReadonlyArray<ProjectedEvent>): Held => {
   const read = new Set(keysToRead(projection, events))
-  const known = new Map([...documentsIn(held)].filter(([key]) => read.has(key)))
+  const known = new Map([...held].filter(([key]) => read.has(key)))
   const next = new Map(held)
   for (const change of changesOf(projection, known, events)) {
     const before = next.get(change.key)
