@@ -36,6 +36,7 @@ import { rateLimit } from './http/rate-limit.js'
 import { intakeSurface } from './intake/surface.js'
 import type { ManagePorts } from './manage/ports.js'
 import { manageSurface } from './manage/surface.js'
+import { keptStreams } from './kept-streams.js'
 import { metrics as metricsOf } from './metrics.js'
 import { queries as queriesOf } from './queries.js'
 import { reactor as reactorOf } from './reactor.js'
@@ -107,7 +108,7 @@ const started = async (config: Config): Promise<Either<string, Service>> => {
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   await buildMissing(readModels, { store, documents, logger })
 
-  const dispatch = dispatcher({ store, clock })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
   const reactions = checkpointIn(documents, 'reactions')
   const reactor = reactorOf({ dispatch, checkpoint: reactions, clock, logger })
   const projected = checkpointIn(documents, 'delivery_projector')

@@ -1,40 +1,41 @@
-import { LRUCache } from 'lru-cache'
 import { fold, streamOf, type Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
+import type { Recorded } from '../domain/event.js'
 import type {
   AnyCommand,
   Antecedent,
+  Appended,
   Cause,
   Clock,
   Dispatch,
   EventStore,
   NewEvent,
   Outcome,
-  Revision,
   StoreFailure,
 } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { schemaVersion } from '../domain/upcast.js'
-
-type Known<State> = { readonly state: State; readonly revision: Revision; readonly last: Antecedent | undefined }
+import type { Known, KeptStreams } from './kept-streams.js'
 
 /** Conflicts come from other processes only: within this one, commands for a stream wait for each other. */
 const maximalTries = 4
 
-/** Folded streams that are kept, so that a busy one is not read again for each command. */
-const keptStreams = 5_000
+type DispatchPorts = {
+  readonly store: EventStore
+  readonly clock: Clock
+  readonly kept: KeptStreams
+  /** Whether other processes write to the store too: then what is kept may be behind, and decides no refusal. */
+  readonly isShared: boolean
+}
 
 /** Reads, folds, decides, appends at the revision read; a conflict is decided again a few times. */
-export const dispatcher = ({ store, clock }: { readonly store: EventStore; readonly clock: Clock }): Dispatch => {
-  const kept = new LRUCache<string, Known<unknown>>({ max: keptStreams })
+export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dispatch => {
   const turns = new Map<string, Promise<unknown>>()
 
   const load = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     stream: string,
   ): Promise<Either<StoreFailure, Known<State>>> => {
-    const hit = kept.get(stream) as Known<State> | undefined
-    if (hit !== undefined) return E.right(hit)
     const read = await store.read(stream)
     if (E.isLeft(read)) return read
     const { events, revision } = read.right
@@ -52,28 +53,33 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     cause: Cause,
     isFirst: boolean,
   ): Promise<'conflict' | Either<Refusal | StoreFailure, Outcome<State>>> => {
-    const isNew = isFirst && decider.founding.has(command.type) && !kept.has(stream)
-    const loaded = isNew
-      ? E.right({ state: decider.initial, revision: 'no-stream' as const, last: undefined })
-      : await load(decider, stream)
+    const hit = kept.get(stream) as Known<State> | undefined
+    const isNew = isFirst && hit === undefined && decider.founding.has(command.type)
+    const begun: Known<State> = { state: decider.initial, revision: 'no-stream', last: undefined }
+    const loaded = isNew ? E.right(begun) : hit === undefined ? await load(decider, stream) : E.right(hit)
     if (E.isLeft(loaded)) return loaded
     const { state, revision, last } = loaded.right
     const decided = decider.decide(command, state)
+    const isChange = E.isRight(decided) && decided.right.length > 0
+    if (!isChange && isShared && hit !== undefined) {
+      kept.forget(stream)
+      return attempt(decider, stream, command, cause, false)
+    }
     if (E.isLeft(decided)) return decided
     const [first, ...rest] = decided.right.map((event, index) => newEvent(event, index, cause, last, clock))
     if (first === undefined) return E.right({ state, events: [] })
     const appended = await store.append(stream, revision, [first, ...rest])
     if (E.isLeft(appended)) {
-      kept.delete(stream)
+      kept.forget(stream)
       return appended.left.kind === 'conflict' ? 'conflict' : E.left(appended.left)
     }
-    const events = appended.right
+    const events = recordedIn(stream, [first, ...rest], appended.right)
     const after = fold(decider, state, decided.right)
-    const newest = events.at(-1)
     // Derived ids may have been appended before, and the stream gone on since: only a read would tell.
-    const isCertain = !isNew || cause.event === undefined
+    const isCertain = cause.event === undefined || cause.event === 'last-of-stream' || !(isNew || isShared)
     if (isCertain)
-      kept.set(stream, { state: after, revision: newest?.revision ?? revision, last: antecedentOf(newest) })
+      kept.set(stream, { state: after, revision: appended.right.revision, last: antecedentOf(events.at(-1)) })
+    else kept.forget(stream)
     return E.right({ state: after, events })
   }
 
@@ -88,6 +94,18 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
     return turn
   }
 
+  const stateOf = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    isEnough: (state: State) => boolean,
+  ): Promise<Either<StoreFailure, State>> => {
+    const stream = streamOf(decider, id)
+    const hit = kept.get(stream) as Known<State> | undefined
+    if (hit !== undefined && isEnough(hit.state)) return E.right(hit.state)
+    const loaded = await load(decider, stream)
+    return E.isLeft(loaded) ? loaded : E.right(loaded.right.state)
+  }
+
   return {
     execute: (decider, id, command, cause) => {
       const stream = streamOf(decider, id)
@@ -99,12 +117,18 @@ export const dispatcher = ({ store, clock }: { readonly store: EventStore; reado
         return E.left({ kind: 'contended' as const })
       })
     },
-    state: async (decider, id) => {
-      const loaded = await load(decider, streamOf(decider, id))
-      return E.isLeft(loaded) ? loaded : E.right(loaded.right.state)
-    },
+    state: (decider, id) => stateOf(decider, id, () => !isShared),
+    recent: (decider, id, isEnough) => stateOf(decider, id, (state) => !isShared || isEnough(state)),
   }
 }
+
+/** What was appended, as it is told to whoever asked: see `Outcome`. */
+const recordedIn = (
+  stream: string,
+  events: ReadonlyArray<NewEvent>,
+  { revision, position }: Appended,
+): ReadonlyArray<Recorded<DomainEvent>> =>
+  events.map((event, index) => ({ ...event, stream, revision: revision - events.length + 1 + index, position }))
 
 /** Written out field by field: this runs for every event, and spreading costs twice as much. */
 const newEvent = (

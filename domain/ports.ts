@@ -19,6 +19,9 @@ export type Revision = number | 'no-stream'
 
 export type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
 
+/** Where the last event of an append stands. */
+export type Appended = { readonly revision: number; readonly position: Position }
+
 /** Events in the order of the log, and how far the log has been looked at, which may lie beyond the last of them. */
 export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly position: Position }
 
@@ -28,13 +31,14 @@ export type EventStore = {
 
   /**
    * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the same
-   * expected revision again write nothing and give the first answer.
+   * expected revision again write nothing, change nothing of what stands there and give the first answer. A repeat can't be
+   * told from a first append.
    */
   readonly append: (
     stream: string,
     expected: Revision,
     events: readonly [NewEvent, ...ReadonlyArray<NewEvent>],
-  ) => Promise<Either<StoreFailure | Conflict, ReadonlyArray<Recorded<DomainEvent>>>>
+  ) => Promise<Either<StoreFailure | Conflict, Appended>>
 
   /**
    * Everything in these categories after a position: history, then live, without gap or repeat, no faster than it is
@@ -71,7 +75,10 @@ export type Cause = {
 /** What a cause passes on. */
 export type Antecedent = Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
 
-/** The state after the command, and what it appended: nothing where it was so already. */
+/**
+ * The state after the command, and what it appended: nothing where it was so already. All events of one append carry the
+ * position of its last one, which is all that a store tells.
+ */
 export type Outcome<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
 /** Other writers kept getting in first. */
@@ -88,9 +95,20 @@ export type Dispatch = {
     cause: Cause,
   ) => Promise<Either<Refusal | StoreFailure | Contended, Outcome<State>>>
 
+  /** The state as it is now. */
   readonly state: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
+  ) => Promise<Either<StoreFailure, State>>
+
+  /**
+   * A state that spares a read: where other processes write too it may be some milliseconds old, unless `isEnough` says no
+   * to it. So what is refused is refused for what is so now.
+   */
+  readonly recent: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    isEnough: (state: State) => boolean,
   ) => Promise<Either<StoreFailure, State>>
 }
 

@@ -2,36 +2,34 @@ import type { DomainEvent } from '../../domain/domain-event.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 
-/** How many events the live subscriptions find in memory before they go to the disk. */
-const capacity = 1024
-
 /**
- * The end of the log as this process wrote it, from `head` on, so that a live subscription neither reads nor parses
- * again. Positions follow each other without a gap.
+ * The end of the log from `head` on, at least the newest `capacity` events of it, so that many live subscriptions of one
+ * process read and parse it once.
  */
-export const recentEvents = (head: Position) => {
+export const recentEvents = (head: Position, capacity: number) => {
+  /** Every event after this position, and none before it, is remembered. */
   let before = head
+  let end = head
   let events: Array<Recorded<DomainEvent>> = []
   let waiting: Array<() => void> = []
 
-  const add = (added: ReadonlyArray<Recorded<DomainEvent>>): void => {
-    const first = added[0]
-    if (first === undefined) return
-    // A commit whose answer was lost leaves a gap here, which only the disk can fill.
-    if (first.position !== before + BigInt(events.length) + 1n) forget(first.position - 1n)
-    events.push(...added)
-    if (events.length > 2 * capacity) {
-      before += BigInt(events.length - capacity)
+  /** Adds all that stands in the log after `after` and up to the position of the batch. */
+  const add = (after: Position, batch: EventBatch): void => {
+    // A commit whose answer was lost leaves a gap here, which only the log itself can fill.
+    if (after !== end) {
+      before = after
+      events = []
+    }
+    events.push(...batch.events)
+    end = batch.position
+    const forgotten = events[events.length - capacity - 1]
+    if (events.length > 2 * capacity && forgotten !== undefined) {
+      before = forgotten.position
       events = events.slice(-capacity)
     }
     const woken = waiting
     waiting = []
     for (const wake of woken) wake()
-  }
-
-  const forget = (position: Position): void => {
-    before = position
-    events = []
   }
 
   /** Undefined when `position` lies before what is remembered. */
@@ -41,9 +39,11 @@ export const recentEvents = (head: Position) => {
     limit: number,
   ): EventBatch | undefined => {
     if (position < before) return undefined
-    const start = Number(position - before)
+    if (position >= end) return { events: [], position }
+    const start = firstAfter(events, position)
     const slice = events.slice(start, start + limit)
-    return { events: slice.filter(isWanted), position: slice.at(-1)?.position ?? position }
+    const isLast = start + slice.length === events.length
+    return { events: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
   }
 
   /** Resolves at the next `add`, or when `signal` aborts. */
@@ -61,5 +61,18 @@ export const recentEvents = (head: Position) => {
       signal.addEventListener('abort', wake, { once: true })
     })
 
-  return { add, after, changed }
+  return { add, after, changed, end: () => end }
+}
+
+/** Where the events after `position` begin. */
+const firstAfter = (events: ReadonlyArray<Recorded<DomainEvent>>, position: Position): number => {
+  let low = 0
+  let high = events.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const event = events[middle]
+    if (event !== undefined && event.position <= position) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -37,7 +37,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     database.read((prepare) =>
       BigInt(prepare<{ head: number | null }>('SELECT max(position) AS head FROM events').get()?.head ?? 0),
     )
-  const recent = recentEvents(orThrow(head()))
+  const recent = recentEvents(orThrow(head()), 1024)
 
   const read: EventStore['read'] = (stream) =>
     Promise.resolve(
@@ -59,21 +59,16 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     })
     if (written._tag === 'Left') return written
     const result = written.right
-    if (result.kind === 'repeated') return repeated(stream, result.revision, events.length)
-    if (result.kind !== 'appended') return E.left({ kind: 'conflict' })
-    const recorded = events.map((event, index) =>
-      recordedAs(event, stream, result.revision + index, result.position + index),
-    )
-    recent.add(recorded)
-    return E.right(recorded)
-  }
-
-  /** What the first of two equal appends wrote. */
-  const repeated = async (stream: string, from: number, count: number) => {
-    const stored = await read(stream)
-    return E.isLeft(stored)
-      ? stored
-      : E.right(stored.right.events.filter(({ revision }) => revision >= from).slice(0, count))
+    if (result.kind !== 'appended' && result.kind !== 'repeated') return E.left({ kind: 'conflict' })
+    const position = BigInt(result.position)
+    if (result.kind === 'appended') {
+      const before = events.length - 1
+      const recorded = events.map((event, index) =>
+        recordedAs(event, stream, result.revision - before + index, result.position - before + index),
+      )
+      recent.add(position - BigInt(events.length), { events: recorded, position })
+    }
+    return E.right({ revision: result.revision, position })
   }
 
   /** At most a page after `position`, and never beyond `end`. */

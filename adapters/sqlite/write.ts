@@ -37,10 +37,12 @@ export type SchemaWrite = { readonly kind: 'schema'; readonly statements: Readon
 export type Write = AppendWrite | ApplyWrite | SchemaWrite
 
 export type WriteResult =
-  /** The appended events stand at `position` and `revision` and those that follow. */
-  | { readonly kind: 'appended'; readonly position: number; readonly revision: number }
-  /** The same events were there already, from `revision` on. */
-  | { readonly kind: 'repeated'; readonly revision: number }
+  /** Where the last of the events stands; `repeated`: they were there already. */
+  | {
+      readonly kind: 'appended' | 'repeated'
+      readonly position: number
+      readonly revision: number
+    }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
   /** Not written; `code` is the driver's. */

@@ -27,8 +27,8 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
   lastRevision.pluck()
   const lastPosition = database.prepare<[], number | null>('SELECT max(position) FROM events')
   lastPosition.pluck()
-  const following = database.prepare<[string, number, number], { id: string }>(
-    'SELECT id FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
+  const following = database.prepare<[string, number, number], { id: string; position: number }>(
+    'SELECT id, position FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
   )
   const insert = database.prepare(
     `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
@@ -44,17 +44,19 @@ const open = (file: string): ((writes: ReadonlyArray<Write>) => ReadonlyArray<Wr
     const actual = lastRevision.get(stream) ?? -1
     if (actual !== expected) {
       const stored = actual > expected ? following.all(stream, expected, events.length) : []
-      const repeated = stored.length === events.length && stored.every(({ id }, index) => id === events[index]?.[0])
-      return repeated ? { kind: 'repeated', revision: expected + 1 } : { kind: 'conflict' }
+      const last = stored.at(-1)
+      const isRepeat = stored.length === events.length && stored.every(({ id }, index) => id === events[index]?.[0])
+      return isRepeat && last !== undefined
+        ? { kind: 'repeated', position: last.position, revision: expected + events.length }
+        : { kind: 'conflict' }
     }
-    const position = head + 1
     let revision = expected
     for (const event of events) {
       head += 1
       revision += 1
       insert.run(head, stream, revision, category, ...event)
     }
-    return { kind: 'appended', position, revision: expected + 1 }
+    return { kind: 'appended', position: head, revision }
   }
 
   const apply = ({ table, columns, rows, checkpoint }: ApplyWrite): WriteResult => {

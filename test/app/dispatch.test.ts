@@ -1,12 +1,13 @@
 import test from 'ava'
 import { systemClock } from '../../adapters/clock.js'
 import { dispatcher } from '../../app/dispatch.js'
+import { keptStreams } from '../../app/kept-streams.js'
 import { conversion } from '../../domain/conversion.js'
 import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Conflict, Dispatch, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E } from '../../domain/prelude.js'
 
 type Appending = (stream: string, events: ReadonlyArray<NewEvent>) => StoreFailure | Conflict | undefined
 
@@ -34,13 +35,17 @@ const memoryStore = (before: Appending = () => undefined) => {
       const revision = streams.get(stream)?.at(-1)?.revision ?? 'no-stream'
       const wrong: StoreFailure | Conflict | undefined =
         failure ?? (revision === expected ? undefined : { kind: 'conflict' })
-      const answer: Either<StoreFailure | Conflict, ReadonlyArray<Recorded<DomainEvent>>> = wrong === undefined
-        ? E.right(put(stream, events))
-        : E.left(wrong)
-      return Promise.resolve(answer)
+      if (wrong !== undefined) return Promise.resolve(E.left(wrong))
+      const { revision: last, position: end } = put(stream, events).at(-1) ?? { revision: -1, position }
+      return Promise.resolve(E.right({ revision: last, position: end }))
     },
   }
-  return { put, length: (stream: string) => streams.get(stream)?.length ?? 0, store: store as EventStore }
+  return {
+    put,
+    clear: (stream: string) => streams.delete(stream),
+    length: (stream: string) => streams.get(stream)?.length ?? 0,
+    store: store as EventStore,
+  }
 }
 
 type Counter = Decider<
@@ -81,7 +86,9 @@ const envelope = (id: string): NewEvent => ({
   actor: 'another process',
 })
 
-const dispatchOn = (store: EventStore): Dispatch => dispatcher({ store, clock: systemClock(1) })
+/** `isShared`: beside other processes. */
+const dispatchOn = (store: EventStore, isShared = false, kept = keptStreams()): Dispatch =>
+  dispatcher({ store, clock: systemClock(1), kept, isShared })
 
 test('a command is decided on what its stream holds, and appended behind it', async (t) => {
   const { store, put, length } = memoryStore()
@@ -179,4 +186,82 @@ test('events carry who caused them and the chain that they belong to', async (t)
   t.like(await dispatchOn(store).execute(conversion, other.conversionId, other, alone), {
     right: { events: [{ id: 'event 3', correlationId: 'event 3', causationId: 'event 3' }] },
   })
+})
+
+test('beside other processes, what is kept refuses nothing and is no reason to do nothing', async (t) => {
+  const { store, put, length } = memoryStore()
+  const dispatch = dispatchOn(store, true)
+  put('account-1', [envelope('a')])
+  for (let n = 0; n < 4; n += 1) t.true(E.isRight(await dispatch.execute(counter, '1', { type: 'Add' }, cause())))
+  t.deepEqual(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), E.left({ kind: 'full' }))
+  t.is(length('account-1'), 5)
+
+  const erased = memoryStore()
+  const beside = dispatchOn(erased.store, true)
+  await beside.execute(counter, '1', { type: 'Found' }, cause())
+  erased.clear('account-1')
+  t.like(await beside.execute(counter, '1', { type: 'Found' }, cause()), { right: { state: 1 } })
+  t.is(erased.length('account-1'), 1)
+})
+
+test('beside other processes, a state is the one of now, and a recent one where it is enough', async (t) => {
+  const { store, put } = memoryStore()
+  const dispatch = dispatchOn(store, true)
+  put('account-1', [envelope('a')])
+  t.deepEqual(await dispatch.state(counter, '1'), E.right(1))
+  put('account-1', [envelope('b')])
+  t.deepEqual(await dispatch.recent(counter, '1', () => true), E.right(1))
+  t.deepEqual(await dispatch.recent(counter, '1', (count) => count > 1), E.right(2))
+  put('account-1', [envelope('c')])
+  t.deepEqual(await dispatch.state(counter, '1'), E.right(3))
+})
+
+test('alone, a stream is read once', async (t) => {
+  const { store, put } = memoryStore()
+  put('account-1', [envelope('a')])
+  let reads = 0
+  const counted: EventStore = {
+    ...store,
+    read: (stream) => {
+      reads += 1
+      return store.read(stream)
+    },
+  }
+  const dispatch = dispatchOn(counted)
+  for (let n = 0; n < 3; n += 1) t.deepEqual(await dispatch.state(counter, '1'), E.right(1))
+  t.like(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), { right: { state: 2 } })
+  t.deepEqual(await dispatch.recent(counter, '1', () => false), E.right(2))
+  t.is(reads, 1)
+})
+
+test('events that were seen in the log make what is kept of their streams forgotten', async (t) => {
+  const { store, put } = memoryStore()
+  const kept = keptStreams()
+  const dispatch = dispatchOn(store, true, kept)
+  const recent = () => dispatch.recent(counter, '1', () => true)
+  put('account-1', [envelope('a')])
+  await recent()
+  const newer = put('account-1', [envelope('b')])
+  t.deepEqual(await recent(), E.right(1))
+  kept.saw(newer)
+  t.deepEqual(await recent(), E.right(2))
+  put('account-1', [envelope('c')])
+  kept.forgetAll()
+  t.deepEqual(await recent(), E.right(3))
+})
+
+test('a read that an event overtook is not kept', async (t) => {
+  const { store, put } = memoryStore()
+  const kept = keptStreams()
+  put('account-1', [envelope('a')])
+  const overtaken: EventStore = {
+    ...store,
+    read: async (stream) => {
+      const before = await store.read(stream)
+      kept.saw(put(stream, [envelope('b')]))
+      return before
+    },
+  }
+  t.deepEqual(await dispatchOn(overtaken, true, kept).recent(counter, '1', () => true), E.right(1))
+  t.deepEqual(await dispatchOn(store, true, kept).recent(counter, '1', () => true), E.right(2))
 })

@@ -5,6 +5,7 @@ import { randomIds } from '../../adapters/ids.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/vault.js'
 import { dispatcher } from '../../app/dispatch.js'
+import { keptStreams } from '../../app/kept-streams.js'
 import { reactor } from '../../app/reactor.js'
 import type { AnyCommand, Dispatch } from '../../domain/ports.js'
 import type { Decider } from '../../domain/decider.js'
@@ -21,7 +22,7 @@ export const openTools = async (directory: string) => {
   const documents = sqliteDocuments(database)
   const clock = systemClock(1)
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
   const checkpoint = checkpointIn(documents, 'reactions')
   const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   return {

@@ -6,6 +6,7 @@ import { randomIds } from '../../adapters/ids.js'
 import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/vault.js'
 import { dispatcher } from '../../app/dispatch.js'
+import { keptStreams } from '../../app/kept-streams.js'
 import { delivery, maximalAttempts } from '../../domain/delivery.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { webhook } from '../../domain/webhook.js'
@@ -31,7 +32,7 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
   const { store, documents } = port
   const clock = manualClock()
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
   const vault = aesVault(Buffer.alloc(32, 1))
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   const pause = (): Promise<void> => new Promise(setImmediate)
