@@ -1,9 +1,10 @@
 import type { Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
-import type { Position, Recorded } from '../domain/event.js'
-import type { AnyCommand, Contended, Dispatch, EventStore, Ids, Outcome, StoreFailure } from '../domain/ports.js'
+import { beginning, type Recorded } from '../domain/event.js'
+import type { AnyCommand, Contended, Dispatch, Ids, Outcome, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
-import type { Following } from '../projections/follower.js'
+import type { AnyProjection } from '../projections/projection.js'
+import type { Shift } from '../projections/shift.js'
 import type { Reactor } from './reactor.js'
 
 /** Executes the commands of clients so that their next request sees the result (design, section 3). */
@@ -18,32 +19,42 @@ export type Commands = {
   readonly caughtUpWith: (event: Recorded<DomainEvent>) => Promise<void>
 }
 
+/** A read model that answers requests, and the shift that keeps it. */
+export type ShownIn = { readonly projection: AnyProjection; readonly shift: Shift }
+
 type CommandPorts = {
   readonly dispatch: Dispatch
   readonly reactor: Reactor
-  readonly store: EventStore
   readonly ids: Ids
-  /** The read models that answer requests. */
-  readonly readModels: ReadonlyArray<Following>
+  readonly readModels: ReadonlyArray<ShownIn>
 }
 
 /** A read model that takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
 const longestWait = 1_000
 
-export const commands = ({ dispatch, reactor, store, ids, readModels }: CommandPorts): Commands => {
-  const projected = (position: Position): Promise<void> =>
-    atMost(longestWait, Promise.all(readModels.map((readModel) => readModel.reached(position))))
+export const commands = ({ dispatch, reactor, ids, readModels }: CommandPorts): Commands => {
+  /** Waits until the read models that these events concern show them, in whichever process they are kept. */
+  const shown = async (events: ReadonlyArray<Recorded<DomainEvent>>): Promise<void> => {
+    const late = new AbortController()
+    const waits = readModels.flatMap(({ projection, shift }) => {
+      const last = events.reduce(
+        (most, event) => (event.position > most && projection.keyOf(event) !== undefined ? event.position : most),
+        beginning,
+      )
+      return last === beginning ? [] : [shift.reached(last, late.signal)]
+    })
+    if (waits.length > 0) await atMost(longestWait, Promise.all(waits))
+    late.abort()
+  }
 
   return {
     run: async (decider, id, command, actor) => {
       const outcome = await dispatch.execute(decider, id, command, { actor, eventId: ids.uuid })
-      if (E.isRight(outcome)) await projected(await reactor.react(outcome.right.events))
+      if (E.isRight(outcome)) await shown(await reactor.react(outcome.right.events))
       return outcome
     },
     caughtUpWith: async (event) => {
-      await reactor.react([event])
-      const head = await store.head()
-      if (E.isRight(head)) await projected(head.right)
+      await shown(await reactor.react([event]))
     },
   }
 }

@@ -2,46 +2,37 @@ import { existsSync, statSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { randomInt } from 'node:crypto'
+import { setTimeout as slept } from 'node:timers/promises'
 import { systemClock } from '../adapters/clock.js'
-import { sqliteDocuments } from '../adapters/documents/sqlite.js'
-import { sqliteEventStore } from '../adapters/event-store/sqlite.js'
 import { randomIds } from '../adapters/ids.js'
-import { keptSecret } from '../adapters/key-file.js'
 import { jsonLogger } from '../adapters/logger.js'
-import { openDatabase } from '../adapters/sqlite/database.js'
-import { aesVault } from '../adapters/vault.js'
 import { webhookSender, webhookUrlProblem } from '../adapters/webhook.js'
-import { beginning, type Position } from '../domain/event.js'
-import { instantOf, millisecondsOf } from '../domain/instant.js'
-import type { EventStore, Vault } from '../domain/ports.js'
+import type { DomainEvent } from '../domain/domain-event.js'
+import { beginning, type Recorded } from '../domain/event.js'
+import type { Clock, EventStore, Ids, Logger } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { StoreFailed } from '../domain/store-failed.js'
-import { checkpointIn } from '../projections/checkpoint.js'
-import { deliveries } from '../projections/deliveries.js'
-import { deliveryProjector } from '../projections/delivery/projector.js'
-import { deliveryWorker } from '../projections/delivery/worker.js'
-import { follow, type FollowPorts } from '../projections/follower.js'
-import { readModels } from '../projections/read-models.js'
-import { runProjection } from '../projections/runner.js'
-import { buildMissing } from './build-missing.js'
+import { checkpointCollection } from '../projections/checkpoint.js'
 import { commands as commandsOf } from './commands.js'
 import type { Config } from './config.js'
 import { dispatcher } from './dispatch.js'
 import { openFirstAccount, type FirstAccount } from './first-account.js'
+import { followedLog } from './followed-log.js'
 import { healthSurface } from './http/health.js'
-import { httpServer, mounted } from './http/server.js'
 import { metricsSurface } from './http/metrics-surface.js'
 import { rateLimit } from './http/rate-limit.js'
+import { httpServer, mounted } from './http/server.js'
 import { intakeSurface } from './intake/surface.js'
+import { keptStreams } from './kept-streams.js'
 import type { ManagePorts } from './manage/ports.js'
 import { manageSurface } from './manage/surface.js'
-import { keptStreams } from './kept-streams.js'
 import { metrics as metricsOf } from './metrics.js'
 import { queries as queriesOf } from './queries.js'
 import { reactor as reactorOf } from './reactor.js'
 import { restSurface } from './rest/surface.js'
-import { traceOf } from './trace.js'
+import { ofSameLog } from './same-log.js'
+import { secretKeyFile, secretsFor } from './secrets.js'
+import { openStores, type Stores } from './stores.js'
 
 /** A service that runs. */
 export type Service = {
@@ -55,94 +46,68 @@ export type Service = {
   readonly stop: () => Promise<void>
 }
 
-/** How long a store that failed is left alone, in milliseconds. */
-const pauseLength = 200
-
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */
 export const compose = async (config: Config): Promise<Either<string, Service>> => {
-  try {
-    return await started(config)
-  } catch (error) {
-    if (error instanceof StoreFailed) return E.left(`DATA_DIR: ${error.message}.`)
-    throw error
-  }
-}
-
-const started = async (config: Config): Promise<Either<string, Service>> => {
   if (wasEmptied(config)) {
     return E.left('DATA_DIR: leadloop.db is empty, but secret-key says that there was data; put a backup in its place.')
   }
   const logger = jsonLogger(config.logLevel)
   const clock = systemClock(config.clockRate)
-  const opened = await openDatabase(config.dataDir)
-  if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
-  const database = opened.right
-  const store = sqliteEventStore(database)
-  const documents = sqliteDocuments(database)
-  if (config.secretKey === undefined && (await lacksItsKey(store, secretKeyFile(config)))) {
-    await database.close()
-    return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
-  }
-  const secretKey = config.secretKey ?? Buffer.from(keptSecret(secretKeyFile(config)).secret, 'base64url')
-  if (secretKey.length !== 32) {
-    await database.close()
-    return E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
-  }
-  const vault = aesVault(secretKey)
-  if (!(await isRightKey(store, vault))) {
-    await database.close()
-    return E.left('SECRET_KEY: this key does not open what is stored; give the one that the store was begun with.')
-  }
-  const operator =
-    config.operatorKey === undefined
-      ? keptSecret(join(config.dataDir, 'operator-key'))
-      : { secret: config.operatorKey, isNew: false }
-
   const ids = randomIds(clock)
-  const metrics = metricsOf()
-  const pause: FollowPorts['pause'] = (signal) => {
-    const until = instantOf(millisecondsOf(clock.now()) + pauseLength * config.clockRate)
-    return clock.sleepUntil(until, signal)
+  const stores = await openStores(config)
+  if (E.isLeft(stores)) return stores
+  try {
+    const started = await start(config, stores.right, { logger, clock, ids })
+    if (E.isLeft(started)) await stores.right.close()
+    return started
+  } catch (error) {
+    await stores.right.close()
+    if (error instanceof StoreFailed) return E.left(`The stores can't be used: ${error.message}.`)
+    throw error
   }
-  const following: FollowPorts = { store, logger, pause }
-  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
-  await buildMissing(readModels, { store, documents, logger })
+}
 
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
-  const reactions = checkpointIn(documents, 'reactions')
-  const reactor = reactorOf({ dispatch, checkpoint: reactions, clock, logger })
-  const projected = checkpointIn(documents, 'delivery_projector')
-  const worker = deliveryWorker({
-    store,
-    documents,
+type Means = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids }
+
+const start = async (
+  config: Config,
+  stores: Stores,
+  { logger, clock, ids }: Means,
+): Promise<Either<string, Service>> => {
+  const { store, documents, isShared } = stores
+  const answering = await serversAnswer(config, stores)
+  if (E.isLeft(answering)) return answering
+  const first = await firstEventOf(store)
+  const secrets = secretsFor(config, first)
+  if (E.isLeft(secrets)) return secrets
+  const { vault, operatorKey, newOperatorKey } = secrets.right
+  const same = await ofSameLog(documents, first)
+  if (E.isLeft(same)) return same
+
+  const metrics = metricsOf()
+  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const kept = keptStreams()
+  const dispatch = dispatcher({ store, clock, kept, isShared })
+  const reactor = reactorOf({ dispatch, clock, logger })
+  const followed = followedLog({
+    stores,
+    roles: config.roles,
     dispatch,
+    kept,
+    reactor,
     sender,
     vault,
     clock,
     ids,
     logger,
-    random: () => randomInt(1_000_000) / 1_000_000,
-    projected: (position: Position) => deliveriesRunning?.reached(position) ?? Promise.resolve(),
-    pause,
+    wait: waited,
     observe: metrics.attempt,
   })
-  const running = readModels.map((projection) =>
-    runProjection(projection, {
-      ...following,
-      documents,
-      changed: (name, changes) => {
-        if (name === deliveries.name) worker.changed(changes)
-      },
-    }),
-  )
-  const deliveriesRunning = running.find(({ name }) => name === deliveries.name)
-  const reacting = follow(reactor.follower, following)
-  const projecting = follow(deliveryProjector({ store, dispatch, checkpoint: projected, clock }), following)
-  const followers = [...running, reacting, projecting]
-  metrics.watch(store, followers, worker.open)
+  const { shifts, isBehind } = followed
+  metrics.watch(store, shifts, followed.openRequests)
 
-  const commands = commandsOf({ dispatch, reactor, store, ids, readModels: running })
-  const queries = queriesOf({ store, documents, isBehind: reactor.isBehind })
+  const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels })
+  const queries = queriesOf({ store, documents, isBehind })
   const limits = rateLimit(clock)
   const address = { url: '' }
   const manage: ManagePorts = {
@@ -155,54 +120,38 @@ const started = async (config: Config): Promise<Either<string, Service>> => {
     siteUrl: () => config.publicUrl ?? address.url,
     webhookUrlProblem: (url) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
+  const api = [
+    mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock, isBehind }), logger),
+    mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
+    mounted(manageSurface(manage, operatorKey), logger),
+  ]
   const server = httpServer(
     [
-      mounted(
-        restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock, isBehind: reactor.isBehind }),
-        logger,
-      ),
-      mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
-      mounted(manageSurface(manage, operator.secret), logger),
-      mounted(healthSurface({ store, following: followers }), logger),
+      ...(config.roles.has('api') ? api : []),
+      mounted(healthSurface({ store, shifts }), logger),
       mounted(metricsSurface(metrics), logger),
     ],
     { logger, observe: metrics.request },
   )
 
-  const head = await store.head()
-  if (E.isRight(head)) await Promise.all(followers.map((follower) => follower.reached(head.right)))
-  await worker.start()
-  const listening = await listen(server, config)
   const stop = async (): Promise<void> => {
     await closed(server)
-    await worker.stop()
-    const reached = { reactions: reacting.position(), projected: projecting.position() }
-    await Promise.all(followers.map((follower) => follower.stop()))
-    try {
-      await reactions.save(reached.reactions)
-      await projected.save(reached.projected)
-    } catch (error) {
-      // The next start looks at a little more of the log again, and finds it done.
-      logger.warn(traceOf(error), 'how far the log was followed could not be saved')
-    }
+    await followed.stop()
     sender.close()
-    await database.close()
+    await stores.close()
   }
+  await followed.begin()
+  const listening = await listen(server, config)
   if (E.isLeft(listening)) {
     await stop()
     return listening
   }
   address.url = listening.right
   logger.info({ address: address.url }, 'listening')
-  return E.right({
-    address: address.url,
-    newOperatorKey: operator.isNew ? operator.secret : undefined,
-    firstAccount: await openFirstAccount(store, manage),
-    stop,
-  })
+  const isFirstStart = first === undefined && config.roles.has('api')
+  const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
+  return E.right({ address: address.url, newOperatorKey, firstAccount, stop })
 }
-
-const secretKeyFile = ({ dataDir }: Config): string => join(dataDir, 'secret-key')
 
 /** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
 const wasEmptied = (config: Config): boolean => {
@@ -210,20 +159,33 @@ const wasEmptied = (config: Config): boolean => {
   return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
 }
 
-/** A new key would open nothing of what is stored. */
-const lacksItsKey = async (store: EventStore, file: string): Promise<boolean> => {
-  const head = await store.head()
-  return E.isRight(head) && head.right !== beginning && !existsSync(file)
-}
+/** In milliseconds: a server that starts together with us may take so long. */
+const longestStart = 30_000
 
-/** The oldest account's secret tells whether the key is the one that the store was begun with. */
-const isRightKey = async (store: EventStore, vault: Vault): Promise<boolean> => {
-  for await (const { events } of store.history(beginning, ['account'])) {
-    for (const event of events) {
-      if (event.type === 'AccountOpened') return E.isRight(vault.open(event.data.sealed_secret))
+/** In real time, whatever the clock of the service shows: stores know no faster one. */
+const waited = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  slept(milliseconds, undefined, { signal }).catch(() => undefined)
+
+/** Waits for the servers that the settings name. */
+const serversAnswer = async (config: Config, { store, documents }: Stores): Promise<Either<string, undefined>> => {
+  const servers = [
+    { setting: 'EVENTSTORE_URL', url: config.eventStoreUrl, ask: store.head },
+    { setting: 'MONGODB_URL', url: config.mongoUrl, ask: () => documents.exists(checkpointCollection('reactions')) },
+  ]
+  const late = AbortSignal.timeout(longestStart)
+  for (const { setting, ask } of servers.filter(({ url }) => url !== undefined)) {
+    while (E.isLeft(await ask())) {
+      if (late.aborted) return E.left(`${setting}: no server answers there.`)
+      await waited(500, late)
     }
   }
-  return true
+  return E.right(undefined)
+}
+
+/** An account begins every log; undefined while the log is empty. */
+const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEvent> | undefined> => {
+  for await (const { events } of store.history(beginning, ['account'])) if (events[0] !== undefined) return events[0]
+  return undefined
 }
 
 const listen = (server: Server, { host, port }: Config): Promise<Either<string, string>> =>

@@ -1,4 +1,4 @@
-import { decode, refined, t } from '../domain/codec.js'
+import { decode, t } from '../domain/codec.js'
 import { E, type Either } from '../domain/prelude.js'
 
 export type Config = {
@@ -13,7 +13,16 @@ export type Config = {
   readonly allowPrivateWebhooks: boolean
   readonly logLevel: string
   readonly clockRate: number
+  /** Undefined: the log is embedded in the data directory. */
+  readonly eventStoreUrl: string | undefined
+  /** Undefined: the read models are embedded in the data directory. */
+  readonly mongoUrl: string | undefined
+  readonly roles: ReadonlySet<Role>
 }
+
+/** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks. */
+export const roles = ['api', 'projector', 'delivery'] as const
+export type Role = (typeof roles)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -24,6 +33,10 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, ROLES } = decoded.right
+  if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
+    return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
+  }
   return E.right({
     host: HOST ?? '127.0.0.1',
     port: PORT ?? 8080,
@@ -34,6 +47,9 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     allowPrivateWebhooks: ALLOW_PRIVATE_WEBHOOKS ?? false,
     logLevel: LOG_LEVEL ?? 'info',
     clockRate: CLOCK_RATE ?? 1,
+    eventStoreUrl: EVENTSTORE_URL,
+    mongoUrl: MONGODB_URL,
+    roles: ROLES ?? new Set(roles),
   })
 }
 
@@ -70,7 +86,16 @@ const key = (text: string): Buffer | undefined => {
 
 const levels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 
-const NotYet = refined('left unset: this version keeps its data in DATA_DIR alone', (_value): _value is string => false)
+const beginsWith =
+  (...schemes: ReadonlyArray<string>) =>
+  (text: string): string | undefined =>
+    schemes.some((scheme) => text.startsWith(`${scheme}://`)) ? text : undefined
+
+const roleSet = (text: string): ReadonlySet<Role> | undefined => {
+  const named = text.split(',').map((name) => name.trim())
+  const known = roles.filter((role) => named.includes(role))
+  return named.every((name) => roles.some((role) => role === name)) ? new Set(known) : undefined
+}
 
 const Settings = t.partial({
   HOST: t.string,
@@ -85,6 +110,7 @@ const Settings = t.partial({
   ),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
-  EVENTSTORE_URL: NotYet,
-  MONGODB_URL: NotYet,
+  EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
+  MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
+  ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
 })

@@ -2,14 +2,14 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { E } from '../domain/prelude.js'
 import type { EventStore } from '../domain/ports.js'
 import type { WebhookResponse } from '../projections/delivery/sender.js'
-import type { Following } from '../projections/follower.js'
+import type { Shift } from '../projections/shift.js'
 import type { Observed } from './http/server.js'
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
   /** Reports the lag of these from now on. */
-  readonly watch: (store: EventStore, following: ReadonlyArray<Following>, openRequests: () => number) => void
+  readonly watch: (store: EventStore, shifts: ReadonlyArray<Shift>, openRequests: () => number) => void
   readonly text: () => Promise<string>
 }
 
@@ -43,7 +43,7 @@ export const metrics = (): Metrics => {
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
-    watch: (store, following, openRequests) => {
+    watch: (store, shifts, openRequests) => {
       new Gauge({
         name: 'leadloop_follower_lag',
         help: 'Positions of the log that a projection or reaction has still to look at.',
@@ -52,7 +52,10 @@ export const metrics = (): Metrics => {
         async collect() {
           const head = await store.head()
           if (E.isLeft(head)) return
-          for (const one of following) this.set({ follower: one.name }, Number(head.right - one.position()))
+          for (const one of shifts) {
+            const position = await one.position()
+            if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
+          }
         },
       })
       new Gauge({
@@ -61,7 +64,7 @@ export const metrics = (): Metrics => {
         labelNames: ['follower'],
         registers: [registry],
         collect() {
-          for (const one of following) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+          for (const one of shifts) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
         },
       })
       new Gauge({

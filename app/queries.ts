@@ -4,6 +4,7 @@ import type { AccountId, ContactId } from '../domain/ids.js'
 import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contacts, type Contact, type ContactDocument } from '../projections/contacts.js'
+import type { IsBehind } from './behind.js'
 import type { Documents, Entry, Json, Query } from '../projections/ports.js'
 import { collectionOf, type Projection } from '../projections/projection.js'
 
@@ -36,7 +37,7 @@ type QueryPorts = {
   readonly store: EventStore
   readonly documents: Documents
   /** Whether a lead that was accepted may still lack its contact. */
-  readonly isBehind: () => boolean
+  readonly isBehind: IsBehind
 }
 
 export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => {
@@ -49,7 +50,7 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read
-    if (read.right.revision === 'no-stream' && isBehind()) {
+    if (read.right.revision === 'no-stream' && (await isBehind())) {
       return E.left(contactPending)
     }
     const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)

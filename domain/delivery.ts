@@ -52,7 +52,7 @@ export const maximalAttempts = 19
 
 export type DeliveryState =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'due' | 'held'; readonly facts: DeliveryFacts; readonly attempts: number }
+  | { readonly kind: 'due' | 'held'; readonly facts: DeliveryFacts; readonly attempts: number; readonly dueAt: Instant }
   | { readonly kind: 'over' }
 
 export type DeliveryCommand =
@@ -70,11 +70,11 @@ export type DeliveryCommand =
 export type DeliveryRefusal = { readonly kind: 'delivery-not-found' }
 
 const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
-  if (event.type === 'DeliveryDue') return { kind: 'due', facts: event.data, attempts: 0 }
+  if (event.type === 'DeliveryDue') return { kind: 'due', facts: event.data, attempts: 0, dueAt: event.data.due_at }
   if (state.kind === 'unknown' || state.kind === 'over') return state
   switch (event.type) {
     case 'DeliveryAttemptFailed':
-      return { ...state, attempts: event.data.outcome.attempt }
+      return { ...state, attempts: event.data.outcome.attempt, dueAt: event.data.next_attempt_at }
     case 'DeliveryHeld':
       return { ...state, kind: 'held' }
     case 'DeliverySucceeded':

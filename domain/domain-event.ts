@@ -47,3 +47,6 @@ export const categories = [
   'delivery',
 ] as const
 export type Category = (typeof categories)[number]
+
+/** A stream is called `category-id`. */
+export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))

@@ -8,13 +8,21 @@ export type Checkpoint = {
   /** Saves `position` when the last one saved lies far enough behind. */
   readonly passed: (position: Position) => Promise<void>
   readonly save: (position: Position) => Promise<void>
+  /** Saves at the end; what could not be saved is looked at once more, and found done. */
+  readonly end: (position: Position) => Promise<void>
 }
 
-/** Positions between two saves: what is repeated at most after a crash. */
-const interval = 500n
+/** The collection that holds nothing but the checkpoint `name`. */
+export const checkpointCollection = (name: string): Collection => ({
+  name,
+  version: 1,
+  indexes: {},
+  generation: 'live',
+})
 
-export const checkpointIn = (documents: Documents, name: string): Checkpoint => {
-  const collection: Collection = { name, version: 1, indexes: {}, generation: 'live' }
+/** `interval`: positions between two saves, which are looked at once more after a crash. */
+export const checkpointIn = (documents: Documents, name: string, interval: Position): Checkpoint => {
+  const collection = checkpointCollection(name)
   let saved = beginning
 
   const save = async (position: Position): Promise<void> => {
@@ -32,5 +40,8 @@ export const checkpointIn = (documents: Documents, name: string): Checkpoint => 
       if (position - saved >= interval) await save(position)
     },
     save,
+    end: async (position) => {
+      if (position > saved) await documents.apply(collection, [], position)
+    },
   }
 }

@@ -8,6 +8,8 @@ export type Follower = {
   readonly categories: ReadonlyArray<Category>
   readonly begin: () => Promise<Position>
   readonly handle: (batch: EventBatch) => Promise<void>
+  /** Called when it is stopped, with the position that it has come to. */
+  readonly end?: (position: Position) => Promise<void>
 }
 
 export type Following = {
@@ -16,7 +18,7 @@ export type Following = {
   readonly position: () => Position
   /** Why it stands still; undefined while it follows. */
   readonly failure: () => string | undefined
-  /** Resolves once everything up to `position` is handled, or the follower has failed. */
+  /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
   readonly reached: (position: Position) => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -40,6 +42,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
   let position = beginning
   let failure: string | undefined
 
+  const isOver = (): boolean => failure !== undefined || stopping.signal.aborted
   const moveTo = (reached: Position): void => {
     position = reached
     wake()
@@ -49,7 +52,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
     const all = waiting
     waiting = []
     for (const one of all) {
-      if (failure !== undefined || one.position <= position) one.resolve()
+      if (isOver() || one.position <= position) one.resolve()
       else waiting.push(one)
     }
   }
@@ -86,12 +89,14 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
     failure: () => failure,
     reached: (wanted) =>
       new Promise((resolve) => {
-        if (failure !== undefined || wanted <= position) resolve()
+        if (isOver() || wanted <= position) resolve()
         else waiting.push({ position: wanted, resolve })
       }),
     stop: async () => {
       stopping.abort()
+      wake()
       await done
+      await follower.end?.(position)
     },
   }
 }

@@ -2,56 +2,64 @@ import type { EventBatch } from '../domain/ports.js'
 import { beginning } from '../domain/event.js'
 import { orThrow } from '../domain/store-failed.js'
 import { follow, type Following, type FollowPorts } from './follower.js'
-import type { Change, Documents, Stored } from './ports.js'
+import type { Documents, Stored } from './ports.js'
+import { rebuild } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from './projection.js'
 
-/** Batches without a change move the checkpoint only this often, in positions: it costs a write. */
-const idleCheckpoint = 1000n
+/** Of the batches that change nothing, one in so many moves the checkpoint: it costs a write. */
+const idleBatches = 100
 
 const none: ReadonlyMap<string, Stored> = new Map()
 
-export type RunnerPorts = FollowPorts & {
-  readonly documents: Documents
-  /** Called after each batch, once its changes stand. */
-  readonly changed: (projection: string, changes: ReadonlyArray<Change>) => void
-}
+export type RunnerPorts = FollowPorts & { readonly documents: Documents }
 
-/** Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. */
+/**
+ * Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. One that is
+ * not there yet, or not in this version, is built from the whole log first.
+ */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
-  const { documents, changed } = ports
+  const { store, documents, logger } = ports
   const collection = collectionOf(projection)
   let saved = beginning
+  let idle = 0
   return follow(
     {
       name: projection.name,
       categories: projection.categories,
       begin: async () => {
-        orThrow(await documents.prepare(collection))
+        if (!orThrow(await documents.exists(collection))) {
+          logger.debug({ readModel: projection.name }, 'building a read model from the log')
+          await rebuild([projection], { store, documents }, () => undefined)
+          orThrow(await documents.promote(collection))
+        }
         saved = orThrow(await documents.checkpoint(collection))
         return saved
       },
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
-        if (mine.length === 0 && position - saved < idleCheckpoint) return
-        const changes = await applyBatch(projection, documents, { events: mine, position })
+        idle = mine.length === 0 ? idle + 1 : 0
+        if (idle > 0 && idle < idleBatches) return
+        idle = 0
+        await applyBatch(projection, documents, { events: mine, position })
         saved = position
-        changed(projection.name, changes)
+      },
+      end: async (position) => {
+        // What is not saved here is looked at once more, and found done.
+        if (position > saved) await documents.apply(collection, [], position)
       },
     },
     ports,
   )
 }
 
-/** Folds a batch into the live read model, and gives what it changed. */
+/** Folds a batch into the live read model. */
 export const applyBatch = async (
   projection: AnyProjection,
   documents: Documents,
   { events, position }: EventBatch,
-): Promise<ReadonlyArray<Change>> => {
+): Promise<void> => {
   const live = collectionOf(projection)
   const keys = keysToRead(projection, events)
   const before = keys.length === 0 ? none : orThrow(await documents.get(live, keys))
-  const changes = changesOf(projection, before, events)
-  orThrow(await documents.apply(live, changes, position))
-  return changes
+  orThrow(await documents.apply(live, changesOf(projection, before, events), position))
 }

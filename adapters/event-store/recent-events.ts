@@ -2,19 +2,31 @@ import type { DomainEvent } from '../../domain/domain-event.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 
+export type RecentEvents = {
+  /** Adds all that stands in the log after `after` and up to the position of the batch. */
+  readonly add: (after: Position, batch: EventBatch) => void
+  /** Undefined when `position` lies before what is remembered. */
+  readonly after: (
+    position: Position,
+    isWanted: (event: Recorded<DomainEvent>) => boolean,
+    limit: number,
+  ) => EventBatch | undefined
+  /** Resolves at the next `add`, or when `signal` aborts. */
+  readonly changed: (signal: AbortSignal) => Promise<void>
+}
+
 /**
  * The end of the log from `head` on, at least the newest `capacity` events of it, so that many live subscriptions of one
  * process read and parse it once.
  */
-export const recentEvents = (head: Position, capacity: number) => {
+export const recentEvents = (head: Position, capacity: number): RecentEvents => {
   /** Every event after this position, and none before it, is remembered. */
   let before = head
   let end = head
   let events: Array<Recorded<DomainEvent>> = []
   let waiting: Array<() => void> = []
 
-  /** Adds all that stands in the log after `after` and up to the position of the batch. */
-  const add = (after: Position, batch: EventBatch): void => {
+  const add: RecentEvents['add'] = (after, batch) => {
     // A commit whose answer was lost leaves a gap here, which only the log itself can fill.
     if (after !== end) {
       before = after
@@ -32,12 +44,7 @@ export const recentEvents = (head: Position, capacity: number) => {
     for (const wake of woken) wake()
   }
 
-  /** Undefined when `position` lies before what is remembered. */
-  const after = (
-    position: Position,
-    isWanted: (event: Recorded<DomainEvent>) => boolean,
-    limit: number,
-  ): EventBatch | undefined => {
+  const after: RecentEvents['after'] = (position, isWanted, limit) => {
     if (position < before) return undefined
     if (position >= end) return { events: [], position }
     const start = firstAfter(events, position)
@@ -46,8 +53,7 @@ export const recentEvents = (head: Position, capacity: number) => {
     return { events: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
   }
 
-  /** Resolves at the next `add`, or when `signal` aborts. */
-  const changed = (signal: AbortSignal): Promise<void> =>
+  const changed: RecentEvents['changed'] = (signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {
         resolve()
@@ -61,7 +67,7 @@ export const recentEvents = (head: Position, capacity: number) => {
       signal.addEventListener('abort', wake, { once: true })
     })
 
-  return { add, after, changed, end: () => end }
+  return { add, after, changed }
 }
 
 /** Where the events after `position` begin. */

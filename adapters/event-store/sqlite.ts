@@ -1,4 +1,4 @@
-import type { Category, DomainEvent } from '../../domain/domain-event.js'
+import { categoryOf, type Category, type DomainEvent } from '../../domain/domain-event.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
@@ -7,6 +7,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import { upcast } from '../../domain/upcast.js'
 import type { SqliteDatabase } from '../sqlite/database.js'
 import type { EventRow } from '../sqlite/write.js'
+import { liveSubscription } from './live-subscription.js'
 import { recentEvents } from './recent-events.js'
 
 type Row = {
@@ -101,35 +102,11 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     }
   }
 
-  async function* subscribe(
-    after: Position,
-    categories: ReadonlyArray<Category>,
-    signal: AbortSignal,
-  ): AsyncGenerator<EventBatch> {
-    const wanted = new Set<string>(categories)
-    const isOver = (): boolean => signal.aborted
-    let position = after
-    while (!isOver()) {
-      const batch = recent.after(position, (event) => wanted.has(categoryOf(event.stream)), pageSize)
-      if (batch === undefined) {
-        for await (const old of history(position, categories)) {
-          if (isOver()) return
-          position = old.position
-          yield old
-        }
-      } else if (batch.position > position) {
-        position = batch.position
-        yield batch
-      } else {
-        await recent.changed(signal)
-      }
-    }
-  }
+  const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
+    liveSubscription(recent, history, after, categories, signal)
 
   return { read, append, subscribe, history, head: () => Promise.resolve(head()) }
 }
-
-const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))
 
 const rowOf = (event: NewEvent): EventRow => [
   event.id,

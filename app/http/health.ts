@@ -1,12 +1,12 @@
 import { E } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
-import type { Following } from '../../projections/follower.js'
+import type { Shift } from '../../projections/shift.js'
 import type { Surface } from './endpoint.js'
 
-type HealthPorts = { readonly store: EventStore; readonly following: ReadonlyArray<Following> }
+type HealthPorts = { readonly store: EventStore; readonly shifts: ReadonlyArray<Shift> }
 
 /** For whoever watches over the process: no key, no personal value. */
-export const healthSurface = ({ store, following }: HealthPorts): Surface<undefined> => ({
+export const healthSurface = ({ store, shifts }: HealthPorts): Surface<undefined> => ({
   name: 'health',
   prefix: '/health',
   bodies: [],
@@ -24,12 +24,14 @@ export const healthSurface = ({ store, following }: HealthPorts): Surface<undefi
       handle: async () => {
         const head = await store.head()
         if (E.isLeft(head)) return E.right({ status: 503, body: { status: 'the event store does not answer' } })
-        const projections = following.map((one) => ({
-          name: one.name,
-          /** Positions of the log that are still to be looked at. */
-          lag: Number(head.right - one.position()),
-          failure: one.failure() ?? null,
-        }))
+        const projections = await Promise.all(
+          shifts.map(async (one) => {
+            const position = await one.position()
+            // Positions of the log that are still to be looked at; unknown while the read models do not answer.
+            const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)
+            return { name: one.name, lag, failure: one.failure() ?? null }
+          }),
+        )
         const isWhole = projections.every(({ failure }) => failure === null)
         // What has stopped is for the operator to see; the rest goes on taking requests.
         return E.right({ status: 200, body: { status: isWhole ? 'ready' : 'degraded', projections } })

@@ -22,10 +22,10 @@ export type OpenedAccount = {
 /** Opens an account with Quoted, Sold, a standard playbook and one API key. */
 export const openAccount = async (
   { commands, vault, ids }: ManagePorts,
+  accountId: AccountId,
   title: string,
   actor: string,
 ): Promise<Either<Problem, OpenedAccount>> => {
-  const accountId: AccountId = `acc_${ids.ulid()}`
   const apiKeyId: ApiKeyId = `key_${ids.ulid()}`
   const playbookId: PlaybookId = `ply_${ids.ulid()}`
   const quotedId: ConversionId = `cnv_${ids.ulid()}`
@@ -46,7 +46,7 @@ export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       const body = decode(OpenRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { title } = body.right
-      const opened = await openAccount(ports, title, actor)
+      const opened = await openAccount(ports, `acc_${ports.ids.ulid()}`, title, actor)
       if (E.isLeft(opened)) return opened
       const { accountId, apiKey, playbookId } = opened.right
       return E.right({

@@ -11,6 +11,7 @@ import { conversionList, type ConversionDocument } from '../../projections/conve
 import type { Commands } from '../commands.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../problem.js'
+import type { IsBehind } from '../behind.js'
 import { contactPending, type Queries } from '../queries.js'
 import type { Caller } from './caller.js'
 
@@ -20,7 +21,7 @@ type ConversionPorts = {
   readonly dispatch: Dispatch
   readonly clock: Clock
   /** Whether a lead that was accepted may still lack its contact. */
-  readonly isBehind: () => boolean
+  readonly isBehind: IsBehind
 }
 
 /** Contract 4.4 and 4.5. */
@@ -145,7 +146,7 @@ const personOf = async (
   const found: Either<StoreFailure, ContactState> = await dispatch.state(contact, id)
   if (E.isLeft(found)) return found
   const state = found.right
-  if (state.kind === 'unknown' && isBehind()) return E.left(contactPending)
+  if (state.kind === 'unknown' && (await isBehind())) return E.left(contactPending)
   return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 

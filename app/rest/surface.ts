@@ -2,6 +2,7 @@ import type { Clock, Dispatch, Vault } from '../../domain/ports.js'
 import type { Commands } from '../commands.js'
 import type { Surface } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
+import type { IsBehind } from '../behind.js'
 import type { Queries } from '../queries.js'
 import { callerOf, type Caller } from './caller.js'
 import { contactEndpoints } from './contacts.js'
@@ -14,7 +15,7 @@ type RestPorts = {
   readonly queries: Queries
   readonly commands: Commands
   readonly clock: Clock
-  readonly isBehind: () => boolean
+  readonly isBehind: IsBehind
 }
 
 /** The REST API for the customer's own systems (contract 4.1 to 4.5). */

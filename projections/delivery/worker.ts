@@ -5,21 +5,26 @@ import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { webhook } from '../../domain/webhook.js'
+import { aborted } from '../aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Change, Documents } from '../ports.js'
+import { fencedDispatch } from '../fenced.js'
+import type { Follower } from '../follower.js'
+import type { Claim } from '../leases.js'
+import type { Documents } from '../ports.js'
+import type { Shift } from '../shift.js'
 import { collectionOf } from '../projection.js'
 import { nextAttemptAt } from './schedule.js'
+import { shareOf } from './shares.js'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from './sender.js'
 
 export type DeliveryWorker = {
-  readonly start: () => Promise<void>
-  /** What the `deliveries` read model has just taken in: the lanes of what became due are looked at. */
-  readonly changed: (changes: ReadonlyArray<Change>) => void
+  /** Learns what becomes due, in whichever process that was decided. */
+  readonly follower: Follower
+  /** Posts what is due to the webhooks of one share, until its claim is lost and what was under way has ended. */
+  readonly work: (claim: Claim) => Promise<void>
   /** Requests that are open now. */
   readonly open: () => number
-  /** Begins no more attempts and resolves when those under way are recorded. */
-  readonly stop: () => Promise<void>
 }
 
 export type WorkerPorts = {
@@ -34,7 +39,7 @@ export type WorkerPorts = {
   /** In [0, 1): the jitter of a retry. */
   readonly random: () => number
   /** Resolves once the `deliveries` read model has come to a position. */
-  readonly projected: (position: Position) => Promise<void>
+  readonly projected: Shift['reached']
   readonly pause: (signal: AbortSignal) => Promise<void>
   readonly observe: (response: WebhookResponse) => void
 }
@@ -49,8 +54,10 @@ const openInAll = 256
 /** One webhook's way out: a lane that stands still keeps no other waiting. */
 type Lane = {
   readonly webhookId: WebhookId
+  /** Under which this process, and no other, posts to the webhook. */
+  readonly claim: Claim
   /** Deliveries whose request is open. */
-  readonly open: Set<DeliveryId>
+  readonly open: Map<DeliveryId, Promise<void>>
   /** Deliveries that the read model still shows as due, although they wait here, are open, or were just tried. */
   readonly taken: Set<DeliveryId>
   /** First attempts that were read ahead, oldest first. */
@@ -68,17 +75,22 @@ type Ended = { readonly position: Position | undefined; readonly comesAgain: boo
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, documents, dispatch, sender, vault, clock, ids, logger, random, projected, pause, observe } = ports
   const collection = collectionOf(deliveries)
+  const webhooks = new Set<WebhookId>()
+  const claims = new Map<string, Claim>()
   const lanes = new Map<WebhookId, Lane>()
-  const stopping = new AbortController()
   const hungry = new Set<Lane>()
-  const attempts = new Set<Promise<void>>()
+  let openNow = 0
 
-  const laneFor = (webhookId: WebhookId): Lane => {
+  /** Undefined while another process posts to the webhook. */
+  const laneFor = (webhookId: WebhookId): Lane | undefined => {
     const known = lanes.get(webhookId)
     if (known !== undefined) return known
+    const claim = claims.get(shareOf(webhookId))
+    if (claim === undefined) return undefined
     const lane: Lane = {
       webhookId,
-      open: new Set(),
+      claim,
+      open: new Map(),
       taken: new Set(),
       ahead: [],
       filling: false,
@@ -105,7 +117,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   }
 
   const fill = async (lane: Lane): Promise<void> => {
-    const free = (): number => Math.min(openPerWebhook - lane.open.size, openInAll - attempts.size)
+    const free = (): number => Math.min(openPerWebhook - lane.open.size, openInAll - openNow)
     if (lane.ahead.length === 0 && free() > 0) {
       for (const { id } of await due(lane, 'first', readAhead)) {
         lane.taken.add(id)
@@ -117,7 +129,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       for (const { id } of await due(lane, 'retry', free())) begin(lane, id)
     }
     if (lane.open.size >= openPerWebhook) return
-    if (attempts.size >= openInAll) {
+    if (openNow >= openInAll) {
       hungry.add(lane)
       return
     }
@@ -125,9 +137,18 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (next !== undefined) wakeAt(lane, next)
   }
 
+  const isOver = ({ claim }: Lane): boolean => claim.lost.aborted || !claim.isHeld()
+
+  const lookAt = (ids: Iterable<WebhookId>): void => {
+    for (const webhookId of ids) {
+      const lane = laneFor(webhookId)
+      if (lane !== undefined) look(lane)
+    }
+  }
+
   /** Looks at a lane, one look at a time. */
   const look = (lane: Lane): void => {
-    if (stopping.signal.aborted) return
+    if (isOver(lane)) return
     if (lane.filling) {
       lane.again = true
       return
@@ -139,7 +160,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         const reason = error instanceof Error ? error.message : String(error)
         logger.warn({ webhook: lane.webhookId, reason }, 'due deliveries could not be read')
         lane.again = true
-        await pause(stopping.signal)
+        await pause(lane.claim.lost)
       })
       .finally(() => {
         lane.filling = false
@@ -157,7 +178,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   }
 
   const begin = (lane: Lane, id: DeliveryId): void => {
-    lane.open.add(id)
+    if (isOver(lane)) return
+    openNow += 1
     lane.taken.add(id)
     const attempt = tryOnce(lane, id)
       .catch((error: unknown) => {
@@ -166,8 +188,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         return { position: undefined, comesAgain: true }
       })
       .then((ended: Ended) => {
+        openNow -= 1
         lane.open.delete(id)
-        attempts.delete(attempt)
         void forget(lane, id, ended)
         look(lane)
         for (const waiting of [...hungry]) {
@@ -175,13 +197,13 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
           look(waiting)
         }
       })
-    attempts.add(attempt)
+    lane.open.set(id, attempt)
   }
 
   /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
   const forget = async (lane: Lane, id: DeliveryId, ended: Ended): Promise<void> => {
-    if (ended.position === undefined) await pause(stopping.signal)
-    else await projected(ended.position)
+    if (ended.position === undefined) await pause(lane.claim.lost)
+    else await projected(ended.position, lane.claim.lost)
     lane.taken.delete(id)
     if (ended.comesAgain) look(lane)
   }
@@ -189,9 +211,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const tryOnce = async (lane: Lane, id: DeliveryId): Promise<Ended> => {
     const state = orThrow(await dispatch.state(delivery, id))
     if (state.kind !== 'due') return { position: undefined, comesAgain: false }
-    const receiver = orThrow(await dispatch.state(webhook, lane.webhookId))
-    if (receiver.kind === 'off') return record(id, { type: 'HoldDelivery' })
-    if (receiver.kind !== 'on') return record(id, { type: 'AbandonDelivery' })
+    // The read model may not show yet what another process did before this one took over.
+    if (state.dueAt > clock.now()) return { position: undefined, comesAgain: true }
+    const receiver = orThrow(await dispatch.recent(webhook, lane.webhookId, ({ kind }) => kind === 'on'))
+    if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery' })
+    if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
     const token = vault.open(receiver.settings.sealed_token)
     const request = E.isLeft(token)
       ? undefined
@@ -203,7 +227,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     observe(response)
     const attempt = state.attempts + 1
     const { delivered, status, reason, durationMs } = response
-    return record(id, {
+    return record(lane, id, {
       type: 'RecordAttempt',
       delivered,
       outcome: { attempt, status, reason, duration_ms: durationMs },
@@ -211,12 +235,16 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     })
   }
 
-  /** The request is out, so its outcome is recorded however long the store takes. */
-  const record = async (id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
+  /**
+   * The request is out, so its outcome is recorded however long the store takes. Once another process has taken over it is
+   * not: that one posts again, and its outcome counts.
+   */
+  const record = async (lane: Lane, id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
     const event = ids.uuid()
+    const { execute } = fencedDispatch(dispatch, lane.claim)
     const cause = { actor: 'delivery', event: 'last-of-stream', eventId: () => event } as const
     for (;;) {
-      const done = await dispatch.execute(delivery, id, command, cause)
+      const done = await execute(delivery, id, command, cause)
       if (E.isRight(done)) {
         const last = done.right.events.at(-1)
         if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
@@ -228,30 +256,71 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       const { kind } = done.left
       if (kind === 'delivery-not-found') return { position: undefined, comesAgain: false }
       logger.warn({ delivery: id, reason: kind }, 'an attempt waits to be recorded')
-      if (stopping.signal.aborted) throw new Error(`the store was ${kind}`)
-      await pause(stopping.signal)
+      if (isOver(lane)) throw new Error(`the store was ${kind}`)
+      await pause(lane.claim.lost)
     }
   }
 
+  /** What became due, and may not stand in the read model yet. */
+  const arriving = {
+    webhooks: new Set<WebhookId>(),
+    position: beginning,
+    isAwaited: false,
+    ending: new AbortController(),
+  }
+
+  const awaitDue = async (): Promise<void> => {
+    if (arriving.isAwaited) return
+    arriving.isAwaited = true
+    while (arriving.webhooks.size > 0) {
+      const touched = [...arriving.webhooks]
+      arriving.webhooks.clear()
+      await projected(arriving.position, arriving.ending.signal)
+      lookAt(touched)
+    }
+    arriving.isAwaited = false
+  }
+
   return {
-    start: async () => {
-      for await (const { events } of store.history(beginning, ['webhook'])) {
-        for (const event of events) if (event.type === 'WebhookAdded') look(laneFor(event.data.webhook_id))
+    follower: {
+      name: 'delivery_worker',
+      categories: ['webhook', 'delivery'],
+      begin: async () => {
+        const head = orThrow(await store.head())
+        for await (const { events } of store.history(beginning, ['webhook'])) {
+          for (const event of events) if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
+        }
+        lookAt(webhooks)
+        return head
+      },
+      handle: ({ events }) => {
+        for (const event of events) {
+          if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
+          if (event.type !== 'DeliveryDue' || !claims.has(shareOf(event.data.webhook_id))) continue
+          arriving.webhooks.add(event.data.webhook_id)
+          arriving.position = event.position
+        }
+        void awaitDue()
+        return Promise.resolve()
+      },
+      end: () => {
+        arriving.ending.abort()
+        return Promise.resolve()
+      },
+    },
+    work: async (claim) => {
+      claims.set(claim.name, claim)
+      lookAt([...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name))
+      await aborted(claim.lost)
+      claims.delete(claim.name)
+      const ending = [...lanes.values()].filter((lane) => lane.claim === claim)
+      for (const { webhookId, alarm } of ending) {
+        alarm?.abort()
+        lanes.delete(webhookId)
       }
+      await Promise.all(ending.flatMap(({ open }) => [...open.values()]))
     },
-    changed: (changes) => {
-      const touched = new Set<WebhookId>()
-      for (const { document } of changes) {
-        if (document?.['lane'] !== undefined) touched.add((document as DeliveryDocument).webhook_id)
-      }
-      for (const webhookId of touched) look(laneFor(webhookId))
-    },
-    open: () => attempts.size,
-    stop: async () => {
-      stopping.abort()
-      for (const { alarm } of lanes.values()) alarm?.abort()
-      await Promise.all(attempts)
-    },
+    open: () => openNow,
   }
 }
 

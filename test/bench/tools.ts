@@ -23,7 +23,7 @@ export const openTools = async (directory: string) => {
   const clock = systemClock(1)
   const ids = randomIds(clock)
   const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
-  const checkpoint = checkpointIn(documents, 'reactions')
+  const checkpoint = checkpointIn(documents, 'reactions', 500n)
   const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   return {
     store,
@@ -32,7 +32,7 @@ export const openTools = async (directory: string) => {
     ids,
     dispatch,
     vault: aesVault(secretKey),
-    reactor: reactor({ dispatch, checkpoint, clock, logger: silent }),
+    reactor: reactor({ dispatch, clock, logger: silent }),
     run: running(dispatch, ids.uuid),
     close: async () => {
       // What the reactions would find is done: the service need not look again.

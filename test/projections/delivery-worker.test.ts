@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
 import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
 import { randomIds } from '../../adapters/ids.js'
+import { aloneMembership } from '../../adapters/leases/alone.js'
 import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/vault.js'
 import { dispatcher } from '../../app/dispatch.js'
@@ -12,7 +13,9 @@ import { millisecondsOf } from '../../domain/instant.js'
 import { webhook } from '../../domain/webhook.js'
 import { deliveries } from '../../projections/deliveries.js'
 import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
+import { shares } from '../../projections/delivery/shares.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
+import { follow } from '../../projections/follower.js'
 import { anyProjection } from '../../projections/projection.js'
 import { runProjection } from '../../projections/runner.js'
 import { manualClock } from '../support/manual-clock.js'
@@ -61,12 +64,11 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
     documents,
     logger: silent,
     pause,
-    changed: (_name, changes) => {
-      worker.changed(changes)
-    },
   })
   const cause = { actor: 'test', eventId: ids.uuid }
-  await worker.start()
+  const following = follow(worker.follower, { store, logger: silent, pause })
+  const membership = aloneMembership()
+  membership.share('delivery', () => shares, worker.work)
 
   const state = async (n: number) => rightOf(await dispatch.state(delivery, deliveryId(n)))
   return {
@@ -95,7 +97,8 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
       }
     },
     close: async () => {
-      await worker.stop()
+      await membership.leave()
+      await following.stop()
       await running.stop()
       await close()
     },

@@ -1,8 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { DomainEvent } from '../../domain/domain-event.js'
-import type { AnyProjection, ProjectedEvent } from '../../projections/projection.js'
+import { categoryOf, DomainEvent } from '../../domain/domain-event.js'
+import type { AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models.js'
 import { histories, type History } from '../support/histories.js'
 import { applied, documentsIn, project, type Held } from '../support/project.js'
@@ -18,8 +18,6 @@ const batchesOf = (history: History, at: ReadonlyArray<number>): ReadonlyArray<H
 
 const appliedInBatches = (projection: AnyProjection, held: Held, batches: ReadonlyArray<History>): Held =>
   batches.reduce((before, batch) => applied(projection, before, batch), held)
-
-const categoryOf = ({ stream }: ProjectedEvent): string => stream.slice(0, stream.indexOf('-'))
 
 test('the histories hold nothing that could not be stored', (t) => {
   holds(
@@ -86,7 +84,7 @@ for (const projection of readModels) {
     holds(
       t,
       fc.property(histories, (history) => {
-        const own = history.filter((event) => categories.some((category) => category === categoryOf(event)))
+        const own = history.filter((event) => categories.some((category) => category === categoryOf(event.stream)))
         assert.deepEqual(
           history.filter((event) => keyOf(event) !== undefined),
           own.filter((event) => keyOf(event) !== undefined),

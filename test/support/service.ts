@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compose } from '../../app/compose.js'
-import type { Config } from '../../app/config.js'
+import { roles, type Config } from '../../app/config.js'
 import { E } from '../../domain/prelude.js'
 import { send, sendJson, type Answer, type Body } from './http.js'
 import { lead, type Fields } from './leads.js'
@@ -28,6 +28,9 @@ export const configOf = (changed: Partial<Config> = {}): Config => ({
   allowPrivateWebhooks: true,
   logLevel: 'silent',
   clockRate: 1,
+  eventStoreUrl: undefined,
+  mongoUrl: undefined,
+  roles: new Set(roles),
   ...changed,
 })
 

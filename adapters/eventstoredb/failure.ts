@@ -1,0 +1,61 @@
+import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
+import type { Conflict, StoreFailure } from '../../domain/ports.js'
+
+/**
+ * What an error of the driver means to a caller. `again`: the outcome is unknown or nothing was done, so the same is asked
+ * once more, a write with the same ids at the same revision. `isBroken`: the client itself may never recover.
+ */
+export type Meaning =
+  | { readonly kind: 'again'; readonly reason: string; readonly isBroken: boolean }
+  | { readonly kind: 'final'; readonly failure: StoreFailure | Conflict }
+  | { readonly kind: 'missing' }
+
+/** gRPC statuses of a connection that is gone, a call that was given up and a server that is not ready: they pass. */
+const passing: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
+
+const busy = /server is not ready|busy|no leader info|failed to discover/i
+
+export const meaningOf = (error: unknown): Meaning => {
+  // A driver's message may hold a stream's name or an address; its type and status never hold a value.
+  const known = error instanceof Error ? commandErrorOf(error) : undefined
+  const type = known?.type ?? 'error'
+  const reason = `the event store answered ${type}${known?.code === undefined ? '' : ` (${known.code})`}`
+  switch (known?.type) {
+    case ErrorType.WRONG_EXPECTED_VERSION:
+      return { kind: 'final', failure: { kind: 'conflict' } }
+    case ErrorType.STREAM_NOT_FOUND:
+      return { kind: 'missing' }
+    case ErrorType.STREAM_DELETED:
+      return { kind: 'final', failure: { kind: 'corrupt', reason: 'the stream was deleted for ever' } }
+    case ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED:
+    case ErrorType.INVALID_ARGUMENT:
+    case ErrorType.MISSING_REQUIRED_METADATA_PROPERTY:
+      return { kind: 'final', failure: { kind: 'corrupt', reason } }
+    case ErrorType.ACCESS_DENIED:
+    case ErrorType.UNSUPPORTED:
+      return { kind: 'final', failure: { kind: 'unavailable', reason } }
+    case ErrorType.NOT_LEADER:
+    case ErrorType.TIMEOUT:
+    case ErrorType.DEADLINE_EXCEEDED:
+    case ErrorType.UNAVAILABLE:
+    case ErrorType.CANCELLED:
+      return { kind: 'again', reason, isBroken: false }
+    default: {
+      // The driver keeps the failure of its first call to the server for ever where it knows no better (reference 0.9).
+      const isPassing = passing.has(known?.code) || (error instanceof Error && busy.test(error.message))
+      return { kind: 'again', reason, isBroken: !isPassing }
+    }
+  }
+}
+
+/** A call that brought no answer in time. */
+export const silence: Meaning = { kind: 'again', reason: 'the event store did not answer in time', isBroken: false }
+
+type Known = { readonly type: ErrorType; readonly code?: number }
+
+const commandErrorOf = (error: Error): Known | undefined => {
+  if (isCommandError(error)) return error
+  // The first call of a client rejects with what the transport says, not with an error of the driver (reference 0.8).
+  const { code } = error as { readonly code?: unknown }
+  return typeof code === 'number' ? (convertToCommandError(error) as Known) : undefined
+}

@@ -1,0 +1,51 @@
+import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
+import { E, type Either } from '../../domain/prelude.js'
+
+export type MongoConnection = {
+  readonly db: Db
+  readonly close: () => Promise<void>
+}
+
+const defaultDatabase = 'leadloop'
+
+/** All in milliseconds. They bound how long anyone waits for a MongoDB that is away, and how soon one that is back is seen. */
+const timeouts = {
+  // A request that finds no server gets its answer after this.
+  serverSelectionTimeoutMS: 1_000,
+  connectTimeoutMS: 2_000,
+  // A server that went silent is found out, and whatever waits for it is ended, after this and `connectTimeoutMS`.
+  heartbeatFrequencyMS: 2_000,
+  // The silence that ends one operation where the server is well but its answer does not come. The driver tries a read, and
+  // on a replica set a write, once more: 10 s at most. Its own limit for the whole, `timeoutMS`, does nothing in this version.
+  socketTimeoutMS: 5_000,
+  waitQueueTimeoutMS: 2_000,
+} satisfies MongoClientOptions
+
+const options = {
+  ...timeouts,
+  appName: 'leadloop',
+  // Positions are 64 bits wide.
+  useBigInt64: true,
+  // What was answered survives the loss of a server. The limit is shorter than the socket's, so that the connection is kept.
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
+} satisfies MongoClientOptions
+
+/**
+ * Opens the database that the path of `url` names, `leadloop` where it names none. Nothing is connected yet: until the server
+ * is there every operation fails, and from then on none does. Left when `url` can't be used; it holds a password, so nothing
+ * of it is told.
+ */
+export const connectMongo = (url: string): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+  try {
+    const client = new MongoClient(url, options)
+    return E.right({ db: client.db(databaseOf(url)), close: () => client.close() })
+  } catch {
+    return E.left({ kind: 'unusable' })
+  }
+}
+
+/** Several hosts may stand in it, which no other parser of URLs takes. */
+const databaseOf = (url: string): string => {
+  const path = /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url)?.[1]
+  return path === undefined ? defaultDatabase : decodeURIComponent(path)
+}

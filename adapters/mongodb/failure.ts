@@ -1,0 +1,80 @@
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoWriteConcernError,
+} from 'mongodb'
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+
+/** Carries a failure of ours out of the middle of an operation. */
+export class Failed extends Error {
+  readonly failure: StoreFailure
+
+  constructor(failure: StoreFailure) {
+    super(failure.reason)
+    this.failure = failure
+  }
+}
+
+export const tried = async <A>(operation: () => Promise<A>): Promise<Either<StoreFailure, A>> => {
+  try {
+    return E.right(await operation())
+  } catch (error) {
+    return E.left(storeFailure(error))
+  }
+}
+
+const duplicateKey = 11000
+
+/** Whether nothing else went wrong than that a document was inserted whose key was there already. */
+export const isDuplicate = (error: unknown): boolean => {
+  if (!(error instanceof MongoBulkWriteError)) return error instanceof MongoServerError && error.code === duplicateKey
+  const errors = [error.writeErrors].flat()
+  return (
+    errors.length > 0 &&
+    errors.every(({ code }) => code === duplicateKey) &&
+    error.result.getWriteConcernError() === undefined
+  )
+}
+
+/** From the errors of the driver and of the server to ours. */
+export const storeFailure = (error: unknown): StoreFailure =>
+  error instanceof Failed ? error.failure : { kind: 'unavailable', reason: `${sentenceOf(error)} (${codeOf(error)})` }
+
+/** The name and code of an error: its message may hold a key, a document or the address with its password. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  return error instanceof MongoError && error.code !== undefined ? `${error.name} ${error.code}` : error.name
+}
+
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof MongoServerError) {
+    const known = typeof error.code === 'number' ? byCode.get(error.code) : undefined
+    return known ?? (error instanceof MongoWriteConcernError ? unconfirmed : 'MongoDB failed')
+  }
+  return byKind.find(([kind]) => error instanceof kind)?.[1] ?? 'MongoDB can not be asked'
+}
+
+const noPrimary = 'MongoDB has no primary now'
+const tooSlow = 'MongoDB did not answer in time'
+const unconfirmed = 'MongoDB could not confirm a write'
+const refused = 'MongoDB refused the credentials'
+
+/** What the server says: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+const byCode: ReadonlyMap<number, string> = new Map([
+  ...[91, 133, 189, 10058, 10107, 11600, 11602, 13435, 13436].map((code) => [code, noPrimary] as const),
+  ...[50, 89, 262].map((code) => [code, tooSlow] as const),
+  ...[64, 79, 100].map((code) => [code, unconfirmed] as const),
+  ...[13, 18, 8000].map((code) => [code, refused] as const),
+])
+
+/** What the driver says without the server, the special before the general. A pool that was cleared is a network error. */
+const byKind: ReadonlyArray<readonly [abstract new (...args: never) => Error, string]> = [
+  [MongoServerSelectionError, 'MongoDB can not be reached'],
+  [MongoNetworkTimeoutError, tooSlow],
+  [MongoNetworkError, 'the connection to MongoDB broke'],
+]

@@ -1,0 +1,154 @@
+import { randomInt } from 'node:crypto'
+import type { Clock, Dispatch, Ids, Logger, Vault } from '../domain/ports.js'
+import { E } from '../domain/prelude.js'
+import { orThrow } from '../domain/store-failed.js'
+import { checkpointCollection, checkpointIn } from '../projections/checkpoint.js'
+import { deliveries } from '../projections/deliveries.js'
+import { deliveryProjector } from '../projections/delivery/projector.js'
+import type { WebhookResponse, WebhookSender } from '../projections/delivery/sender.js'
+import { shares } from '../projections/delivery/shares.js'
+import { deliveryWorker } from '../projections/delivery/worker.js'
+import { fencedDispatch, fencedDocuments } from '../projections/fenced.js'
+import { follow, type Following, type FollowPorts } from '../projections/follower.js'
+import { collectionOf } from '../projections/projection.js'
+import { readModels } from '../projections/read-models.js'
+import { runProjection } from '../projections/runner.js'
+import { shift, type Shift } from '../projections/shift.js'
+import { behindAlone, behindOthers, type IsBehind } from './behind.js'
+import type { ShownIn } from './commands.js'
+import type { Role } from './config.js'
+import type { KeptStreams } from './kept-streams.js'
+import { logWatch } from './log-watch.js'
+import type { Reactor } from './reactor.js'
+import type { Stores } from './stores.js'
+
+/** All that follows the log, in this process and beside it. */
+export type FollowedLog = {
+  readonly readModels: ReadonlyArray<ShownIn>
+  /** The read models, the reactions and the delivery projector. */
+  readonly shifts: ReadonlyArray<Shift>
+  readonly isBehind: IsBehind
+  /** Webhook requests that this process has open now. */
+  readonly openRequests: () => number
+  /** Takes this process's share of the work; resolves once the read models can answer. */
+  readonly begin: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+type FollowedLogPorts = {
+  readonly stores: Stores
+  readonly roles: ReadonlySet<Role>
+  readonly dispatch: Dispatch
+  readonly kept: KeptStreams
+  readonly reactor: Reactor
+  readonly sender: WebhookSender
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  /** Waits some milliseconds of real time. */
+  readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
+  readonly observe: (response: WebhookResponse) => void
+}
+
+/** How long a store that failed is left alone, in milliseconds. */
+const pauseLength = 200
+
+/** Between two looks at how far another process has come, in milliseconds: first and longest. */
+const naps = [2, 50] as const
+
+/** Positions that a follower may go without saving how far it has come. Where others wait for it, it always saves. */
+const unsaved = { alone: 500n, beside: 1n }
+
+export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
+  const { stores, roles, dispatch, kept, reactor, clock, logger, wait } = ports
+  const { store, documents, membership, isShared } = stores
+  const following: FollowPorts = { store, logger, pause: (signal) => wait(pauseLength, signal) }
+  const shiftPorts = {
+    documents,
+    nap: (tries: number, signal: AbortSignal) => wait(Math.min(naps[0] * 1.5 ** tries, naps[1]), signal),
+  }
+  const interval = isShared ? unsaved.beside : unsaved.alone
+
+  const shown = readModels.map((projection): ShownIn => {
+    const start = (claim: Parameters<Shift['work']>[0]): Following =>
+      runProjection(projection, { ...following, documents: fencedDocuments(documents, claim) })
+    return { projection, shift: shift(projection.name, collectionOf(projection), start, shiftPorts) }
+  })
+  const reactions = shift(
+    'reactions',
+    checkpointCollection('reactions'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', interval)
+      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+    },
+    shiftPorts,
+  )
+  const projecting = shift(
+    'delivery_projector',
+    checkpointCollection('delivery_projector'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'delivery_projector', interval)
+      const fenced = fencedDispatch(dispatch, claim)
+      return follow(deliveryProjector({ store, dispatch: fenced, checkpoint, clock }), following)
+    },
+    shiftPorts,
+  )
+  const shifts = [...shown.map((one) => one.shift), reactions, projecting]
+  const deliveriesShift = shown.find(({ projection }) => projection.name === deliveries.name)?.shift
+  const worker = deliveryWorker({
+    ...ports,
+    store,
+    documents,
+    pause: following.pause,
+    random: () => randomInt(1_000_000) / 1_000_000,
+    projected: (position, signal) => deliveriesShift?.reached(position, signal) ?? Promise.resolve(),
+  })
+  const watch = logWatch(store, kept)
+  const stopping = new AbortController()
+  let own: ReadonlyArray<Following> = []
+
+  /** Until each read model is there: whoever builds one, here or elsewhere, lets it be seen when it is whole. */
+  const built = async (): Promise<void> => {
+    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
+      const missing: Array<string> = []
+      for (const { projection } of shown) {
+        const exists = await documents.exists(collectionOf(projection))
+        if (E.isLeft(exists) || !exists.right) missing.push(projection.name)
+      }
+      if (missing.length === 0) return
+      if (tries % 100 === 0) logger.info({ readModels: missing }, 'waiting for read models')
+      await wait(pauseLength / 2, stopping.signal)
+    }
+  }
+
+  return {
+    readModels: shown,
+    shifts,
+    isBehind: isShared ? behindOthers(watch, reactions) : behindAlone(reactor),
+    openRequests: worker.open,
+    begin: async () => {
+      const head = orThrow(await store.head())
+      if (isShared) own = [follow(watch.follower, following)]
+      if (roles.has('projector')) {
+        const byName = new Map(shifts.map((one) => [one.name, one]))
+        membership.share(
+          'projector',
+          () => [...byName.keys()],
+          async (claim) => byName.get(claim.name)?.work(claim),
+        )
+      }
+      await built()
+      await Promise.all(shifts.map((one) => one.caughtUp(head)))
+      if (roles.has('delivery')) {
+        own = [...own, follow(worker.follower, following)]
+        membership.share('delivery', () => shares, worker.work)
+      }
+    },
+    stop: async () => {
+      stopping.abort()
+      await membership.leave()
+      await Promise.all(own.map((one) => one.stop()))
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** A port that can be shut and opened again. */
+export type Listener = {
+  readonly port: () => number
+  readonly open: () => Promise<void>
+  /** Breaks every connection, as the death of a process does, and refuses new ones. */
+  readonly close: () => Promise<void>
+}
+
+export const listenerOn = (host: string, wanted: number, onConnection: (socket: Socket) => void): Listener => {
+  const sockets = new Set<Socket>()
+  let port = wanted
+
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    onConnection(socket)
+  })
+  return {
+    port: () => port,
+    open: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.removeListener('error', reject)
+          port = (server.address() as AddressInfo).port
+          resolve()
+        })
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve()
+        })
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}

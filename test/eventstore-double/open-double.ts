@@ -1,0 +1,37 @@
+import { EventStoreDBClient, jsonEvent, type EventData } from '@eventstore/db-client'
+import type { ExecutionContext } from 'ava'
+import { startDouble, type EventStoreDouble } from './double.js'
+
+export type Opened = { readonly double: EventStoreDouble; readonly client: EventStoreDBClient }
+
+/**
+ * A double of a test's own, and a client of it. Tests of one process must take turns: the client rejects what is in flight
+ * on all of its kind when one of them is disposed of.
+ */
+export const openDouble = async (t: ExecutionContext): Promise<Opened> => {
+  const double = await startDouble()
+  t.teardown(double.stop)
+  return { double, client: clientOf(t, double.url) }
+}
+
+export const clientOf = (t: ExecutionContext, url: string): EventStoreDBClient => {
+  const client = EventStoreDBClient.connectionString(url)
+  t.teardown(client.dispose)
+  return client
+}
+
+export const event = (type = 'Noted', data: Readonly<Record<string, unknown>> = {}): EventData =>
+  jsonEvent({ type, data })
+
+export const many = (count: number): Array<EventData> => Array.from({ length: count }, (_, n) => event('Noted', { n }))
+
+export const collect = async <A>(from: AsyncIterable<A>): Promise<ReadonlyArray<A>> => {
+  const all: Array<A> = []
+  for await (const one of from) all.push(one)
+  return all
+}
+
+/** Resolves when something has come about of which nobody tells. */
+export const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2))
+}

@@ -1,0 +1,17 @@
+import type { ActiveFaults } from './faults.js'
+import type { Log } from './log.js'
+
+/** How many calls of a kind were made so far, whatever became of them; cuts are subscriptions that a fault ended. */
+export type Calls = {
+  readonly appends: number
+  readonly reads: number
+  readonly subscriptions: number
+  readonly cuts: number
+}
+
+/** What the calls of one double share. */
+export type Served = {
+  readonly log: Log
+  readonly faults: ActiveFaults
+  readonly count: (call: keyof Calls) => void
+}

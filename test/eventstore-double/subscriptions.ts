@@ -1,0 +1,118 @@
+import type streams from '@eventstore/db-client/generated/streams_pb.js'
+import { randomUUID } from 'node:crypto'
+import type { ReadRequest } from './decode.js'
+import { caughtUp, checkpoint, confirmation, eventRead } from './encode-reads.js'
+import { matcherOf, type Matches } from './filter.js'
+import type { Log, LoggedEvent } from './log.js'
+import { pour, type Pour, type ReadCall } from './pour.js'
+import { isInLog } from './reads.js'
+import type { Served } from './served.js'
+import { streamDeleted, tooSlow, unavailable, unexpectedRead } from './statuses.js'
+
+/**
+ * Follows a stream or the whole log. A reader that falls behind while live is served from the log at its own pace, where
+ * 23.10 would drop it: `dropSlowSubscribers` does that, so that the tests of everything else need not count with it.
+ */
+export const subscribe = (served: Served, call: ReadCall, request: ReadRequest): void => {
+  const { log, faults, count } = served
+  if (request.stream === undefined && !isInLog(log, request.from)) {
+    call.emit('error', unexpectedRead('ReadAllResult'))
+    return
+  }
+  if (request.stream !== undefined && log.stream(request.stream)?.deletion === 'tombstone') {
+    call.emit('error', streamDeleted(request.stream))
+    return
+  }
+  const cursor = request.stream === undefined ? cursorOfAll(log, request) : cursorOfStream(log, request.stream, request)
+  let delivered = 0
+
+  const cutWhenDue = (message: streams.ReadResp, end: Pour['end']): void => {
+    if (!message.hasEvent()) return
+    delivered += 1
+    const cut = faults.cutAfter(delivered)
+    if (cut === undefined) return
+    count('cuts')
+    end(cut === 'cleanly' ? undefined : unavailable())
+  }
+  const pouring = pour(call, faults, messagesOf(cursor, request.filter?.checkpointInterval), cutWhenDue)
+
+  const forget = log.onWritten(() => {
+    if (cursor.isLive && pouring.isBlocked() && waitsMoreThan(cursor, faults.mayWait())) {
+      count('cuts')
+      pouring.end(tooSlow())
+    } else pouring.go()
+  })
+  call.once('cancelled', forget)
+  call.once('finish', forget)
+}
+
+/** Where a subscription is. */
+type Cursor = {
+  readonly at: (index: number) => LoggedEvent | undefined
+  readonly matches: Matches
+  index: number
+  position: bigint
+  isLive: boolean
+}
+
+const cursorOfAll = ({ all, indexAfter }: Log, { from, filter }: ReadRequest): Cursor => {
+  const head = all.at(-1)?.position ?? 0n
+  const position = from === 'start' ? 0n : from === 'end' ? head : from
+  const matchesFilter = matcherOf(filter)
+  return {
+    at: (index) => all[index],
+    matches: (event) => event.position > position && matchesFilter(event),
+    index: indexAfter(position),
+    position,
+    isLive: false,
+  }
+}
+
+const cursorOfStream = (log: Log, name: string, { from }: ReadRequest): Cursor => {
+  const last = (log.stream(name)?.events.length ?? 0) - 1
+  return {
+    at: (index) => log.stream(name)?.events[index],
+    matches: ({ revision }) => revision >= (log.stream(name)?.firstReadable ?? 0),
+    index: from === 'start' ? 0 : from === 'end' ? last + 1 : Number(from) + 1,
+    position: 0n,
+    isLive: false,
+  }
+}
+
+function* messagesOf(
+  cursor: Cursor,
+  checkpointInterval: number | undefined,
+): Generator<streams.ReadResp | undefined, void> {
+  yield confirmation(randomUUID())
+  let considered = 0
+  for (;;) {
+    const event = cursor.at(cursor.index)
+    if (event === undefined && cursor.isLive) {
+      yield undefined
+    } else if (event === undefined) {
+      cursor.isLive = true
+      if (checkpointInterval !== undefined) yield checkpoint(cursor.position)
+      yield caughtUp()
+    } else {
+      cursor.index += 1
+      cursor.position = event.position
+      considered += 1
+      if (cursor.matches(event)) yield eventRead(event)
+      if (checkpointInterval !== undefined && considered >= checkpointInterval) {
+        considered = 0
+        yield checkpoint(event.position)
+      }
+    }
+  }
+}
+
+const waitsMoreThan = ({ at, matches, index }: Cursor, limit: number): boolean => {
+  if (limit === Number.POSITIVE_INFINITY) return false
+  let waiting = 0
+  for (let next = index; waiting <= limit; next += 1) {
+    const event = at(next)
+    if (event === undefined) return false
+    if (matches(event)) waiting += 1
+  }
+  return true
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { connectMongo, type MongoConnection } from '../../adapters/mongodb/connection.js'
+import { rightOf } from './right-of.js'
+
+/** The server to run against: undefined where none was given, and what needs one is skipped. */
+export const mongoUrl = process.env['MONGODB_URL']
+
+export type TestDatabase = {
+  readonly url: string
+  readonly open: () => MongoConnection
+  readonly drop: () => Promise<void>
+}
+
+/** A database of its own on the server at `url`; nothing is there until something is written. */
+export const testDatabase = (url: string): TestDatabase => {
+  const own = named(url, `leadloop_test_${randomBytes(6).toString('hex')}`)
+  const open = (): MongoConnection => rightOf(connectMongo(own))
+  return {
+    url: own,
+    open,
+    drop: async () => {
+      const { db, close } = open()
+      await db.dropDatabase()
+      await close()
+    },
+  }
+}
+
+/** The same server with another database; users are still looked up where they were. */
+const named = (url: string, database: string): string => {
+  const [, server = '', path = '', query = ''] = /^([^:]+:\/\/[^/?]+)\/?([^?]*)\??(.*)$/.exec(url) ?? []
+  const options = [...query.split('&'), path === '' || query.includes('authSource=') ? '' : `authSource=${path}`]
+  return `${server}/${database}?${options.filter((option) => option !== '').join('&')}`
+}
+
+export type InFlight = {
+  /** Resolves once nothing has been under way for a moment. */
+  readonly settled: () => Promise<void>
+}
+
+/** Counts what a connection has under way, for tests whose time stands still meanwhile. */
+export const inFlight = ({ db }: MongoConnection): InFlight => {
+  let underWay = 0
+  let changes = 0
+  const change = (by: number) => () => {
+    underWay += by
+    changes += 1
+  }
+  db.client
+    .on('connectionCheckOutStarted', change(1))
+    .on('connectionCheckOutFailed', change(-1))
+    .on('connectionCheckedIn', change(-1))
+  return {
+    settled: async () => {
+      for (let quiet = 0; quiet < 3; quiet += 1) {
+        const before = changes
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        if (underWay > 0 || changes > before) quiet = -1
+      }
+    },
+  }
+}
