@@ -10,7 +10,8 @@ import { shares } from '../projections/delivery/shares.js'
 import { deliveryWorker } from '../projections/delivery/worker.js'
 import { fencedDispatch, fencedDocuments } from '../projections/fenced.js'
 import { follow, type Following, type FollowPorts } from '../projections/follower.js'
-import { collectionOf } from '../projections/projection.js'
+import type { Claim } from '../projections/leases.js'
+import { anyProjection, collectionOf, type AnyProjection } from '../projections/projection.js'
 import { readModels } from '../projections/read-models.js'
 import { runProjection } from '../projections/runner.js'
 import { shift, type Shift } from '../projections/shift.js'
@@ -61,7 +62,7 @@ const naps = [2, 50] as const
 const unsaved = { alone: 500n, beside: 1n }
 
 export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
-  const { stores, roles, dispatch, kept, reactor, clock, logger, wait } = ports
+  const { stores, roles, dispatch, reactor, clock, logger, wait } = ports
   const { store, documents, membership, isShared } = stores
   const following: FollowPorts = { store, logger, pause: (signal) => wait(pauseLength, signal) }
   const shiftPorts = {
@@ -70,11 +71,13 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
   }
   const interval = isShared ? unsaved.beside : unsaved.alone
 
-  const shown = readModels.map((projection): ShownIn => {
-    const start = (claim: Parameters<Shift['work']>[0]): Following =>
+  const kept = (projection: AnyProjection): ShownIn => {
+    const start = (claim: Claim): Following =>
       runProjection(projection, { ...following, documents: fencedDocuments(documents, claim) })
     return { projection, shift: shift(projection.name, collectionOf(projection), start, shiftPorts) }
-  })
+  }
+  const due = kept(anyProjection(deliveries))
+  const shown = readModels.map((projection) => (projection.name === deliveries.name ? due : kept(projection)))
   const reactions = shift(
     'reactions',
     checkpointCollection('reactions'),
@@ -95,16 +98,15 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     shiftPorts,
   )
   const shifts = [...shown.map((one) => one.shift), reactions, projecting]
-  const deliveriesShift = shown.find(({ projection }) => projection.name === deliveries.name)?.shift
   const worker = deliveryWorker({
     ...ports,
     store,
     documents,
     pause: following.pause,
     random: () => randomInt(1_000_000) / 1_000_000,
-    projected: (position, signal) => deliveriesShift?.reached(position, signal) ?? Promise.resolve(),
+    projected: due.shift,
   })
-  const watch = logWatch(store, kept)
+  const watch = logWatch(store, ports.kept)
   const stopping = new AbortController()
   let own: ReadonlyArray<Following> = []
 

@@ -3,16 +3,24 @@ export type Claim = {
   readonly name: string
   /** Grows with each new holder of the name: what fences a holder that was paused. */
   readonly term: number
-  /** False from the moment when another process may hold it: asked before every write. */
+  /**
+   * False from the moment when another process may hold it: asked before every write. Where it is given back in good order
+   * it stays true until the work under it has ended.
+   */
   readonly isHeld: () => boolean
-  /** Aborts when it is lost or released. */
+  /** Aborts when it is lost or to be given back: the work under it must end. */
   readonly lost: AbortSignal
-  /** Gives it back at once, for others to take. */
+  /** Gives it back, for others to take. Resolves when the work under it has ended, which must not wait for this. */
   readonly release: () => Promise<void>
 }
+
 /** One process among those that share work. */
 export type Membership = {
-  /** Keeps taking this member's fair share of `names` among the living members that do `work`, and gives up what is above it when members join. `begin` is called with each claim that is taken; what it gives resolves when the work under the claim has ended, after `lost` aborted; only then is the name released for others. */
+  /**
+   * Keeps taking this member's fair share of `names` among the living members that do `work`, and gives up what is above it
+   * when members join. A name belongs to one work. `begin` is called with each claim that is taken; what it gives resolves
+   * when the work under the claim has ended, after `lost` aborted; only then is the name released for others.
+   */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (claim: Claim) => Promise<void>) => void
   /** Gives everything back and leaves. */
   readonly leave: () => Promise<void>

@@ -36,7 +36,7 @@ export async function* catchUp(
   let reached = from
   let marks: Array<Mark> = []
   let failure: unknown
-  let isOver = false
+  const ended = { isOver: false }
   let wake = (): void => undefined
   const ahead = (): number => taken + subscription.readableLength
   const mark = (position: Position, isLive: boolean): void => {
@@ -45,7 +45,7 @@ export async function* catchUp(
   }
   const end = (error?: unknown): void => {
     failure ??= error
-    isOver = true
+    ended.isOver = true
     wake()
   }
   const subscription: AllStreamSubscription = client.now().subscribeToAll(
@@ -80,7 +80,7 @@ export async function* catchUp(
       const resolved = subscription.read() as ResolvedEvent | null
       if (resolved === null) break
       taken += 1
-      reached = resolved.event?.position.commit ?? reached
+      reached = resolved.event?.position?.commit ?? reached
       const event = recordedOf(resolved)
       if (event !== undefined) events.push(event)
     }
@@ -99,13 +99,13 @@ export async function* catchUp(
       const arrival = take()
       if (isUnwanted()) return
       if (arrival !== undefined) yield arrival
-      else if (isOver) throw new Dropped(reasonOf(failure))
+      else if (ended.isOver) throw new Dropped(reasonOf(failure))
       else await woken
     }
   } finally {
     signal.removeEventListener('abort', stop)
     // Leaving an iteration alone would leave the call open on the server (reference 0.11).
-    await subscription.unsubscribe().catch(() => undefined)
+    void subscription.unsubscribe().catch(() => undefined)
     subscription.destroy()
     if (failure !== undefined) client.failed(meaningOf(failure))
   }

@@ -1,4 +1,4 @@
-import { jsonEvent, type EventData, type JSONType, type ResolvedEvent } from '@eventstore/db-client'
+import { jsonEvent, type EventData, type ResolvedEvent } from '@eventstore/db-client'
 import { categories, type DomainEvent } from '../../domain/domain-event.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'

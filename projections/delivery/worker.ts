@@ -38,8 +38,8 @@ export type WorkerPorts = {
   readonly logger: Logger
   /** In [0, 1): the jitter of a retry. */
   readonly random: () => number
-  /** Resolves once the `deliveries` read model has come to a position. */
-  readonly projected: Shift['reached']
+  /** Keeps the `deliveries` read model. */
+  readonly projected: Pick<Shift, 'position' | 'reached'>
   readonly pause: (signal: AbortSignal) => Promise<void>
   readonly observe: (response: WebhookResponse) => void
 }
@@ -203,7 +203,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
   const forget = async (lane: Lane, id: DeliveryId, ended: Ended): Promise<void> => {
     if (ended.position === undefined) await pause(lane.claim.lost)
-    else await projected(ended.position, lane.claim.lost)
+    else await projected.reached(ended.position, lane.claim.lost)
     lane.taken.delete(id)
     if (ended.comesAgain) look(lane)
   }
@@ -275,7 +275,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     while (arriving.webhooks.size > 0) {
       const touched = [...arriving.webhooks]
       arriving.webhooks.clear()
-      await projected(arriving.position, arriving.ending.signal)
+      await projected.reached(arriving.position, arriving.ending.signal)
       lookAt(touched)
     }
     arriving.isAwaited = false
@@ -286,19 +286,21 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       name: 'delivery_worker',
       categories: ['webhook', 'delivery'],
       begin: async () => {
-        const head = orThrow(await store.head())
+        // What lies before this is looked up in the read model, what lies behind it is seen here.
+        const position = await projected.position()
+        if (position === undefined) throw new Error('the read model of the deliveries does not answer')
         for await (const { events } of store.history(beginning, ['webhook'])) {
           for (const event of events) if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
         }
         lookAt(webhooks)
-        return head
+        return position
       },
       handle: ({ events }) => {
         for (const event of events) {
           if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
-          if (event.type !== 'DeliveryDue' || !claims.has(shareOf(event.data.webhook_id))) continue
-          arriving.webhooks.add(event.data.webhook_id)
+          if (event.type !== 'DeliveryDue') continue
           arriving.position = event.position
+          if (claims.has(shareOf(event.data.webhook_id))) arriving.webhooks.add(event.data.webhook_id)
         }
         void awaitDue()
         return Promise.resolve()
@@ -310,7 +312,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
     work: async (claim) => {
       claims.set(claim.name, claim)
-      lookAt([...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name))
+      const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name)
+      lookAt(mine)
+      for (const webhookId of mine) arriving.webhooks.add(webhookId)
+      void awaitDue()
       await aborted(claim.lost)
       claims.delete(claim.name)
       const ending = [...lanes.values()].filter((lane) => lane.claim === claim)

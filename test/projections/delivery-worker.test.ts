@@ -49,7 +49,10 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
     ids,
     logger: silent,
     random: () => 0.5,
-    projected: (position) => running.reached(position),
+    projected: {
+      position: () => Promise.resolve(running.position()),
+      reached: (position) => running.reached(position),
+    },
     pause,
     observe: () => undefined,
     sender: {

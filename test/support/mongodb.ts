@@ -13,8 +13,8 @@ export type TestDatabase = {
 
 /** A database of its own on the server at `url`; nothing is there until something is written. */
 export const testDatabase = (url: string): TestDatabase => {
-  const own = named(url, `leadloop_test_${randomBytes(6).toString('hex')}`)
-  const open = (): MongoConnection => rightOf(connectMongo(own))
+  const own = urlWith(url, { database: `leadloop_test_${randomBytes(6).toString('hex')}` })
+  const open = (): MongoConnection => rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' })))
   return {
     url: own,
     open,
@@ -26,11 +26,24 @@ export const testDatabase = (url: string): TestDatabase => {
   }
 }
 
-/** The same server with another database; users are still looked up where they were. */
-const named = (url: string, database: string): string => {
+/** Where the one server listens. */
+export const addressOf = (url: string): { readonly host: string; readonly port: number } => {
+  const [, host = '', port = '27017'] = /^[^:]+:\/\/(?:[^@/]*@)?([^:/?]+):?(\d+)?/.exec(url) ?? []
+  return { host, port: Number(port) }
+}
+
+/** The same database at another port of this machine, and nowhere else. */
+export const urlAt = (url: string, port: number): string =>
+  urlWith(url.replace(/^([^:]+:\/\/(?:[^@/]*@)?)[^/?]+/, `$1127.0.0.1:${port}`), { option: 'directConnection=true' })
+
+type Changes = { readonly database?: string; readonly option?: string }
+
+/** With another database users are still looked up where they were. */
+const urlWith = (url: string, { database, option }: Changes): string => {
   const [, server = '', path = '', query = ''] = /^([^:]+:\/\/[^/?]+)\/?([^?]*)\??(.*)$/.exec(url) ?? []
-  const options = [...query.split('&'), path === '' || query.includes('authSource=') ? '' : `authSource=${path}`]
-  return `${server}/${database}?${options.filter((option) => option !== '').join('&')}`
+  const source = path === '' || database === undefined || query.includes('authSource=') ? [] : [`authSource=${path}`]
+  const options = [query, ...source, option ?? ''].filter((one) => one !== '')
+  return `${server}/${database ?? path}?${options.join('&')}`
 }
 
 export type InFlight = {

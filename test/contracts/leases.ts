@@ -1,0 +1,147 @@
+import test, { type ExecutionContext } from 'ava'
+import type { Claim, Membership } from '../../projections/leases.js'
+
+export type OpenMembership = {
+  /** The only one. */
+  readonly membership: Membership
+  /** Goes on by so many milliseconds of its time. */
+  readonly pass: (milliseconds: number) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** What every `Membership` does (projections/leases.ts). */
+export const leasesContract = (name: string, open: () => Promise<OpenMembership>): void => {
+  const behaviour = (
+    title: string,
+    check: (t: ExecutionContext, membership: Membership, pass: OpenMembership['pass']) => Promise<void>,
+  ): void => {
+    test.serial(`${name}: ${title}`, async (t) => {
+      const { membership, pass, close } = await open()
+      try {
+        await check(t, membership, pass)
+      } finally {
+        await close()
+      }
+    })
+  }
+
+  behaviour('one that is alone gets every name at once, and each once', async (t, membership, pass) => {
+    const { claims, begin } = worker()
+    membership.share('work', () => ['a', 'b', 'c'], begin)
+    await pass(0)
+    t.deepEqual(namesOf(claims), ['a', 'b', 'c'])
+    await pass(20_000)
+    t.deepEqual(namesOf(claims), ['a', 'b', 'c'])
+    await membership.leave()
+  })
+
+  behaviour('a claim that was granted is held', async (t, membership, pass) => {
+    const { claims, begin } = worker()
+    membership.share('work', () => ['a', 'b'], begin)
+    for (const milliseconds of [0, 20_000]) {
+      await pass(milliseconds)
+      t.true(claims.every((claim) => claim.isHeld() && !claim.lost.aborted && claim.term >= 1))
+    }
+    t.is(claims.length, 2)
+    await membership.leave()
+  })
+
+  behaviour('several kinds of work are shared side by side', async (t, membership, pass) => {
+    const [one, other] = [worker(), worker()]
+    membership.share('one', () => ['a'], one.begin)
+    membership.share('other', () => ['b', 'c'], other.begin)
+    membership.share('nothing', () => [], one.begin)
+    await pass(0)
+    t.deepEqual([namesOf(one.claims), namesOf(other.claims)], [['a'], ['b', 'c']])
+    await membership.leave()
+  })
+
+  behaviour('work that is shared later is granted too', async (t, membership, pass) => {
+    const [one, other] = [worker(), worker()]
+    membership.share('one', () => ['a'], one.begin)
+    await pass(5_000)
+    membership.share('other', () => ['b'], other.begin)
+    await pass(1_500)
+    t.deepEqual([namesOf(one.claims), namesOf(other.claims)], [['a'], ['b']])
+    await membership.leave()
+  })
+
+  behaviour('whoever leaves ends all work first, and holds the claims until it has ended', async (t, membership, pass) => {
+    const { claims, begin, finish } = worker({ isSlow: true })
+    membership.share('work', () => ['a', 'b'], begin)
+    await pass(0)
+    const leaving = flagged(membership.leave())
+    await pass(10_000)
+    t.true(claims.every((claim) => claim.lost.aborted && claim.isHeld()))
+    t.false(leaving.isOver())
+    finish()
+    await leaving.done
+    t.false(claims.some((claim) => claim.isHeld()))
+  })
+
+  behaviour('a claim is given back once the work under it has ended', async (t, membership, pass) => {
+    const { claims, begin, finish } = worker({ isSlow: true })
+    membership.share('work', () => ['a', 'b'], begin)
+    await pass(0)
+    const [first, second] = claims
+    if (first === undefined || second === undefined) return t.fail()
+    const releasing = flagged(first.release())
+    await pass(3_000)
+    t.true(first.lost.aborted && first.isHeld())
+    t.false(releasing.isOver())
+    finish()
+    await releasing.done
+    t.false(first.isHeld())
+    t.true(second.isHeld() && !second.lost.aborted)
+    await membership.leave()
+  })
+
+  behaviour('who has nothing may leave, and leave again', async (t, membership) => {
+    await membership.leave()
+    await membership.leave()
+    t.pass()
+  })
+}
+
+type Worker = {
+  readonly claims: ReadonlyArray<Claim>
+  readonly begin: (claim: Claim) => Promise<void>
+  /** Lets slow work end. */
+  readonly finish: () => void
+}
+
+/** Works until its claim is lost, and when it is slow until it is told to finish. */
+const worker = ({ isSlow = false } = {}): Worker => {
+  const claims: Array<Claim> = []
+  const finishing = new AbortController()
+  if (!isSlow) finishing.abort()
+  return {
+    claims,
+    begin: async (claim) => {
+      claims.push(claim)
+      await aborted(claim.lost)
+      await aborted(finishing.signal)
+    },
+    finish: () => {
+      finishing.abort()
+    },
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+const flagged = (done: Promise<void>): { readonly done: Promise<void>; readonly isOver: () => boolean } => {
+  let isOver = false
+  return {
+    done: done.then(() => {
+      isOver = true
+    }),
+    isOver: () => isOver,
+  }
+}
+
+const namesOf = (claims: ReadonlyArray<Claim>): ReadonlyArray<string> => claims.map((claim) => claim.name).sort()

@@ -1,0 +1,67 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+/** Stands before a server and lets a test take it away. */
+export type TcpProxy = {
+  readonly port: number
+  /** Connections break and none is accepted. */
+  readonly takeAway: () => Promise<void>
+  /** Connections stay and are accepted, and nothing comes through any more. */
+  readonly silence: () => void
+  /** As it was at first; what broke or fell silent stays so. */
+  readonly bringBack: () => Promise<void>
+}
+
+/** Begins taken away. Ends with `takeAway`. */
+export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> => {
+  const sockets = new Set<Socket>()
+  let isSilent = false
+  let server: Server | undefined
+
+  const accept = (client: Socket): void => {
+    const upstream = connect(port, host)
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one)
+      one.on('data', (data) => {
+        if (!isSilent) other.write(data)
+      })
+      one.on('error', () => undefined)
+      one.on('close', () => {
+        sockets.delete(one)
+        other.destroy()
+      })
+    }
+  }
+  const listen = (at: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const one = createServer(accept)
+      server = one
+      one.on('error', reject)
+      one.listen(at, '127.0.0.1', () => {
+        resolve((one.address() as AddressInfo).port)
+      })
+    })
+  const takeAway = async (): Promise<void> => {
+    const ending = server
+    server = undefined
+    for (const socket of sockets) socket.destroy()
+    if (ending !== undefined) await new Promise((resolve) => ending.close(resolve))
+  }
+  const own = await listen(0)
+  await takeAway()
+  return {
+    port: own,
+    takeAway,
+    silence: () => {
+      isSilent = true
+    },
+    bringBack: async () => {
+      // What was sent into the silence is lost, so those connections are of no use any more.
+      if (isSilent) await takeAway()
+      isSilent = false
+      if (server === undefined) await listen(own)
+    },
+  }
+}
