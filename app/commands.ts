@@ -1,6 +1,6 @@
 import type { Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
-import { beginning, type Recorded } from '../domain/event.js'
+import { beginning, type Position, type Recorded } from '../domain/event.js'
 import type { AnyCommand, Contended, Dispatch, Ids, Outcome, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import type { AnyProjection } from '../projections/projection.js'
@@ -27,12 +27,14 @@ type CommandPorts = {
   readonly reactor: Reactor
   readonly ids: Ids
   readonly readModels: ReadonlyArray<ShownIn>
+  /** Resolves once this process saw the log up to a position, as those beside it will have within moments. */
+  readonly seen: (position: Position) => Promise<void>
 }
 
 /** A read model that takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
 const longestWait = 1_000
 
-export const commands = ({ dispatch, reactor, ids, readModels }: CommandPorts): Commands => {
+export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPorts): Commands => {
   /** Waits until the read models that these events concern show them, in whichever process they are kept. */
   const shown = async (events: ReadonlyArray<Recorded<DomainEvent>>): Promise<void> => {
     const late = new AbortController()
@@ -43,7 +45,8 @@ export const commands = ({ dispatch, reactor, ids, readModels }: CommandPorts): 
       )
       return last === beginning ? [] : [shift.reached(last, late.signal)]
     })
-    if (waits.length > 0) await atMost(longestWait, Promise.all(waits))
+    const newest = events.reduce((most, { position }) => (position > most ? position : most), beginning)
+    await atMost(longestWait, Promise.all([...waits, seen(newest)]))
     late.abort()
   }
 

@@ -54,7 +54,7 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const logger = jsonLogger(config.logLevel)
   const clock = systemClock(config.clockRate)
   const ids = randomIds(clock)
-  const stores = await openStores(config)
+  const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
   try {
     const started = await start(config, stores.right, { logger, clock, ids })
@@ -106,7 +106,7 @@ const start = async (
   const { shifts, isBehind } = followed
   metrics.watch(store, shifts, followed.openRequests)
 
-  const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels })
+  const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
   const queries = queriesOf({ store, documents, isBehind })
   const limits = rateLimit(clock)
   const address = { url: '' }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { Position } from '../domain/event.js'
 import type { Clock, Dispatch, Ids, Logger, Vault } from '../domain/ports.js'
 import { E } from '../domain/prelude.js'
 import { orThrow } from '../domain/store-failed.js'
@@ -29,6 +30,8 @@ export type FollowedLog = {
   /** The read models, the reactions and the delivery projector. */
   readonly shifts: ReadonlyArray<Shift>
   readonly isBehind: IsBehind
+  /** Resolves once this process saw what the others wrote up to a position; at once where there are no others. */
+  readonly seen: (position: Position) => Promise<void>
   /** Webhook requests that this process has open now. */
   readonly openRequests: () => number
   /** Takes this process's share of the work; resolves once the read models can answer. */
@@ -73,7 +76,11 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
 
   const kept = (projection: AnyProjection): ShownIn => {
     const start = (claim: Claim): Following =>
-      runProjection(projection, { ...following, documents: fencedDocuments(documents, claim) })
+      runProjection(projection, {
+        ...following,
+        documents: fencedDocuments(documents, claim),
+        isWaitedFor: isShared,
+      })
     return { projection, shift: shift(projection.name, collectionOf(projection), start, shiftPorts) }
   }
   const due = kept(anyProjection(deliveries))
@@ -108,7 +115,8 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
   })
   const watch = logWatch(store, ports.kept)
   const stopping = new AbortController()
-  let own: ReadonlyArray<Following> = []
+  let watching: Following | undefined
+  let working: Following | undefined
 
   /** Until each read model is there: whoever builds one, here or elsewhere, lets it be seen when it is whole. */
   const built = async (): Promise<void> => {
@@ -128,10 +136,12 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     readModels: shown,
     shifts,
     isBehind: isShared ? behindOthers(watch, reactions) : behindAlone(reactor),
+    seen: async (position) => watching?.reached(position),
     openRequests: worker.open,
     begin: async () => {
       const head = orThrow(await store.head())
-      if (isShared) own = [follow(watch.follower, following)]
+      if (isShared) watching = follow(watch.follower, following)
+      // In one turn, so that the others learn at once of all that this process does.
       if (roles.has('projector')) {
         const byName = new Map(shifts.map((one) => [one.name, one]))
         membership.share(
@@ -140,17 +150,15 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
           async (claim) => byName.get(claim.name)?.work(claim),
         )
       }
+      if (roles.has('delivery')) membership.share('delivery', () => shares, worker.work)
       await built()
       await Promise.all(shifts.map((one) => one.caughtUp(head)))
-      if (roles.has('delivery')) {
-        own = [...own, follow(worker.follower, following)]
-        membership.share('delivery', () => shares, worker.work)
-      }
+      if (roles.has('delivery')) working = follow(worker.follower, following)
     },
     stop: async () => {
       stopping.abort()
       await membership.leave()
-      await Promise.all(own.map((one) => one.stop()))
+      await Promise.all([watching?.stop(), working?.stop()])
     },
   }
 }

@@ -4,9 +4,10 @@ import { eventStoreDb } from '../adapters/event-store/eventstoredb.js'
 import { sqliteEventStore } from '../adapters/event-store/sqlite.js'
 import { connect } from '../adapters/eventstoredb/connection.js'
 import { aloneMembership } from '../adapters/leases/alone.js'
+import { mongoMembership } from '../adapters/leases/mongodb.js'
 import { connectMongo } from '../adapters/mongodb/connection.js'
 import { openDatabase } from '../adapters/sqlite/database.js'
-import type { EventStore } from '../domain/ports.js'
+import type { EventStore, Logger } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import type { Membership } from '../projections/leases.js'
 import type { Documents } from '../projections/ports.js'
@@ -25,17 +26,19 @@ export type Stores = {
 type Opened = Pick<Stores, 'store' | 'documents' | 'membership'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
+/** What a member of several needs. */
+type Means = { readonly newId: () => string; readonly logger: Logger }
 
 /**
  * Opens the stores that the settings name: each is a server's where its URL is given, else it is embedded in DATA_DIR, which
  * one process at a time can use. Left: one sentence that says what is wrong.
  */
-export const openStores = async (where: Where): Promise<Either<string, Stores>> => {
+export const openStores = async (where: Where, means: Means): Promise<Either<string, Stores>> => {
   const closing: Closing = []
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one()
   }
-  const opened = await open(where, closing)
+  const opened = await open(where, means, closing)
   if (E.isRight(opened)) {
     const isShared = where.eventStoreUrl !== undefined && where.mongoUrl !== undefined
     return E.right({ ...opened.right, isShared, close })
@@ -44,7 +47,11 @@ export const openStores = async (where: Where): Promise<Either<string, Stores>> 
   return opened
 }
 
-const open = async ({ dataDir, eventStoreUrl, mongoUrl }: Where, closing: Closing): Promise<Either<string, Opened>> => {
+const open = async (
+  { dataDir, eventStoreUrl, mongoUrl }: Where,
+  means: Means,
+  closing: Closing,
+): Promise<Either<string, Opened>> => {
   const server = eventStoreUrl === undefined ? undefined : connect(eventStoreUrl)
   if (server !== undefined && E.isLeft(server)) return E.left('EVENTSTORE_URL: this is no connection string.')
   const remote = server === undefined ? undefined : eventStoreDb(server.right)
@@ -53,8 +60,8 @@ const open = async ({ dataDir, eventStoreUrl, mongoUrl }: Where, closing: Closin
   if (mongo !== undefined && E.isLeft(mongo)) return E.left('MONGODB_URL: this is no connection string.')
   if (mongo !== undefined) closing.push(mongo.right.close)
   const documents = mongo === undefined ? undefined : mongoDocuments(mongo.right.db)
-  if (remote !== undefined && documents !== undefined) {
-    return E.right({ store: remote, documents, membership: aloneMembership() })
+  if (remote !== undefined && mongo !== undefined && documents !== undefined) {
+    return E.right({ store: remote, documents, membership: mongoMembership({ db: mongo.right.db, ...means }) })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)

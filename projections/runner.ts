@@ -11,14 +11,21 @@ const idleBatches = 100
 
 const none: ReadonlyMap<string, Stored> = new Map()
 
-export type RunnerPorts = FollowPorts & { readonly documents: Documents }
+export type RunnerPorts = FollowPorts & {
+  readonly documents: Documents
+  /**
+   * Whether other processes wait for the checkpoint. They know the position of the last event of an append alone, and the
+   * one that concerns this read model may stand before it, in another batch.
+   */
+  readonly isWaitedFor: boolean
+}
 
 /**
  * Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. One that is
  * not there yet, or not in this version, is built from the whole log first.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
-  const { store, documents, logger } = ports
+  const { store, documents, logger, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   let idle = 0
@@ -37,7 +44,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
       },
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
-        idle = mine.length === 0 ? idle + 1 : 0
+        idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
         if (idle > 0 && idle < idleBatches) return
         idle = 0
         await applyBatch(projection, documents, { events: mine, position })

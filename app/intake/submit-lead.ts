@@ -39,18 +39,22 @@ export const openSource =
   async (request: Request): Promise<Either<Problem, OpenSource>> => {
     const { account_id: accountId, source_id: sourceId } = request.params
     if (!AccountId.is(accountId) || !SourceId.is(sourceId)) return E.left(noSource)
-    const found = await dispatch.state(marketingSource, sourceId)
+    const found = await dispatch.recent(
+      marketingSource,
+      sourceId,
+      (state) => state.kind === 'created' && !state.suspended,
+    )
     if (E.isLeft(found)) return found
     const source = found.right
     if (source.kind !== 'created' || source.accountId !== accountId) return E.left(noSource)
-    const owner = await dispatch.state(account, accountId)
+    const owner = await dispatch.recent(account, accountId, (state) => state.kind === 'open' && state.enabled)
     if (E.isLeft(owner)) return owner
     if (owner.right.kind !== 'open') return E.left(noSource)
     if (!owner.right.enabled) return E.left({ kind: 'forbidden', message: 'the account is disabled' })
     if (source.suspended) return E.left({ kind: 'forbidden', message: 'the marketing source is suspended' })
     const retryAfter = rateLimit.exceeded(sourceId, source.limitPerMinute)
     if (retryAfter !== undefined) return E.left({ kind: 'too-many-requests', retryAfter })
-    const settings = await dispatch.state(playbook, source.playbookId)
+    const settings = await dispatch.recent(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
     if (E.isLeft(settings)) return settings
     const secret = vault.accountSecret(owner.right.sealedSecret)
     if (E.isLeft(secret) || settings.right.kind === 'unknown') {

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, ApiKeyId } from '../../domain/ids.js'
-import type { Clock, Dispatch, Vault } from '../../domain/ports.js'
+import type { Clock, Dispatch, StoreFailure, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Request } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
@@ -42,9 +42,11 @@ export const callerOf =
     if (apiKey === undefined || !AccountId.is(accountId) || !ApiKeyId.is(apiKeyId) || rest !== undefined) {
       return E.left(wrongKey)
     }
-    const found = await dispatch.state(account, accountId)
+    const isOpenTo = (state: AccountState): boolean =>
+      state.kind === 'open' && state.enabled && state.apiKeys.has(apiKeyId)
+    const found: Either<StoreFailure, AccountState> = await dispatch.recent(account, accountId, isOpenTo)
     if (E.isLeft(found)) return found
-    const state: AccountState = found.right
+    const state = found.right
     const known = state.kind === 'open' ? state.apiKeys.get(apiKeyId) : undefined
     if (state.kind !== 'open' || known === undefined || !isSame(known.secretHash, hashes.memo(apiKey))) {
       return E.left(wrongKey)

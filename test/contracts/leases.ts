@@ -66,18 +66,21 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('whoever leaves ends all work first, and holds the claims until it has ended', async (t, membership, pass) => {
-    const { claims, begin, finish } = worker({ isSlow: true })
-    membership.share('work', () => ['a', 'b'], begin)
-    await pass(0)
-    const leaving = flagged(membership.leave())
-    await pass(10_000)
-    t.true(claims.every((claim) => claim.lost.aborted && claim.isHeld()))
-    t.false(leaving.isOver())
-    finish()
-    await leaving.done
-    t.false(claims.some((claim) => claim.isHeld()))
-  })
+  behaviour(
+    'whoever leaves ends all work first, and holds the claims until it has ended',
+    async (t, membership, pass) => {
+      const { claims, begin, finish } = worker({ isSlow: true })
+      membership.share('work', () => ['a', 'b'], begin)
+      await pass(0)
+      const leaving = flagged(membership.leave())
+      await pass(10_000)
+      t.true(claims.every((claim) => claim.lost.aborted && claim.isHeld()))
+      t.false(leaving.isOver())
+      finish()
+      await leaving.done
+      t.false(claims.some((claim) => claim.isHeld()))
+    },
+  )
 
   behaviour('a claim is given back once the work under it has ended', async (t, membership, pass) => {
     const { claims, begin, finish } = worker({ isSlow: true })

@@ -67,6 +67,7 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
     documents,
     logger: silent,
     pause,
+    isWaitedFor: false,
   })
   const cause = { actor: 'test', eventId: ids.uuid }
   const following = follow(worker.follower, { store, logger: silent, pause })

@@ -57,7 +57,8 @@ const picky = (name: string, chokesOn: string): Projection<Titles> => ({
 
 test('an event that can not be folded stops its projection loudly, and no other', async (t) => {
   const { store, documents, ports, lines, close } = await openPorts()
-  const run = (projection: Projection<Titles>) => runProjection(anyProjection(projection), { ...ports, documents })
+  const run = (projection: Projection<Titles>) =>
+    runProjection(anyProjection(projection), { ...ports, documents, isWaitedFor: false })
   const stopping = run(picky('picky', 'the secret one'))
   const going = run(picky('easy', 'nothing'))
   for (const [n, title] of ['first', 'the secret one', 'last'].entries()) {
