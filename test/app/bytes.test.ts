@@ -312,7 +312,7 @@ const onOwnService = async (use: (where: Site) => Promise<void>): Promise<void> 
   } finally {
     child.kill('SIGKILL')
     await child.exited
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   }
 }
 

@@ -179,7 +179,7 @@ test('no error body, no log line and no metric holds a personal value or a secre
   } finally {
     child.kill('SIGKILL')
     await child.exited
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   }
 })
 
@@ -200,6 +200,6 @@ test('a JSON lead that comes as a form is refused without a word of it', async (
   } finally {
     child.kill('SIGKILL')
     await child.exited
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   }
 })

@@ -78,7 +78,7 @@ const tell = async (t: ExecutionContext): Promise<Story> => {
   const config = configOf()
   t.teardown(async () => {
     await receiver.close()
-    removeDataDir(config.dataDir)
+    await removeDataDir(config.dataDir)
   })
   const service = await composed(config)
   const account = await openAccount(service)
@@ -112,7 +112,7 @@ test('a lead that a crash left alone in the log is finished at the next start (d
   const service = await composed(configOf({ dataDir }))
   t.teardown(async () => {
     await service.stop()
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   })
   const found = await send(`${service.url}/api/v3/contacts/find?phone=${encodeURIComponent(story.phone)}`, {
     headers: bearer(story.apiKey),
@@ -159,7 +159,7 @@ test('wherever a crash cuts the log, the next start finishes what was accepted, 
       .filter(({ id }, index) => ids.indexOf(id) !== index)
       .map(({ type, stream }) => `${type} in ${stream}`)
     t.deepEqual(twice, [], `${cut} events`)
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   }
 })
 
@@ -172,5 +172,5 @@ test('a start on a whole log writes nothing new', async (t) => {
   }
   const types = (log: Log) => log.map(({ type }) => type).filter((type) => !type.startsWith('Delivery'))
   t.deepEqual(types(await logOf(dataDir)), types(story.log))
-  removeDataDir(dataDir)
+  await removeDataDir(dataDir)
 })

@@ -9,6 +9,7 @@ import { roles, type Config } from '../../app/config.js'
 import { E } from '../../domain/prelude.js'
 import { send, sendJson, type Answer, type Body } from './http.js'
 import { lead, type Fields } from './leads.js'
+import { removeStoresOf, storesOf } from './stores.js'
 
 export const operatorKey = 'the-operator-key-of-the-http-tests'
 
@@ -16,7 +17,11 @@ export const bearer = (key: string): { readonly authorization: string } => ({ au
 
 export const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'leadloop-http-'))
 
-export const removeDataDir = (dataDir: string): void => rmSync(dataDir, { recursive: true, force: true })
+/** The directory, and the stores that belong to it. */
+export const removeDataDir = async (dataDir: string): Promise<void> => {
+  rmSync(dataDir, { recursive: true, force: true })
+  await removeStoresOf(dataDir)
+}
 
 export const configOf = (changed: Partial<Config> = {}): Config => ({
   host: '127.0.0.1',
@@ -38,7 +43,8 @@ export type InProcess = Site & { readonly stop: () => Promise<void> }
 
 /** A service in this process. */
 export const composed = async (config: Config): Promise<InProcess> => {
-  const service = await compose(config)
+  const { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl } = await storesOf(config.dataDir)
+  const service = await compose({ ...config, eventStoreUrl, mongoUrl })
   if (E.isLeft(service)) throw new Error(service.left)
   return { url: service.right.address, stop: service.right.stop }
 }
@@ -55,7 +61,7 @@ export const serviceForFile = (changed: Partial<Config> = {}): Site => {
   })
   test.after.always(async () => {
     await service?.stop()
-    removeDataDir(config.dataDir)
+    await removeDataDir(config.dataDir)
   })
   return {
     get url() {
@@ -183,13 +189,13 @@ export const childForFile = (environment: Readonly<Record<string, string>> = {})
     return running
   }
   test.before(async () => {
-    const child = startChild({ ...childEnvironment(dataDir), ...environment })
+    const child = startChild({ ...childEnvironment(dataDir), ...(await storesOf(dataDir)), ...environment })
     running = { child, url: await child.listening }
   })
   test.after.always(async () => {
     running?.child.kill('SIGKILL')
     await running?.child.exited
-    removeDataDir(dataDir)
+    await removeDataDir(dataDir)
   })
   return {
     get url() {
