@@ -56,7 +56,7 @@ const open = async (
   if (server !== undefined && E.isLeft(server)) return E.left('EVENTSTORE_URL: this is no connection string.')
   const remote = server === undefined ? undefined : eventStoreDb(server.right)
   if (remote !== undefined) closing.push(remote.close)
-  const mongo = mongoUrl === undefined ? undefined : connectMongo(mongoUrl)
+  const mongo = mongoUrl === undefined ? undefined : connectMongo(mongoUrl, means.logger)
   if (mongo !== undefined && E.isLeft(mongo)) return E.left('MONGODB_URL: this is no connection string.')
   if (mongo !== undefined) closing.push(mongo.right.close)
   const documents = mongo === undefined ? undefined : mongoDocuments(mongo.right.db)

@@ -4,7 +4,7 @@ import type { Claim, Membership } from '../../projections/leases.js'
 import { tried } from '../mongodb/failure.js'
 import type { Beats, MemberRecord } from './beats.js'
 import type { ClaimRecord, Claims, Standing } from './claims.js'
-import type { Time } from './time.js'
+import type { Time } from '../time.js'
 
 /** All in milliseconds. */
 export type Timing = {

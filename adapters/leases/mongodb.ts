@@ -6,7 +6,7 @@ import { tried } from '../mongodb/failure.js'
 import { beatsIn } from './beats.js'
 import { claimsIn } from './claims.js'
 import { liveAs, standardTiming, type Share, type Timing } from './life.js'
-import { machineTime, type Time } from './time.js'
+import { machineTime, type Time } from '../time.js'
 
 export type MongoMembershipPorts = {
   readonly db: Db

@@ -1,5 +1,8 @@
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
+import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { machineTime } from '../time.js'
+import { tried } from './failure.js'
 
 export type MongoConnection = {
   readonly db: Db
@@ -30,18 +33,48 @@ const options = {
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
 } satisfies MongoClientOptions
 
+/** Milliseconds between two attempts to reach a server that was never there. */
+const pauseLength = 500
+
 /**
- * Opens the database that the path of `url` names, `leadloop` where it names none. Nothing is connected yet: until the server
- * is there every operation fails, and from then on none does. Left when `url` can't be used; it holds a password, so nothing
- * of it is told.
+ * Opens the database that the path of `url` names, `leadloop` where it names none. The server need not be there: until it is
+ * every operation fails, and likewise whenever it goes. Left when `url` can't be used; it holds a password, so nothing of it
+ * is told.
  */
-export const connectMongo = (url: string): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+export const connectMongo = (url: string, logger: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
   try {
     const client = new MongoClient(url, options)
-    return E.right({ db: client.db(databaseOf(url)), close: () => client.close() })
+    const db = client.db(databaseOf(url))
+    const closing = new AbortController()
+    const connecting = connected(client, logger, closing.signal)
+    return E.right({
+      db,
+      close: async () => {
+        closing.abort()
+        await client.close()
+        await connecting
+        // What the attempt opened that was under way.
+        await client.close()
+      },
+    })
   } catch {
     return E.left({ kind: 'unusable' })
   }
+}
+
+/** Once connected the driver finds its way back by itself, but it never tries the first connection a second time. */
+const connected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
+  let reason: string | undefined
+  while (!signal.aborted) {
+    const attempt = await tried(() => client.connect())
+    if (E.isRight(attempt)) break
+    if (attempt.left.reason !== reason && !signal.aborted) {
+      reason = attempt.left.reason
+      logger.warn({ reason }, 'MongoDB is not there yet')
+    }
+    await machineTime.sleep(pauseLength, signal)
+  }
+  if (reason !== undefined && !signal.aborted) logger.info({}, 'MongoDB is there')
 }
 
 /** Several hosts may stand in it, which no other parser of URLs takes. */

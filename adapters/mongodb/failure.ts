@@ -5,6 +5,7 @@ import {
   MongoNetworkTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
+  MongoTopologyClosedError,
   MongoWriteConcernError,
 } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
@@ -59,6 +60,7 @@ const sentenceOf = (error: unknown): string => {
   return byKind.find(([kind]) => error instanceof kind)?.[1] ?? 'MongoDB can not be asked'
 }
 
+const unreachable = 'MongoDB can not be reached'
 const noPrimary = 'MongoDB has no primary now'
 const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
@@ -74,7 +76,9 @@ const byCode: ReadonlyMap<number, string> = new Map([
 
 /** What the driver says without the server, the special before the general. A pool that was cleared is a network error. */
 const byKind: ReadonlyArray<readonly [abstract new (...args: never) => Error, string]> = [
-  [MongoServerSelectionError, 'MongoDB can not be reached'],
+  [MongoServerSelectionError, unreachable],
+  // Between two attempts at the first connection.
+  [MongoTopologyClosedError, unreachable],
   [MongoNetworkTimeoutError, tooSlow],
   [MongoNetworkError, 'the connection to MongoDB broke'],
 ]

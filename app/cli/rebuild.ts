@@ -1,18 +1,21 @@
 import progress from 'cli-progress'
 import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
-import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
-import { openDatabase } from '../../adapters/sqlite/database.js'
+import { systemClock } from '../../adapters/clock.js'
+import { randomIds } from '../../adapters/ids.js'
+import { jsonLogger } from '../../adapters/logger.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { aborted } from '../../projections/aborted.js'
+import type { Membership } from '../../projections/leases.js'
 import type { Documents } from '../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models.js'
 import { compareGenerations, rebuild } from '../../projections/rebuild.js'
 import { applyBatch } from '../../projections/runner.js'
 import { configFrom, type Config } from '../config.js'
+import { openStores } from '../stores.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
 
@@ -37,24 +40,53 @@ const named = (names: ReadonlyArray<string>): Either<string, ReadonlyArray<AnyPr
 }
 
 const rebuildIn = async (
-  { dataDir }: Config,
+  config: Config,
   projections: ReadonlyArray<AnyProjection>,
 ): Promise<Either<string, undefined>> => {
+  const { dataDir, eventStoreUrl, mongoUrl } = config
+  const isEmbedded = eventStoreUrl === undefined || mongoUrl === undefined
   // Opening would make the directory, and a path that was mistyped would look like an empty store.
-  if (!existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
-  const opened = await openDatabase(dataDir)
-  if (E.isLeft(opened)) return E.left(`DATA_DIR: ${opened.left.reason}.`)
+  if (isEmbedded && !existsSync(dataDir)) return E.left(`DATA_DIR: there is no ${dataDir}.`)
+  const { ulid } = randomIds(systemClock(config.clockRate))
+  const opened = await openStores(config, { newId: ulid, logger: jsonLogger('silent') })
+  if (E.isLeft(opened)) return opened
+  const { membership, close } = opened.right
   try {
-    return await rebuilt(projections, {
-      store: sqliteEventStore(opened.right),
-      documents: sqliteDocuments(opened.right),
-    })
+    if (!(await holdsAll(membership, projections))) {
+      return E.left('A process with the role projector keeps these read models: stop it first.')
+    }
+    return await rebuilt(projections, opened.right)
   } catch (error) {
     return E.left(`The rebuild stopped: ${reasonOf(error)}. What is served stays as it was.`)
   } finally {
-    await opened.right.close()
+    await membership.leave()
+    await close()
   }
 }
+
+/** In milliseconds: longer than it takes to notice that whoever kept the read models is gone. */
+const longestWait = 10_000
+
+/** Whether this process holds every one of these read models, so that nobody else writes to them. */
+const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjection>): Promise<boolean> =>
+  new Promise((resolve) => {
+    const names = projections.map(({ name }) => name)
+    const held = new Set<string>()
+    const late = setTimeout(resolve, longestWait, false)
+    membership.share(
+      'projector',
+      () => names,
+      async (claim) => {
+        held.add(claim.name)
+        if (held.size === names.length) {
+          clearTimeout(late)
+          resolve(true)
+        }
+        await aborted(claim.lost)
+        held.delete(claim.name)
+      },
+    )
+  })
 
 const rebuilt = async (
   projections: ReadonlyArray<AnyProjection>,

@@ -1,4 +1,4 @@
-import type { Time } from '../../adapters/leases/time.js'
+import type { Time } from '../../adapters/time.js'
 
 /** The time of one process. */
 export type ProcessTime = Time & {

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../adapters/mongodb/connection.js'
+import type { Logger } from '../../domain/ports.js'
 import { rightOf } from './right-of.js'
 
 /** The server to run against: undefined where none was given, and what needs one is skipped. */
 export const mongoUrl = process.env['MONGODB_URL']
+
+const ignore = (): void => undefined
+
+/** A logger for connections whose coming and going is what is tested. */
+export const quiet: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 export type TestDatabase = {
   readonly url: string
@@ -14,7 +20,7 @@ export type TestDatabase = {
 /** A database of its own on the server at `url`; nothing is there until something is written. */
 export const testDatabase = (url: string): TestDatabase => {
   const own = urlWith(url, { database: `leadloop_test_${randomBytes(6).toString('hex')}` })
-  const open = (): MongoConnection => rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' })))
+  const open = (): MongoConnection => rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), quiet))
   return {
     url: own,
     open,

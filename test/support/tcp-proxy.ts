@@ -18,6 +18,11 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
   let server: Server | undefined
 
   const accept = (client: Socket): void => {
+    // One that had connected before and is told of only now.
+    if (server === undefined) {
+      client.destroy()
+      return
+    }
     const upstream = connect(port, host)
     for (const [one, other] of [
       [client, upstream],
@@ -46,8 +51,9 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
   const takeAway = async (): Promise<void> => {
     const ending = server
     server = undefined
+    const ended = new Promise((resolve) => (ending === undefined ? resolve(undefined) : ending.close(resolve)))
     for (const socket of sockets) socket.destroy()
-    if (ending !== undefined) await new Promise((resolve) => ending.close(resolve))
+    await ended
   }
   const own = await listen(0)
   await takeAway()
