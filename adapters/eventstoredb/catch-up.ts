@@ -12,8 +12,11 @@ export type Arrival = EventBatch & { readonly isLive: boolean }
 /** A subscription that the server or the network ended. */
 export class Dropped extends Error {}
 
+/** Events in one batch at most. */
+const pageSize = 500
+
 /** Events that the driver holds for us: then it stops reading, and the server stops sending. */
-const buffered = 500
+const buffered = 2_000
 
 /** Other streams' events that the server passes over between two checkpoints. */
 const searchWindow = 250
@@ -72,11 +75,19 @@ export async function* catchUp(
     .on('caughtUp', () => mark(beginning, true))
   signal.addEventListener('abort', stop, { once: true })
 
+  /** The driver hands over a few events a turn of the loop: a batch is taken once a turn brings no more, or it is full. */
+  const gathered = async (): Promise<void> => {
+    let before = -1
+    while (subscription.readableLength > before && subscription.readableLength < pageSize) {
+      before = subscription.readableLength
+      await new Promise(setImmediate)
+    }
+  }
   const isUnwanted = (): boolean => signal.aborted
   const take = (): Arrival | undefined => {
     const events: Array<Recorded<DomainEvent>> = []
     const before = taken
-    while (taken - before < buffered) {
+    while (taken - before < pageSize) {
       const resolved = subscription.read() as ResolvedEvent | null
       if (resolved === null) break
       taken += 1
@@ -100,7 +111,10 @@ export async function* catchUp(
       if (isUnwanted()) return
       if (arrival !== undefined) yield arrival
       else if (ended.isOver) throw new Dropped(reasonOf(failure))
-      else await woken
+      else {
+        await woken
+        await gathered()
+      }
     }
   } finally {
     signal.removeEventListener('abort', stop)

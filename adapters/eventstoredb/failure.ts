@@ -15,6 +15,9 @@ const passing: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
 
 const busy = /server is not ready|busy|no leader info|failed to discover/i
 
+/** What a server refuses in words that the driver does not know, and refuses as often as it is asked. */
+const refused = /could not recognize (badrequest|maximumappendeventsizeexceeded)/i
+
 export const meaningOf = (error: unknown): Meaning => {
   // A driver's message may hold a stream's name or an address; its type and status never hold a value.
   const known = error instanceof Error ? commandErrorOf(error) : undefined
@@ -41,6 +44,8 @@ export const meaningOf = (error: unknown): Meaning => {
     case ErrorType.CANCELLED:
       return { kind: 'again', reason, isBroken: false }
     default: {
+      if (error instanceof Error && refused.test(error.message))
+        return { kind: 'final', failure: { kind: 'corrupt', reason } }
       // The driver keeps the failure of its first call to the server for ever where it knows no better (reference 0.9).
       const isPassing = passing.has(known?.code) || (error instanceof Error && busy.test(error.message))
       return { kind: 'again', reason, isBroken: !isPassing }
@@ -56,6 +61,8 @@ type Known = { readonly type: ErrorType; readonly code?: number }
 const commandErrorOf = (error: Error): Known | undefined => {
   if (isCommandError(error)) return error
   // The first call of a client rejects with what the transport says, not with an error of the driver (reference 0.8).
-  const { code } = error as { readonly code?: unknown }
-  return typeof code === 'number' ? (convertToCommandError(error) as Known) : undefined
+  const { code, details } = error as { readonly code?: unknown; readonly details?: unknown }
+  // Other errors have numbers too, and the driver's conversion throws where there are no details.
+  const isOfTransport = typeof code === 'number' && typeof details === 'string'
+  return isOfTransport ? (convertToCommandError(error) as Known) : undefined
 }

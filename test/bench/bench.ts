@@ -5,9 +5,13 @@ import { measureIntake } from './intake.js'
 import { measureLatency } from './latency.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
+import { measureAppends, measureBatches, measureDocuments, measureSubscription, startServer } from './servers.js'
 import type { Compared, Summary } from './summary.js'
 
-/** `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. */
+/**
+ * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
+ * measures the adapters of the servers alone.
+ */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
 const seconds = quick ? 1 : 5
@@ -29,7 +33,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 const shown = ({ perSecond, p50, p99 }: Summary): string =>
   `${perSecond.toFixed(0)}/s` + (Number.isNaN(p50) ? '' : `, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
 
-const againstBaseline = (measured: string, { ours, theirs }: Compared, goal: number): Row => {
+const againstBaseline = (measured: string, { ours, theirs }: Pick<Compared, 'ours' | 'theirs'>, goal: number): Row => {
   const ratio = ours.perSecond / theirs.perSecond
   return {
     measured,
@@ -62,7 +66,8 @@ const seeded = async (leads: number): Promise<Seeded> => {
   return store
 }
 
-try {
+/** The service on the embedded store. */
+const embedded = async (): Promise<ReadonlyArray<Row>> => {
   const few = await seeded(small)
   const some = await seeded(middle)
   const many = await seeded(large)
@@ -78,7 +83,7 @@ try {
   const findMany = await measureFind(many, rounds, seconds)
   const deliverMany = await measureDeliveries(many, rounds, backlog)
 
-  const rows: ReadonlyArray<Row> = [
+  return [
     againstBaseline('lead intake, 64 connections', intakeFew, 0.25),
     againstBaseline(`find by phone, 64 connections, ${some.leads} contacts`, findSome, 0.6),
     againstBaseline('started delivered and recorded, 64 open requests', deliverFew, 0.6),
@@ -102,7 +107,40 @@ try {
     growth('find by phone', findFew, findMany),
     growth('started delivered', deliverFew, deliverMany),
   ]
-  say(`\nfew: ${few.events} events, many: ${many.events} events; medians of ${rounds} rounds\n`)
+}
+
+/** The adapters of the servers against their bare drivers. */
+const servers = async (): Promise<ReadonlyArray<Row>> => {
+  const server = await startServer()
+  const appends = await measureAppends(server.url, rounds, quick ? 1_000 : 20_000)
+  const log = quick ? 5_000 : 100_000
+  const subscription = await measureSubscription(server.url, rounds, log)
+  const perBatch = await measureBatches(server.url, log)
+  await server.stop()
+  const rows = [
+    againstBaseline('appends to EventStoreDB, 64 in flight', appends, 0.8),
+    againstBaseline('catch-up subscription to EventStoreDB', subscription, 0.8),
+    {
+      measured: 'events in a batch of a projection that catches up',
+      ours: perBatch.toFixed(0),
+      baseline: '1',
+      ratio: '-',
+      goal: 'at least 50',
+      met: perBatch >= 50,
+    },
+  ]
+  const mongoUrl = process.env['MONGODB_URL']
+  if (mongoUrl === undefined) {
+    say('documents in MongoDB are not measured: set MONGODB_URL')
+    return rows
+  }
+  const documents = await measureDocuments(mongoUrl, rounds, quick ? 2 : 20)
+  return [...rows, againstBaseline('documents to MongoDB, batches of 500', documents, 0.8)]
+}
+
+try {
+  const rows = [...(process.argv.includes('servers') ? [] : await embedded()), ...(await servers())]
+  say(`\nmedians of ${rounds} rounds\n`)
   say('| measured | Leadloop | baseline | ratio | goal | met |\n|---|---|---|---|---|---|')
   for (const row of rows) {
     say(`| ${row.measured} | ${row.ours} | ${row.baseline} | ${row.ratio} | ${row.goal} | ${row.met ? 'yes' : 'no'} |`)
