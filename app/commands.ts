@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
 import { beginning, type Position, type Recorded } from '../domain/event.js'
@@ -31,12 +32,18 @@ type CommandPorts = {
   readonly seen: (position: Position) => Promise<void>
 }
 
-/** A read model that takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
+/** In milliseconds. A read model that takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
 const longestWait = 1_000
 
+/** In milliseconds: after a wait in vain nobody waits for so long, so that read models that are away slow no lead down. */
+const rest = 2_000
+
 export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPorts): Commands => {
+  let restsUntil = 0
+
   /** Waits until the read models that these events concern show them, in whichever process they are kept. */
   const shown = async (events: ReadonlyArray<Recorded<DomainEvent>>): Promise<void> => {
+    if (performance.now() < restsUntil) return
     const late = new AbortController()
     const waits = readModels.flatMap(({ projection, shift }) => {
       const last = events.reduce(
@@ -46,7 +53,8 @@ export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPo
       return last === beginning ? [] : [shift.reached(last, late.signal)]
     })
     const newest = events.reduce((most, { position }) => (position > most ? position : most), beginning)
-    await atMost(longestWait, Promise.all([...waits, seen(newest)]))
+    const isShown = await atMost(longestWait, Promise.all([...waits, seen(newest)]))
+    if (!isShown) restsUntil = performance.now() + rest
     late.abort()
   }
 
@@ -62,13 +70,14 @@ export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPo
   }
 }
 
-const atMost = (milliseconds: number, work: Promise<unknown>): Promise<void> =>
+/** False when the work took longer. */
+const atMost = (milliseconds: number, work: Promise<unknown>): Promise<boolean> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds)
+    const timer = setTimeout(resolve, milliseconds, false)
     work.then(
       () => {
         clearTimeout(timer)
-        resolve()
+        resolve(true)
       },
       (error: unknown) => {
         clearTimeout(timer)

@@ -86,7 +86,7 @@ const start = async (
 
   const metrics = metricsOf()
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
-  const kept = keptStreams()
+  const kept = keptStreams(isShared)
   const dispatch = dispatcher({ store, clock, kept, isShared })
   const reactor = reactorOf({ dispatch, clock, logger })
   const followed = followedLog({

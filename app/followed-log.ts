@@ -55,8 +55,8 @@ type FollowedLogPorts = {
   readonly observe: (response: WebhookResponse) => void
 }
 
-/** How long a store that failed is left alone, in milliseconds. */
-const pauseLength = 200
+/** How long a store that failed is left alone, in milliseconds: first and longest. */
+const pauses = [200, 3_000] as const
 
 /** Between two looks at how far another process has come, in milliseconds: first and longest. */
 const naps = [2, 50] as const
@@ -67,7 +67,11 @@ const unsaved = { alone: 500n, beside: 1n }
 export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
   const { stores, roles, dispatch, reactor, clock, logger, wait } = ports
   const { store, documents, membership, isShared } = stores
-  const following: FollowPorts = { store, logger, pause: (signal) => wait(pauseLength, signal) }
+  const following: FollowPorts = {
+    store,
+    logger,
+    pause: (signal, failures) => wait(Math.min(pauses[0] * 2 ** failures, pauses[1]), signal),
+  }
   const shiftPorts = {
     documents,
     nap: (tries: number, signal: AbortSignal) => wait(Math.min(naps[0] * 1.5 ** tries, naps[1]), signal),
@@ -109,7 +113,7 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     ...ports,
     store,
     documents,
-    pause: following.pause,
+    pause: (signal) => wait(pauses[0], signal),
     random: () => randomInt(1_000_000) / 1_000_000,
     projected: due.shift,
   })
@@ -128,7 +132,7 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
       }
       if (missing.length === 0) return
       if (tries % 100 === 0) logger.info({ readModels: missing }, 'waiting for read models')
-      await wait(pauseLength / 2, stopping.signal)
+      await wait(pauses[0] / 2, stopping.signal)
     }
   }
 

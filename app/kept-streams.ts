@@ -22,8 +22,12 @@ export type KeptStreams = {
 
 const capacity = 5_000
 
-export const keptStreams = (): KeptStreams => {
-  const kept = new LRUCache<string, Known<unknown>>({ max: capacity })
+/** In milliseconds: what others write is seen at once, and when nothing can be seen, nothing is kept for longer. */
+const longestTrust = 5_000
+
+/** `isShared`: whether other processes write to the streams too. */
+export const keptStreams = (isShared: boolean): KeptStreams => {
+  const kept = new LRUCache<string, Known<unknown>>({ max: capacity, ttl: isShared ? longestTrust : 0 })
   /** The newest revisions seen in the log: a read that began before the event must not be kept after it. */
   const seen = new LRUCache<string, number>({ max: capacity })
 

@@ -26,8 +26,8 @@ export type Following = {
 export type FollowPorts = {
   readonly store: EventStore
   readonly logger: Logger
-  /** Waits before a store that failed is asked again. */
-  readonly pause: (signal: AbortSignal) => Promise<void>
+  /** Waits before a store that failed is asked again: longer, the more often it failed in a row. */
+  readonly pause: (signal: AbortSignal, failures: number) => Promise<void>
 }
 
 /** A follower can't go on: it stops, loudly, and no other does. Its message holds no value of an event. */
@@ -41,6 +41,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
   let waiting: Array<Waiting> = []
   let position = beginning
   let failure: string | undefined
+  let failures = 0
 
   const isOver = (): boolean => failure !== undefined || stopping.signal.aborted
   const moveTo = (reached: Position): void => {
@@ -61,6 +62,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
     moveTo(await follower.begin())
     for await (const batch of store.subscribe(position, follower.categories, stopping.signal)) {
       await follower.handle(batch)
+      failures = 0
       moveTo(batch.position)
     }
   }
@@ -77,7 +79,8 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
           return
         }
         logger.warn({ follower: follower.name, reason }, 'a follower of the log tries again')
-        await pause(stopping.signal)
+        await pause(stopping.signal, failures)
+        failures += 1
       }
     }
   }

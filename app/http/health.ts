@@ -32,7 +32,7 @@ export const healthSurface = ({ store, shifts }: HealthPorts): Surface<undefined
             return { name: one.name, lag, failure: one.failure() ?? null }
           }),
         )
-        const isWhole = projections.every(({ failure }) => failure === null)
+        const isWhole = projections.every(({ lag, failure }) => lag !== null && failure === null)
         // What has stopped is for the operator to see; the rest goes on taking requests.
         return E.right({ status: 200, body: { status: isWhole ? 'ready' : 'degraded', projections } })
       },

@@ -87,7 +87,7 @@ const envelope = (id: string): NewEvent => ({
 })
 
 /** `isShared`: beside other processes. */
-const dispatchOn = (store: EventStore, isShared = false, kept = keptStreams()): Dispatch =>
+const dispatchOn = (store: EventStore, isShared = false, kept = keptStreams(false)): Dispatch =>
   dispatcher({ store, clock: systemClock(1), kept, isShared })
 
 test('a command is decided on what its stream holds, and appended behind it', async (t) => {
@@ -236,7 +236,7 @@ test('alone, a stream is read once', async (t) => {
 
 test('events that were seen in the log make what is kept of their streams forgotten', async (t) => {
   const { store, put } = memoryStore()
-  const kept = keptStreams()
+  const kept = keptStreams(true)
   const dispatch = dispatchOn(store, true, kept)
   const recent = () => dispatch.recent(counter, '1', () => true)
   put('account-1', [envelope('a')])
@@ -252,7 +252,7 @@ test('events that were seen in the log make what is kept of their streams forgot
 
 test('a read that an event overtook is not kept', async (t) => {
   const { store, put } = memoryStore()
-  const kept = keptStreams()
+  const kept = keptStreams(true)
   put('account-1', [envelope('a')])
   const overtaken: EventStore = {
     ...store,

@@ -22,7 +22,7 @@ export const openTools = async (directory: string) => {
   const documents = sqliteDocuments(database)
   const clock = systemClock(1)
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   return {

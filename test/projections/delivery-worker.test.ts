@@ -35,7 +35,7 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
   const { store, documents } = port
   const clock = manualClock()
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(), isShared: false })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
   const vault = aesVault(Buffer.alloc(32, 1))
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   const pause = (): Promise<void> => new Promise(setImmediate)
