@@ -169,19 +169,13 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   ): AsyncGenerator<EventBatch> {
     if (after >= end) return
     let reached = after
-    const ending = new AbortController()
-    const both = AbortSignal.any([ending.signal, signal])
-    try {
-      for await (const { events, position, isLive } of arrivals(after, categories, both, isPatient)) {
-        // Going live means that the log was looked at to its end, which lay no earlier than `end`.
-        const isLast = isLive || position >= end
-        const passed = isLast && position < end ? end : position
-        if (passed > reached) yield { events, position: passed }
-        reached = passed
-        if (isLast) return
-      }
-    } finally {
-      ending.abort()
+    for await (const { events, position, isLive } of arrivals(after, categories, signal, isPatient)) {
+      // Going live means that the log was looked at to its end, which lay no earlier than `end`.
+      const isLast = isLive || position >= end
+      const passed = isLast && position < end ? end : position
+      if (passed > reached) yield { events, position: passed }
+      reached = passed
+      if (isLast) return
     }
   }
 

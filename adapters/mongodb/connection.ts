@@ -41,7 +41,7 @@ const pauseLength = 500
  * every operation fails, and likewise whenever it goes. Left when `url` can't be used; it holds a password, so nothing of it
  * is told.
  */
-export const connectMongo = (url: string, logger: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+export const connectMongo = (url: string, logger?: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
   try {
     const client = new MongoClient(url, options)
     const db = client.db(databaseOf(url))
@@ -63,18 +63,18 @@ export const connectMongo = (url: string, logger: Logger): Either<{ readonly kin
 }
 
 /** Once connected the driver finds its way back by itself, but it never tries the first connection a second time. */
-const connected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
+const connected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
   let reason: string | undefined
   while (!signal.aborted) {
     const attempt = await tried(() => client.connect())
     if (E.isRight(attempt)) break
     if (attempt.left.reason !== reason && !signal.aborted) {
       reason = attempt.left.reason
-      logger.warn({ reason }, 'MongoDB is not there yet')
+      logger?.warn({ reason }, 'MongoDB is not there yet')
     }
     await machineTime.sleep(pauseLength, signal)
   }
-  if (reason !== undefined && !signal.aborted) logger.info({}, 'MongoDB is there')
+  if (reason !== undefined && !signal.aborted) logger?.info({}, 'MongoDB is there')
 }
 
 /** Several hosts may stand in it, which no other parser of URLs takes. */
