@@ -16,7 +16,7 @@ export type Shift = {
   readonly failure: () => string | undefined
   /** Resolves once everything up to `position` is handled where this process follows, at once where it does not. */
   readonly caughtUp: (position: Position) => Promise<void>
-  /** Resolves once everything up to `position` is handled, or `signal` aborts, or that can't be told. */
+  /** Resolves once everything up to `position` is handled, or `signal` aborts; at once where it stands still for good. */
   readonly reached: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
@@ -60,7 +60,7 @@ export const shift = (
         await following?.reached(wanted)
         if (following?.failure() !== undefined) return
         const now = await position()
-        if (now === undefined || now >= wanted) return
+        if (now !== undefined && now >= wanted) return
         await nap(tries, signal)
       }
     },
