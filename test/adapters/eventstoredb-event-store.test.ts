@@ -1,28 +1,41 @@
+import test from 'ava'
 import { eventStoreDb } from '../../adapters/event-store/eventstoredb.js'
 import { connect } from '../../adapters/eventstoredb/connection.js'
-import { eventStoreContract } from '../contracts/event-store.js'
+import { eventStoreContract, type OpenStore } from '../contracts/event-store.js'
 import { startDouble } from '../eventstore-double/double.js'
 import { rightOf } from '../support/right-of.js'
 
-/** On the protocol double, or on the server that EVENTSTORE_URL names. */
+/** A real server, where one is given. */
 const server = process.env['EVENTSTORE_URL']
 
-eventStoreContract(server === undefined ? 'double of eventstoredb' : 'eventstoredb', async () => {
-  const double = server === undefined ? await startDouble() : undefined
-  const open = () => eventStoreDb(rightOf(connect(server ?? double?.url ?? '')))
+const openAt = (url: string, restart: () => Promise<void>, stop: () => Promise<void>): OpenStore => {
+  const open = () => eventStoreDb(rightOf(connect(url)))
   let store = open()
   return {
     store,
     reopen: async () => {
       await store.close()
-      await double?.stop()
-      await double?.start()
+      await restart()
       store = open()
       return store
     },
     close: async () => {
       await store.close()
-      await double?.stop()
+      await stop()
     },
   }
+}
+
+eventStoreContract('eventstoredb, on its double', async () => {
+  const { url, stop, start } = await startDouble()
+  const restart = async (): Promise<void> => {
+    await stop()
+    await start()
+  }
+  return openAt(url, restart, stop)
 })
+
+const nothing = (): Promise<void> => Promise.resolve()
+
+if (server === undefined) test.skip('eventstoredb, on a server: needs one, set EVENTSTORE_URL', (t) => t.fail())
+else eventStoreContract('eventstoredb, on a server', () => Promise.resolve(openAt(server, nothing, nothing)))
