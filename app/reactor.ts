@@ -40,8 +40,8 @@ type AnyIntent = {
 
 export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
   const chains = new Map<string, Chain>()
-  /** Events whose chains failed here, and where they stand. */
-  const unfinished = new Map<string, Position>()
+  /** Events whose chains failed here, until the follower of this process has finished them. */
+  const unfinished = new Set<string>()
   /** How far the follower of this process has come: it passes each event once, and takes its chain away. */
   let passed: Position | undefined
 
@@ -76,7 +76,7 @@ export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
       // One that failed must not be found again: whoever asks next tries anew.
-      else if (chains.delete(event.id)) unfinished.set(event.id, event.position)
+      else if (chains.delete(event.id) && passed !== undefined) unfinished.add(event.id)
       // Where no follower passes by, nobody else takes it away.
       if (passed === undefined) chains.delete(event.id)
     })
@@ -131,6 +131,7 @@ export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
       end: async (position) => {
         passed = undefined
         chains.clear()
+        unfinished.clear()
         await checkpoint.end(position)
       },
     }),
