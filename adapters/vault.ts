@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import type { AccountSecret } from '../domain/derived-id.js'
 import type { Vault } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
@@ -28,6 +28,13 @@ export const aesVault = (key: Buffer): Vault => {
     }
   }
 
+  const sign: Vault['sign'] = (sealed, text) => {
+    const secret = open(sealed)
+    if (E.isLeft(secret)) return secret
+    const bytes = Buffer.from(secret.right, 'base64')
+    return E.right(`v1,${createHmac('sha256', bytes).update(text).digest('base64')}`)
+  }
+
   const secrets = new Map<string, AccountSecret>()
   const accountSecret: Vault['accountSecret'] = (sealed) => {
     const known = secrets.get(sealed)
@@ -38,5 +45,5 @@ export const aesVault = (key: Buffer): Vault => {
     secrets.set(sealed, secret)
     return E.right(secret)
   }
-  return { seal, open, accountSecret }
+  return { seal, open, sign, accountSecret }
 }

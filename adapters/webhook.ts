@@ -141,12 +141,13 @@ const timed = <A extends http.Agent>(agent: A): A => {
 const guard = (allowPrivate: boolean): { readonly lookup?: typeof publicLookup } =>
   allowPrivate ? {} : { lookup: publicLookup }
 
-const headersOf = ({ token, id, timestamp }: WebhookRequest): Record<string, string> => ({
+const headersOf = ({ token, id, timestamp, signature }: WebhookRequest): Record<string, string> => ({
   authorization: `Bearer ${token}`,
   'content-type': 'application/json',
   'user-agent': 'Leadloop',
   'webhook-id': id,
   'webhook-timestamp': String(timestamp),
+  ...(signature === '' ? {} : { 'webhook-signature': signature }),
 })
 
 /** Reads the body to its end, so that the connection can be used again, or cuts it off. */

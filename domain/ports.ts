@@ -120,6 +120,8 @@ export type Vault = {
   readonly seal: (plain: string) => string
   /** Left when the text was sealed with another key or was tampered with. */
   readonly open: (sealed: string) => Either<{ readonly kind: 'unsealable' }, string>
+  /** The Standard Webhooks signature of a text, `v1,` before it, under sealed bytes in base64. */
+  readonly sign: (sealed: string, text: string) => Either<{ readonly kind: 'unsealable' }, string>
   readonly accountSecret: (sealed: string) => Either<{ readonly kind: 'unsealable' }, AccountSecret>
 }
 

@@ -3,6 +3,7 @@ import { t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, DeliveryId, PlaybookId, WebhookId } from './ids.js'
+import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /** `agent`: contract 6.2; `flat`: contract 6.3. */
@@ -27,9 +28,14 @@ export const WebhookEvent = t.union([
   eventOf('WebhookChanged', t.type({ settings: WebhookSettings })),
   /** The delivery whose last retry failed (contract 6.6.4). */
   eventOf('WebhookTurnedOff', t.type({ delivery_id: DeliveryId, reason: t.string })),
+  /** Signs from now on (Standard Webhooks); the one before it goes on signing beside it until `previous_until`. */
+  eventOf('WebhookSigningSecretIssued', t.type({ sealed_secret: t.string, previous_until: Instant })),
   eventOf('WebhookRemoved', t.type({})),
 ])
 export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
+
+/** Undefined `until`: for as long as no other is issued. */
+export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
 export type WebhookState =
   | { readonly kind: 'unknown' }
@@ -39,7 +45,12 @@ export type WebhookState =
       readonly webhookId: WebhookId
       readonly accountId: AccountId
       readonly settings: WebhookSettings
+      /** The newest first, and what it replaced; none where none was ever issued. */
+      readonly signingSecrets: ReadonlyArray<SigningSecret>
     }
+
+/** `previousUntil`: how long the one that it replaces is good. */
+export type NewSigningSecret = { readonly sealed: string; readonly previousUntil: Instant }
 
 export type WebhookCommand =
   | {
@@ -47,7 +58,9 @@ export type WebhookCommand =
       readonly webhookId: WebhookId
       readonly accountId: AccountId
       readonly settings: WebhookSettings
+      readonly signing?: NewSigningSecret
     }
+  | { readonly type: 'IssueSigningSecret'; readonly accountId: AccountId; readonly signing: NewSigningSecret }
   | { readonly type: 'ChangeWebhook'; readonly accountId: AccountId; readonly settings: Partial<WebhookSettings> }
   | { readonly type: 'TurnOffWebhook'; readonly deliveryId: DeliveryId; readonly reason: string }
   | { readonly type: 'RemoveWebhook'; readonly accountId: AccountId }
@@ -57,7 +70,7 @@ export type WebhookRefusal = { readonly kind: 'webhook-not-found' }
 const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
   if (event.type === 'WebhookAdded') {
     const { webhook_id, account_id, settings } = event.data
-    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings }
+    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, signingSecrets: [] }
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return state
   switch (event.type) {
@@ -65,6 +78,11 @@ const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
       return { ...state, settings: event.data.settings }
     case 'WebhookTurnedOff':
       return { ...state, kind: 'off' }
+    case 'WebhookSigningSecretIssued': {
+      const { sealed_secret, previous_until } = event.data
+      const previous = state.signingSecrets.slice(0, 1).map(({ sealed }) => ({ sealed, until: previous_until }))
+      return { ...state, signingSecrets: [{ sealed: sealed_secret, until: undefined }, ...previous] }
+    }
     case 'WebhookRemoved':
       return { kind: 'removed' }
     default:
@@ -75,8 +93,12 @@ const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
 const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRefusal, ReadonlyArray<WebhookEvent>> => {
   if (command.type === 'AddWebhook') {
     if (state.kind !== 'unknown') return E.right([])
-    const { webhookId, accountId, settings } = command
-    return E.right([{ type: 'WebhookAdded', data: { webhook_id: webhookId, account_id: accountId, settings } }])
+    const { webhookId, accountId, settings, signing } = command
+    const added: WebhookEvent = {
+      type: 'WebhookAdded',
+      data: { webhook_id: webhookId, account_id: accountId, settings },
+    }
+    return E.right(signing === undefined ? [added] : [added, issued(signing)])
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return E.left({ kind: 'webhook-not-found' })
   switch (command.type) {
@@ -86,6 +108,9 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       const same = JSON.stringify(settings) === JSON.stringify(state.settings)
       return E.right(same ? [] : [{ type: 'WebhookChanged', data: { settings } }])
     }
+    case 'IssueSigningSecret':
+      if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
+      return E.right(command.signing.sealed === state.signingSecrets[0]?.sealed ? [] : [issued(command.signing)])
     case 'TurnOffWebhook': {
       if (state.kind === 'off') return E.right([])
       const data = { delivery_id: command.deliveryId, reason: command.reason }
@@ -98,6 +123,15 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       return unreachable(command)
   }
 }
+
+const issued = ({ sealed, previousUntil }: NewSigningSecret): WebhookEvent => ({
+  type: 'WebhookSigningSecretIssued',
+  data: { sealed_secret: sealed, previous_until: previousUntil },
+})
+
+/** The sealed secrets that sign at an instant, the newest first. */
+export const signingSecretsAt = (secrets: ReadonlyArray<SigningSecret>, now: Instant): ReadonlyArray<string> =>
+  secrets.filter(({ until }) => until === undefined || until > now).map(({ sealed }) => sealed)
 
 export const webhook: Decider<WebhookState, WebhookCommand, WebhookEvent, WebhookRefusal> = {
   category: 'webhook',

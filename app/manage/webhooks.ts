@@ -1,10 +1,17 @@
 import { ActivityLabel } from '../../domain/activity.js'
 import { decode, optional, refined, t } from '../../domain/codec.js'
 import { PlaybookId, WebhookId, type AccountId } from '../../domain/ids.js'
+import { later } from '../../domain/instant.js'
 import { playbook } from '../../domain/playbook.js'
 import type { Dispatch } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { PayloadFormat, webhook, type WebhookSettings, type WebhookState } from '../../domain/webhook.js'
+import {
+  PayloadFormat,
+  webhook,
+  type NewSigningSecret,
+  type WebhookSettings,
+  type WebhookState,
+} from '../../domain/webhook.js'
 import { deliveries, type DeliveryDocument } from '../../projections/deliveries.js'
 import { webhookList, type WebhookDocument } from '../../projections/webhook-list.js'
 import type { Endpoint } from '../http/endpoint.js'
@@ -38,7 +45,7 @@ const ChangeRequest = t.type({
   format: optional(PayloadFormat),
 })
 
-/** Webhooks (contract 6.1); the token is never shown again. */
+/** Webhooks (contract 6.1); the token is never shown again, nor is the signing secret. */
 export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'POST',
@@ -61,9 +68,27 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         format: format ?? 'agent',
         playbook_id: playbook_id ?? null,
       }
-      const command = { type: 'AddWebhook', webhookId, accountId, settings } as const
+      const { shown: signing_secret, signing } = newSigningSecret(ports)
+      const command = { type: 'AddWebhook', webhookId, accountId, settings, signing } as const
       const added = await commands.run(webhook, webhookId, command, actor)
-      return E.isLeft(added) ? added : E.right({ status: 201, body: { webhook: shownState(added.right.state) } })
+      if (E.isLeft(added)) return added
+      return E.right({ status: 201, body: { webhook: { ...shownState(added.right.state), signing_secret } } })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/accounts/:account_id/webhooks/:webhook_id/signing_secret',
+    handle: async (request, { actor }) => {
+      const found = await accountOf(ports.dispatch, request)
+      if (E.isLeft(found)) return found
+      const webhookId = request.params['webhook_id']
+      if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
+      const { shown: signing_secret, signing } = newSigningSecret(ports)
+      const command = { type: 'IssueSigningSecret', accountId: found.right.accountId, signing } as const
+      const issued = await ports.commands.run(webhook, webhookId, command, actor)
+      if (E.isLeft(issued)) return issued
+      const previous_until = signing.previousUntil
+      return E.right({ status: 201, body: { webhook: { id: webhookId, signing_secret, previous_until } } })
     },
   },
   {
@@ -134,6 +159,22 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     },
   },
 ]
+
+/** Milliseconds that the replaced secret goes on signing beside the new one: time to tell the receiver. */
+const overlap = 24 * 60 * 60 * 1000
+
+/** Shown once, in the form of Standard Webhooks; kept sealed. */
+const newSigningSecret = ({
+  ids,
+  vault,
+  clock,
+}: ManagePorts): { readonly shown: string; readonly signing: NewSigningSecret } => {
+  const secret = Buffer.from(ids.secret(), 'base64url').toString('base64')
+  return {
+    shown: `whsec_${secret}`,
+    signing: { sealed: vault.seal(secret), previousUntil: later(clock.now(), overlap) },
+  }
+}
 
 const webhookNotFound: Problem = { kind: 'webhook-not-found' }
 

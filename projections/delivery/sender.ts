@@ -7,6 +7,8 @@ export type WebhookRequest = {
   readonly id: string
   /** Unix time of this attempt in seconds. */
   readonly timestamp: number
+  /** The signatures of Standard Webhooks, a blank between them; blank where the webhook has no secret. */
+  readonly signature: string
 }
 
 /** `status` is null where no response came; `reason` says in a few words how it ended and holds nothing of the body. */

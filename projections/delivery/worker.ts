@@ -4,7 +4,7 @@ import type { DeliveryId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { webhook } from '../../domain/webhook.js'
+import { signingSecretsAt, webhook, type WebhookState } from '../../domain/webhook.js'
 import { aborted } from '../aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -67,6 +67,8 @@ type Lane = {
   again: boolean
   alarm: AbortController | undefined
 }
+
+type Receiver = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
 
 /** What an attempt left in the log; `position` is undefined where there was nothing to record. */
 type Ended = { readonly position: Position | undefined; readonly comesAgain: boolean }
@@ -217,9 +219,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery' })
     if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
     const token = vault.open(receiver.settings.sealed_token)
-    const request = E.isLeft(token)
-      ? undefined
-      : requestOf(id, receiver.settings.url, token.right, state.facts.body, clock.now())
+    const request = E.isLeft(token) ? undefined : requestOf(id, receiver, token.right, state.facts.body)
     const response =
       request === undefined
         ? { delivered: false, status: null, reason: 'the token could not be unsealed', durationMs: 0 }
@@ -259,6 +259,17 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       if (isOver(lane)) throw new Error(`the store was ${kind}`)
       await pause(lane.claim.lost)
     }
+  }
+
+  /** Standard Webhooks: id and time are signed with the body, by each secret that is good now. */
+  const requestOf = (id: DeliveryId, receiver: Receiver, token: string, body: string): WebhookRequest => {
+    const now = clock.now()
+    const timestamp = Math.floor(millisecondsOf(now) / 1000)
+    const signatures = signingSecretsAt(receiver.signingSecrets, now).flatMap((secret) => {
+      const signed = vault.sign(secret, `${id}.${timestamp}.${body}`)
+      return E.isLeft(signed) ? [] : [signed.right]
+    })
+    return { url: receiver.settings.url, token, body, id, timestamp, signature: signatures.join(' ') }
   }
 
   /** What became due, and may not stand in the read model yet. */
@@ -328,11 +339,3 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     open: () => openNow,
   }
 }
-
-const requestOf = (id: DeliveryId, url: string, token: string, body: string, now: Instant): WebhookRequest => ({
-  url,
-  token,
-  body,
-  id,
-  timestamp: Math.floor(millisecondsOf(now) / 1000),
-})

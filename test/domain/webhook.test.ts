@@ -1,6 +1,6 @@
 import test from 'ava'
-import { webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
-import { accountId, deliveryId, webhookId, webhookSettings } from '../support/samples.js'
+import { signingSecretsAt, webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
+import { accountId, at, deliveryId, webhookId, webhookSettings } from '../support/samples.js'
 import { given } from '../support/specification.js'
 
 const add: WebhookCommand = {
@@ -29,6 +29,39 @@ const remove = (n = 1): WebhookCommand => ({ type: 'RemoveWebhook', accountId: a
 test('a webhook is added once', (t) => {
   given(t, webhook).when(add).then(added)
   given(t, webhook, added).when(add).isAlreadySo()
+})
+
+const signing = (n: number) => ({ sealed: `sealed ${n}`, previousUntil: at(n * 1000) })
+const issue = (n: number, of = 1): WebhookCommand => ({
+  type: 'IssueSigningSecret',
+  accountId: accountId(of),
+  signing: signing(n),
+})
+const issued = (n: number): WebhookEvent => ({
+  type: 'WebhookSigningSecretIssued',
+  data: { sealed_secret: `sealed ${n}`, previous_until: at(n * 1000) },
+})
+
+test('a webhook may be added with the secret that signs', (t) => {
+  given(t, webhook)
+    .when({ ...add, signing: signing(1) })
+    .then(added, issued(1))
+})
+
+test('a new secret may be issued by its account, whether the webhook is on or off', (t) => {
+  given(t, webhook, added).when(issue(1)).then(issued(1))
+  given(t, webhook, added, issued(1)).when(issue(1)).isAlreadySo()
+  given(t, webhook, added, issued(1), turnedOff).when(issue(2)).then(issued(2))
+  given(t, webhook, added).when(issue(1, 2)).refuses('webhook-not-found')
+  given(t, webhook, added, removed).when(issue(1)).refuses('webhook-not-found')
+})
+
+test('the newest secret signs, and the one before it until its time is over', (t) => {
+  const state = [added, issued(1), issued(2), issued(3)].reduce(webhook.evolve, webhook.initial)
+  if (state.kind !== 'on') return t.fail()
+  t.deepEqual(signingSecretsAt(state.signingSecrets, at(2999)), ['sealed 3', 'sealed 2'])
+  t.deepEqual(signingSecretsAt(state.signingSecrets, at(3000)), ['sealed 3'])
+  t.deepEqual(signingSecretsAt([], at(0)), [])
 })
 
 test('a removed webhook does not come back', (t) => {

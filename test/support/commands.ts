@@ -213,6 +213,11 @@ export const webhookCommands: fc.Arbitrary<WebhookCommand> = fc.oneof(
     arbitrary: fc.record({ type: is('AddWebhook'), webhookId: few(webhookId), accountId: few(accountId), settings }),
   },
   { weight: 2, arbitrary: fc.record({ type: is('ChangeWebhook'), accountId: few(accountId), settings }) },
+  fc.record({
+    type: is('IssueSigningSecret'),
+    accountId: few(accountId),
+    signing: fc.record({ sealed: word, previousUntil: moment }),
+  }),
   { weight: 2, arbitrary: fc.record({ type: is('TurnOffWebhook'), deliveryId: few(deliveryId), reason: word }) },
   fc.record({ type: is('RemoveWebhook'), accountId: few(accountId) }),
 )
