@@ -4,12 +4,14 @@ import assert from 'node:assert/strict'
 import type { MemberRecord } from '../../adapters/leases/beats.js'
 import { claimsIn, type ClaimRecord } from '../../adapters/leases/claims.js'
 import { mongoMembership } from '../../adapters/leases/mongodb.js'
-import type { MongoConnection } from '../../adapters/mongodb/connection.js'
+import { connectMongo, type MongoConnection } from '../../adapters/mongodb/connection.js'
 import type { Logger } from '../../domain/ports.js'
 import type { Claim, Membership } from '../../projections/leases.js'
 import { leasesContract } from '../contracts/leases.js'
-import { inFlight, mongoUrl, testDatabase } from '../support/mongodb.js'
+import { addressOf, inFlight, mongoUrl, testDatabase, urlAt } from '../support/mongodb.js'
 import { holdsAsync } from '../support/property.js'
+import { rightOf } from '../support/right-of.js'
+import { tcpProxy } from '../support/tcp-proxy.js'
 import { manualTime, type ManualTime, type ProcessTime } from './manual-time.js'
 
 const silent = (): void => undefined
@@ -320,6 +322,38 @@ if (mongoUrl === undefined) {
     await fleet.pass(10_000)
     t.deepEqual(writes, Array<string>(10).fill('update'))
     t.deepEqual(counts(member), [64])
+  })
+
+  test.serial('whose MongoDB is away holds nothing after a while, and all of it again when it is back', async (t) => {
+    const { host, port } = addressOf(database.url)
+    const proxy = await tcpProxy(host, port)
+    await proxy.bringBack()
+    const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port))))
+    try {
+      const names = numbered(6)
+      const members = [fleet.start(names), fleet.start(names)]
+      await fleet.pass(3_000)
+      t.deepEqual(counts(...members), [3, 3])
+      await proxy.takeAway()
+      await fleet.pass(3_900)
+      t.deepEqual(counts(...members), [3, 3])
+      await fleet.pass(1_100)
+      t.deepEqual(counts(...members), [0, 0])
+      t.deepEqual(
+        members.flatMap((member) => member.worked()),
+        [],
+      )
+      await proxy.bringBack()
+      // The driver's own tries take real time.
+      for (let tries = 0; tries < 100 && !isAllHeld(names, ...members); tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        await fleet.pass(100)
+      }
+      t.true(isAllHeld(names, ...members))
+    } finally {
+      await fleet.close()
+      await proxy.takeAway()
+    }
   })
 
   test.serial('whatever members do, no name has two holders, and in the end each has one', async (t) => {
