@@ -64,17 +64,18 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
 
 /** Once connected the driver finds its way back by itself, but it never tries the first connection a second time. */
 const connected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
+  const isOver = (): boolean => signal.aborted
   let reason: string | undefined
-  while (!signal.aborted) {
+  while (!isOver()) {
     const attempt = await tried(() => client.connect())
     if (E.isRight(attempt)) break
-    if (attempt.left.reason !== reason && !signal.aborted) {
+    if (attempt.left.reason !== reason && !isOver()) {
       reason = attempt.left.reason
       logger?.warn({ reason }, 'MongoDB is not there yet')
     }
     await machineTime.sleep(pauseLength, signal)
   }
-  if (reason !== undefined && !signal.aborted) logger?.info({}, 'MongoDB is there')
+  if (reason !== undefined && !isOver()) logger?.info({}, 'MongoDB is there')
 }
 
 /** Several hosts may stand in it, which no other parser of URLs takes. */
