@@ -38,6 +38,8 @@ import { openStores, type Stores } from './stores.js'
 export type Service = {
   /** Where it listens. */
   readonly address: string
+  /** Where clients reach it. */
+  readonly siteUrl: string
   /** Set when this start made the operator key: it is shown now and never again. */
   readonly newOperatorKey: string | undefined
   /** Set when the store was empty. */
@@ -117,6 +119,8 @@ const start = async (
     vault,
     ids,
     clock,
+    sender,
+    rateLimit: limits,
     siteUrl: () => config.publicUrl ?? address.url,
     webhookUrlProblem: (url) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
@@ -150,7 +154,7 @@ const start = async (
   logger.info({ address: address.url }, 'listening')
   const isFirstStart = first === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
-  return E.right({ address: address.url, newOperatorKey, firstAccount, stop })
+  return E.right({ address: address.url, siteUrl: manage.siteUrl(), newOperatorKey, firstAccount, stop })
 }
 
 /** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */

@@ -42,7 +42,7 @@ const firstAccountId: AccountId = `acc_${'0'.repeat(25)}F`
 /** An empty store begins with one account and one marketing source, so that the first lead can be posted at once. */
 export const openFirstAccount = async (ports: ManagePorts): Promise<FirstAccount | undefined> => {
   const opened = await openAccount(ports, firstAccountId, 'First account', 'first-start')
-  if (E.isLeft(opened)) return undefined
+  if (E.isLeft(opened) || !opened.right.isNew) return undefined
   const { accountId, apiKey, playbookId, soldId } = opened.right
   const what = { accountId, title: 'First source', playbookId, originatorField: null }
   const created = await createSource(ports, what, 'first-start')

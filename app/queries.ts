@@ -58,7 +58,13 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
   }
 
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
-    const found = await documents.find(collectionOf(projection), query)
+    const collection = collectionOf(projection)
+    const found = await documents.find(collection, query)
+    // Nothing to be found and nowhere to look are different: a newer version may have taken the place of this one.
+    const isThere = E.isLeft(found) || found.right.length > 0 ? E.right(true) : await documents.exists(collection)
+    if (E.isLeft(isThere)) return isThere
+    if (!isThere.right)
+      return E.left({ kind: 'unavailable', reason: `${projection.name} was replaced by another version` })
     // A collection holds what its own projection made.
     type Page = ReadonlyArray<Entry & { readonly document: Document }>
     return E.isLeft(found) ? found : E.right(found.right as Page)

@@ -3,7 +3,7 @@ import { exampleLead } from './first-account.js'
 
 /** What a start says to the person who started it; the keys in it are shown this once. */
 export const welcome = (service: Service, dataDir: string): string => {
-  const { address, newOperatorKey, firstAccount } = service
+  const { address, siteUrl, newOperatorKey, firstAccount } = service
   const lines = [`Leadloop listens at ${address} and keeps its data in ${dataDir}.`]
   if (newOperatorKey !== undefined) {
     lines.push(`Its operator key, kept in ${dataDir}/operator-key: ${newOperatorKey}`)
@@ -25,11 +25,11 @@ export const welcome = (service: Service, dataDir: string): string => {
     '',
     'Your system finds the contact by phone:',
     '',
-    `curl -s '${address}/api/v3/contacts/find?phone=${encodeURIComponent(exampleLead.phone)}' -H 'Authorization: Bearer ${apiKey}'`,
+    `curl -s '${siteUrl}/api/v3/contacts/find?phone=${encodeURIComponent(exampleLead.phone)}' -H 'Authorization: Bearer ${apiKey}'`,
     '',
     'and reports the sale, which ends the conversation:',
     '',
-    `curl -s '${address}/api/v3/conversions/${soldId}/events' -H 'Authorization: Bearer ${apiKey}' ` +
+    `curl -s '${siteUrl}/api/v3/conversions/${soldId}/events' -H 'Authorization: Bearer ${apiKey}' ` +
       `-H 'Content-Type: application/json' -d '{"conversion_contact":{"contact_id":"${contactId}"}}'`,
     '',
   ].join('\n')

@@ -37,6 +37,9 @@ export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
 /** Undefined `until`: for as long as no other is issued. */
 export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
+/** One that was added and not removed. */
+export type KnownWebhook = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
+
 export type WebhookState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'removed' }

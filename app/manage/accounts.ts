@@ -12,6 +12,8 @@ const OpenRequest = t.type({ title: Text })
 const ChangeRequest = t.type({ enabled: t.boolean })
 
 export type OpenedAccount = {
+  /** False where another process opened it first: then the key here is none of its keys. */
+  readonly isNew: boolean
   readonly accountId: AccountId
   /** Shown once: only its hash is stored. */
   readonly apiKey: string
@@ -34,7 +36,8 @@ export const openAccount = async (
   const secrets = { sealedSecret: vault.seal(ids.secret()), apiKeyHash: apiKeyHash(apiKey) }
   const command = { type: 'OpenAccount', accountId, title, playbookId, quotedId, soldId, apiKeyId, ...secrets } as const
   const opened = await commands.run(account, accountId, command, actor)
-  return E.isLeft(opened) ? opened : E.right({ accountId, apiKey, playbookId, soldId })
+  if (E.isLeft(opened)) return opened
+  return E.right({ isNew: opened.right.events.length > 0, accountId, apiKey, playbookId, soldId })
 }
 
 /** Opening an account, and enabling or disabling it (design, section 8). */

@@ -1,5 +1,7 @@
 import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
+import type { WebhookSender } from '../../projections/delivery/sender.js'
 import type { Commands } from '../commands.js'
+import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../queries.js'
 
 /** What the management API works with. */
@@ -10,6 +12,9 @@ export type ManagePorts = {
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock
+  /** Posts tests to webhooks. */
+  readonly sender: WebhookSender
+  readonly rateLimit: RateLimit
   /** The service's host root, without a slash at the end (contract: {site_url}). */
   readonly siteUrl: () => string
   /** What is wrong with a webhook's URL; undefined when nothing is. */

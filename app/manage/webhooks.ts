@@ -4,17 +4,21 @@ import { PlaybookId, WebhookId, type AccountId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
 import { playbook } from '../../domain/playbook.js'
 import type { Dispatch } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import { E, type Either } from '../../domain/prelude.js'
 import {
   PayloadFormat,
   webhook,
+  type KnownWebhook,
   type NewSigningSecret,
   type WebhookSettings,
   type WebhookState,
 } from '../../domain/webhook.js'
 import { deliveries, type DeliveryDocument } from '../../projections/deliveries.js'
+import { samplePayloadOf } from '../../projections/delivery/payload.js'
+import { unsealable } from '../../projections/delivery/sender.js'
+import { signedRequest } from '../../projections/delivery/signed-request.js'
 import { webhookList, type WebhookDocument } from '../../projections/webhook-list.js'
-import type { Endpoint } from '../http/endpoint.js'
+import type { Endpoint, Request } from '../http/endpoint.js'
 import { invalid, type Problem } from '../problem.js'
 import { accountOf, type Operator } from './operator.js'
 import { pageOf } from './paging.js'
@@ -140,25 +144,50 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     },
   },
   {
+    method: 'POST',
+    path: '/accounts/:account_id/webhooks/:webhook_id/test',
+    handle: async (request) => {
+      const owned = await ownWebhook(ports, request)
+      if (E.isLeft(owned)) return owned
+      const receiver = owned.right
+      const retryAfter = ports.rateLimit.exceeded(`test/${receiver.webhookId}`, testsPerMinute)
+      if (retryAfter !== undefined) return E.left({ kind: 'too-many-requests', retryAfter })
+      const { events, format } = receiver.settings
+      const body = samplePayloadOf(format, events[0] ?? 'started')
+      const sample = signedRequest(ports, receiver, `test_${ports.ids.ulid()}`, body)
+      const { delivered, status, reason } = E.isLeft(sample) ? unsealable : await ports.sender.send(sample.right)
+      return E.right({ status: 200, body: { delivered, status, error: delivered ? null : reason } })
+    },
+  },
+  {
     method: 'GET',
     path: '/accounts/:account_id/webhooks/:webhook_id/deliveries',
     handle: async (request) => {
-      const found = await accountOf(ports.dispatch, request)
-      if (E.isLeft(found)) return found
-      const webhookId = request.params['webhook_id']
-      if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
-      const owner = await ports.dispatch.state(webhook, webhookId)
-      if (E.isLeft(owner)) return owner
-      const state = owner.right
-      const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId
-      if (!isOwn) return E.left(webhookNotFound)
-      const page = await pageOf(ports.queries, deliveries, 'by_webhook', webhookId, request, true)
+      const owned = await ownWebhook(ports, request)
+      if (E.isLeft(owned)) return owned
+      const page = await pageOf(ports.queries, deliveries, 'by_webhook', owned.right.webhookId, request, true)
       if (E.isLeft(page)) return page
       const { documents, next_cursor } = page.right
       return E.right({ status: 200, body: { deliveries: documents.map(shownDelivery), next_cursor } })
     },
   },
 ]
+
+/** A webhook of the account that the request names. */
+const ownWebhook = async ({ dispatch }: ManagePorts, request: Request): Promise<Either<Problem, KnownWebhook>> => {
+  const found = await accountOf(dispatch, request)
+  if (E.isLeft(found)) return found
+  const webhookId = request.params['webhook_id']
+  if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
+  const owner = await dispatch.state(webhook, webhookId)
+  if (E.isLeft(owner)) return owner
+  const state = owner.right
+  const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId
+  return isOwn ? E.right(state) : E.left(webhookNotFound)
+}
+
+/** A test goes out at once and to whatever URL is saved: nobody may use it as a hammer. */
+const testsPerMinute = 10
 
 /** Milliseconds that the replaced secret goes on signing beside the new one: time to tell the receiver. */
 const overlap = 24 * 60 * 60 * 1000

@@ -1,4 +1,4 @@
-import type { Activity } from '../../domain/activity.js'
+import { labelsOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
 import type { Originator } from '../../domain/lead.js'
 import { unreachable } from '../../domain/prelude.js'
 import type { PayloadFormat } from '../../domain/webhook.js'
@@ -30,6 +30,50 @@ export const payloadOf = (
     default:
       return unreachable(format)
   }
+}
+
+/** The body of a test (contract 6.5): a made-up contact, and null wherever a time or an id would be of something saved. */
+export const samplePayloadOf = (format: PayloadFormat, label: ActivityLabel): string => {
+  const type = activityTypes.find((one) => labelsOf[one].some((known) => known === label)) ?? 'event'
+  switch (format) {
+    case 'agent':
+      return JSON.stringify({
+        activity: {
+          type,
+          label,
+          next_engagement_id: null,
+          play_id: null,
+          note: 'This is a test',
+          properties: { ...(label === 'custom_conversion' ? { title: 'Test conversion' } : {}), test: true },
+          created_at: null,
+          updated_at: null,
+        },
+        contact: sampleContact,
+      })
+    case 'flat':
+      return JSON.stringify({ activity_type: type, activity_label: label, lead_originators: [] })
+    default:
+      return unreachable(format)
+  }
+}
+
+const activityTypes = ['event', 'outcome', 'conversion'] as const
+
+/** Contract 2.1; the number is one that is never given to anybody. */
+const sampleContact = {
+  id: `nct_${'0'.repeat(26)}`,
+  first_name: 'Test',
+  last_name: 'Contact',
+  email: 'test.contact@example.com',
+  phone: '+12025550100',
+  opted_out: false,
+  created_at: null,
+  additional_info: {},
+  referral: {
+    marketing_source_id: `mks_${'0'.repeat(26)}`,
+    marketing_source_title: 'Test source',
+    lead_id: `led_${'0'.repeat(26)}`,
+  },
 }
 
 /** Contract 2.4. */

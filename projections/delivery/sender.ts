@@ -21,3 +21,11 @@ export type WebhookResponse = {
 
 /** Posts to a receiver within the limits of contract 6.6. Never rejects. */
 export type WebhookSender = { readonly send: (request: WebhookRequest) => Promise<WebhookResponse> }
+
+/** The answer where nothing can be sent, because the service has another key than the one that sealed the token. */
+export const unsealable: WebhookResponse = {
+  delivered: false,
+  status: null,
+  reason: 'the token could not be unsealed',
+  durationMs: 0,
+}

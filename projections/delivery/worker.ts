@@ -1,10 +1,10 @@
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { DeliveryId, WebhookId } from '../../domain/ids.js'
-import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { Instant } from '../../domain/instant.js'
 import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { signingSecretsAt, webhook, type WebhookState } from '../../domain/webhook.js'
+import { webhook } from '../../domain/webhook.js'
 import { aborted } from '../aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -16,7 +16,8 @@ import type { Shift } from '../shift.js'
 import { collectionOf } from '../projection.js'
 import { nextAttemptAt } from './schedule.js'
 import { shareOf } from './shares.js'
-import type { WebhookRequest, WebhookResponse, WebhookSender } from './sender.js'
+import { signedRequest } from './signed-request.js'
+import { unsealable, type WebhookResponse, type WebhookSender } from './sender.js'
 
 export type DeliveryWorker = {
   /** Learns what becomes due, in whichever process that was decided. */
@@ -68,14 +69,12 @@ type Lane = {
   alarm: AbortController | undefined
 }
 
-type Receiver = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
-
 /** What an attempt left in the log; `position` is undefined where there was nothing to record. */
 type Ended = { readonly position: Position | undefined; readonly comesAgain: boolean }
 
 /** Posts what is due and records how each attempt ended. At least once: a crash in between repeats the post. */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
-  const { store, documents, dispatch, sender, vault, clock, ids, logger, random, projected, pause, observe } = ports
+  const { store, documents, dispatch, sender, clock, ids, logger, random, projected, pause, observe } = ports
   const collection = collectionOf(deliveries)
   const webhooks = new Set<WebhookId>()
   const claims = new Map<string, Claim>()
@@ -218,12 +217,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const receiver = orThrow(await dispatch.recent(webhook, lane.webhookId, ({ kind }) => kind === 'on'))
     if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery' })
     if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
-    const token = vault.open(receiver.settings.sealed_token)
-    const request = E.isLeft(token) ? undefined : requestOf(id, receiver, token.right, state.facts.body)
-    const response =
-      request === undefined
-        ? { delivered: false, status: null, reason: 'the token could not be unsealed', durationMs: 0 }
-        : await sender.send(request)
+    const request = signedRequest(ports, receiver, id, state.facts.body)
+    const response = E.isLeft(request) ? unsealable : await sender.send(request.right)
     observe(response)
     const attempt = state.attempts + 1
     const { delivered, status, reason, durationMs } = response
@@ -259,17 +254,6 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       if (isOver(lane)) throw new Error(`the store was ${kind}`)
       await pause(lane.claim.lost)
     }
-  }
-
-  /** Standard Webhooks: id and time are signed with the body, by each secret that is good now. */
-  const requestOf = (id: DeliveryId, receiver: Receiver, token: string, body: string): WebhookRequest => {
-    const now = clock.now()
-    const timestamp = Math.floor(millisecondsOf(now) / 1000)
-    const signatures = signingSecretsAt(receiver.signingSecrets, now).flatMap((secret) => {
-      const signed = vault.sign(secret, `${id}.${timestamp}.${body}`)
-      return E.isLeft(signed) ? [] : [signed.right]
-    })
-    return { url: receiver.settings.url, token, body, id, timestamp, signature: signatures.join(' ') }
   }
 
   /** What became due, and may not stand in the read model yet. */

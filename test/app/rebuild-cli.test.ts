@@ -19,7 +19,8 @@ const names = readModels.map(({ name }) => name)
 type Ended = { readonly code: number | null; readonly told: string; readonly said: string }
 
 const rebuild = async (dataDir: string, ...arguments_: ReadonlyArray<string>): Promise<Ended> => {
-  const environment = { ...process.env, DATA_DIR: dataDir }
+  const { EVENTSTORE_URL: _log, MONGODB_URL: _documents, ...own } = process.env
+  const environment = { ...own, DATA_DIR: dataDir }
   const child = spawn(process.execPath, [program, ...arguments_], { env: environment })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const [code, told, said] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
