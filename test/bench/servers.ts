@@ -192,14 +192,17 @@ export const measureBatches = async (url: string, count: number): Promise<number
 
 type Runs = { readonly ours: () => Promise<Summary>; readonly theirs: () => Promise<Summary> }
 
-/** One after the other, so that what else the machine does meets both. The first round warms up. */
+/** By turns, and each first in every other round, so that what else goes on meets both. The first round warms up. */
 const alternating = async (rounds: number, { ours, theirs }: Runs): Promise<AgainstDriver> => {
   const measured: { readonly ours: Array<Summary>; readonly theirs: Array<Summary> } = { ours: [], theirs: [] }
   for (let round = 0; round <= rounds; round += 1) {
-    const [one, other] = [await ours(), await theirs()]
+    const isFirst = round % 2 === 0
+    const before = isFirst ? await ours() : undefined
+    const bare = await theirs()
+    const through = before ?? (await ours())
     if (round === 0) continue
-    measured.ours.push(one)
-    measured.theirs.push(other)
+    measured.ours.push(through)
+    measured.theirs.push(bare)
   }
   return { ours: medianOf(measured.ours), theirs: medianOf(measured.theirs) }
 }
