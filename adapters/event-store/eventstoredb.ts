@@ -1,4 +1,11 @@
-import { BACKWARDS, END, NO_STREAM, type ResolvedEvent } from '@eventstore/db-client'
+import {
+  BACKWARDS,
+  END,
+  NO_STREAM,
+  type EventStoreDBClient,
+  type ResolvedEvent,
+  type StreamingRead,
+} from '@eventstore/db-client'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as slept } from 'node:timers/promises'
 import { beginning, type Position, type Recorded } from '../../domain/event.js'
@@ -10,7 +17,7 @@ import { catchUp, Dropped } from '../eventstoredb/catch-up.js'
 import type { Connection } from '../eventstoredb/connection.js'
 import type { HealingClient } from '../eventstoredb/healing-client.js'
 import { whileAppending } from '../eventstoredb/appends-in-flight.js'
-import { meaningOf, silence, type Meaning } from '../eventstoredb/failure.js'
+import { CutOff, meaningOf, silence, type Meaning } from '../eventstoredb/failure.js'
 import { eventDataOf, prefixesOf, recordedOf } from '../eventstoredb/recorded.js'
 import { liveSubscription } from './live-subscription.js'
 import { recentEvents, type RecentEvents } from './recent-events.js'
@@ -44,7 +51,7 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   /** Asks until there is an answer, a final failure, or no patience left. */
   const persistently = async <A>(
     client: HealingClient,
-    ask: (signal: AbortSignal) => Promise<A>,
+    ask: (late: Late) => Promise<A>,
     missing: A | undefined,
   ): Promise<Either<Extract<Meaning, { readonly kind: 'final' }>['failure'], A>> => {
     const until = performance.now() + patience.inAll
@@ -65,20 +72,31 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
     }
   }
 
+  /**
+   * All that a read gives. It is taken in the same tick in which it begins (reference 0.4), and to its end: one that is given
+   * up is cancelled and not left, for an answer that nobody takes would keep its client from ever being disposed of.
+   * @throws CutOff since the driver ends the reads of a client that is disposed of as if they were whole: an empty stream
+   * would be one that is not there
+   */
+  const allOf = async <A>(
+    begin: (client: EventStoreDBClient) => StreamingRead<A>,
+    late: Late,
+  ): Promise<ReadonlyArray<A>> => {
+    const client = connection.reads.now()
+    const reading = begin(client)
+    late.cancel = () => void reading.cancel().catch(() => undefined)
+    const all: Array<A> = []
+    for await (const one of reading) all.push(one)
+    if (closing.signal.aborted || client !== connection.reads.now()) throw new CutOff()
+    return all
+  }
+
   const read: EventStore['read'] = async (stream) => {
     const answer = await persistently<ReadonlyArray<Recorded<DomainEvent>>>(
       connection.reads,
-      async (signal) => {
-        const events: Array<Recorded<DomainEvent>> = []
-        // Read in the same tick in which it begins, and ended by hand: see reference 0.4 and 0.11.
-        const reading = connection.reads.now().readStream(stream, {}, { signal, highWaterMark: 500 })
-        try {
-          for await (const resolved of reading) events.push(ownOf(resolved))
-        } catch (error) {
-          void reading.cancel().catch(() => undefined)
-          throw error
-        }
-        return events
+      async (late) => {
+        const begin = (client: EventStoreDBClient) => client.readStream(stream, {}, { highWaterMark: 500 })
+        return (await allOf<ResolvedEvent>(begin, late)).map(ownOf)
       },
       [],
     )
@@ -108,13 +126,10 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   const head: EventStore['head'] = async () => {
     const answer = await persistently<Position>(
       connection.reads,
-      async (signal) => {
-        let position = beginning
-        const reading = connection.reads
-          .now()
-          .readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }, { signal })
-        for await (const { event } of reading) position = event?.position.commit ?? beginning
-        return position
+      async (late) => {
+        const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
+        const [newest] = await allOf((client) => client.readAll(last), late)
+        return newest?.event?.position.commit ?? beginning
       },
       undefined,
     )
@@ -237,31 +252,28 @@ const ownOf = (resolved: ResolvedEvent): Recorded<DomainEvent> => {
   throw new StoreFailed({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })
 }
 
+/** Set by what is asked, to end it when it is given up. A signal for each append would cost too much. */
+type Late = { cancel?: () => void }
+
 /** What is asked, or what went wrong with it; given up after some milliseconds. */
-const inTime = async <A>(
-  ask: (signal: AbortSignal) => Promise<A>,
-  milliseconds: number,
-): Promise<Either<Meaning, A>> => {
-  const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const given = new Promise<Either<Meaning, A>>((resolve) => {
-    timer = setTimeout(() => {
+const inTime = <A>(ask: (late: Late) => Promise<A>, milliseconds: number): Promise<Either<Meaning, A>> =>
+  new Promise((resolve) => {
+    const late: Late = {}
+    const timer = setTimeout(() => {
       resolve(E.left(silence))
-      late.abort()
+      late.cancel?.()
     }, milliseconds)
+    ask(late).then(
+      (answer) => {
+        clearTimeout(timer)
+        resolve(E.right(answer))
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        resolve(E.left(meaningOf(error)))
+      },
+    )
   })
-  const asked = ask(late.signal).then(
-    (answer): Either<Meaning, A> => E.right(answer),
-    (error: unknown): Either<Meaning, A> => {
-      if (error instanceof StoreFailed)
-        return E.left({ kind: 'final', failure: { kind: 'corrupt', reason: error.message } })
-      return E.left(meaningOf(error))
-    },
-  )
-  const first = await Promise.race([asked, given])
-  clearTimeout(timer)
-  return first
-}
 
 /** Reads have no expected revision that could conflict. */
 const notAConflict = (failure: Extract<Meaning, { readonly kind: 'final' }>['failure']): StoreFailure =>

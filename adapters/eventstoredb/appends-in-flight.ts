@@ -10,8 +10,8 @@ let underWay = 0
 let disposing: Promise<void> | undefined
 let wake = (): void => undefined
 
-/** In milliseconds: appends have timeouts of their own, so this is never waited for in full. */
-const longestWait = 5_000
+/** In milliseconds: an append gives up earlier (`Patience`), so this is never waited for in full. */
+const longestWait = 6_000
 
 export const whileAppending = async <A>(append: () => Promise<A>): Promise<A> => {
   while (disposing !== undefined) await disposing
@@ -36,7 +36,7 @@ const disposed = async (client: EventStoreDBClient): Promise<void> => {
   const until = performance.now() + longestWait
   while (underWay > 0 && performance.now() < until) {
     await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, longestWait)
+      const late = setTimeout(resolve, until - performance.now())
       wake = () => {
         clearTimeout(late)
         resolve()

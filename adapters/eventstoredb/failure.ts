@@ -1,5 +1,6 @@
 import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
 import type { Conflict, StoreFailure } from '../../domain/ports.js'
+import { StoreFailed } from '../../domain/store-failed.js'
 
 /**
  * What an error of the driver means to a caller. `again`: the outcome is unknown or nothing was done, so the same is asked
@@ -10,6 +11,9 @@ export type Meaning =
   | { readonly kind: 'final'; readonly failure: StoreFailure | Conflict }
   | { readonly kind: 'missing' }
 
+/** A read ended before it was whole, because its client was disposed of. */
+export class CutOff extends Error {}
+
 /** gRPC statuses of a connection that is gone, a call that was given up and a server that is not ready: they pass. */
 const passing: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
 
@@ -19,6 +23,8 @@ const busy = /server is not ready|busy|no leader info|failed to discover/i
 const refused = /could not recognize (badrequest|maximumappendeventsizeexceeded)/i
 
 export const meaningOf = (error: unknown): Meaning => {
+  if (error instanceof StoreFailed) return { kind: 'final', failure: { kind: 'corrupt', reason: error.message } }
+  if (error instanceof CutOff) return silence
   // A driver's message may hold a stream's name or an address; its type and status never hold a value.
   const known = error instanceof Error ? commandErrorOf(error) : undefined
   const type = known?.type ?? 'error'

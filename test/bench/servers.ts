@@ -62,7 +62,7 @@ export const measureAppends = async (url: string, rounds: number, count: number)
   const { type, data, correlationId, causationId, ...rest } = activity
   const metadata = { $correlationId: correlationId, $causationId: causationId, time: rest.time, actor: rest.actor }
   const theirs = (): Promise<unknown> =>
-    client.appendToStream(stream(), jsonEvent({ id: randomUUID(), type, data, metadata }), {
+    client.appendToStream(`bare-${randomUUID()}`, jsonEvent({ id: randomUUID(), type, data, metadata }), {
       expectedRevision: NO_STREAM,
     })
   const measured = await alternating(rounds, {
