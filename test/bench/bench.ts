@@ -112,7 +112,7 @@ const embedded = async (): Promise<ReadonlyArray<Row>> => {
 /** The adapters of the servers against their bare drivers. */
 const servers = async (): Promise<ReadonlyArray<Row>> => {
   const server = await startServer()
-  const appends = await measureAppends(server.url, rounds, quick ? 1_000 : 20_000)
+  const appends = await measureAppends(server.url, quick ? rounds : rounds + 4, quick ? 1_000 : 20_000)
   const log = quick ? 5_000 : 100_000
   const subscription = await measureSubscription(server.url, rounds, log)
   const perBatch = await measureBatches(server.url, log)
