@@ -9,6 +9,9 @@ import { changesOf, collectionOf, keysToRead, type AnyProjection } from './proje
 /** Of the batches that change nothing, one in so many moves the checkpoint: it costs a write. */
 const idleBatches = 100
 
+/** The pause after so many failures is about as long as an idle checkpoint may wait. */
+const soon = 2
+
 const none: ReadonlyMap<string, Stored> = new Map()
 
 export type RunnerPorts = FollowPorts & {
@@ -25,10 +28,22 @@ export type RunnerPorts = FollowPorts & {
  * not there yet, or not in this version, is built from the whole log first.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
-  const { store, documents, logger, isWaitedFor } = ports
+  const { store, documents, logger, pause, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   let idle = 0
+  let handled = beginning
+  let isSavingSoon = false
+  const ending = new AbortController()
+
+  /** What others see of a read model that has nothing to do should not look as if it lagged behind. */
+  const saveSoon = async (): Promise<void> => {
+    if (isSavingSoon) return
+    isSavingSoon = true
+    await pause(ending.signal, soon)
+    isSavingSoon = false
+    if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+  }
   return follow(
     {
       name: projection.name,
@@ -45,12 +60,17 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
         idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
-        if (idle > 0 && idle < idleBatches) return
+        handled = position
+        if (idle > 0 && idle < idleBatches) {
+          if (isWaitedFor) void saveSoon()
+          return
+        }
         idle = 0
         await applyBatch(projection, documents, { events: mine, position })
         saved = position
       },
       end: async (position) => {
+        ending.abort()
         // What is not saved here is looked at once more, and found done.
         if (position > saved) await documents.apply(collection, [], position)
       },

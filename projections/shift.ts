@@ -57,7 +57,7 @@ export const shift = (
     reached: async (wanted, signal) => {
       for (let tries = 0; !signal.aborted; tries += 1) {
         // One that ends here goes on elsewhere.
-        await following?.reached(wanted)
+        if (following !== undefined) await unlessAborted(following.reached(wanted), signal)
         if (following?.failure() !== undefined) return
         const now = await position()
         if (now !== undefined && now >= wanted) return
@@ -66,3 +66,14 @@ export const shift = (
     },
   }
 }
+
+/** Resolves with `work`, and early when `signal` aborts. */
+const unlessAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    signal.addEventListener('abort', end)
+    void work.then(end)
+  })

@@ -6,8 +6,11 @@ import type { WebhookId } from '../../domain/ids.js'
  */
 export const shares: ReadonlyArray<string> = Array.from({ length: 64 }, (_, n) => `webhooks_${n}`)
 
-/** The last letters of an id are random. */
+/** By all letters of the id, since few of them are both random and apart from each other. */
 export const shareOf = (webhookId: WebhookId): string => {
-  const number = webhookId.charCodeAt(webhookId.length - 1) * 32 + webhookId.charCodeAt(webhookId.length - 2)
-  return `webhooks_${number % shares.length}`
+  let hash = 0
+  for (let index = 0; index < webhookId.length; index += 1) {
+    hash = (Math.imul(hash, 31) + webhookId.charCodeAt(index)) >>> 0
+  }
+  return `webhooks_${hash % shares.length}`
 }

@@ -215,6 +215,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     // The read model may not show yet what another process did before this one took over.
     if (state.dueAt > clock.now()) return { position: undefined, comesAgain: true }
     const receiver = orThrow(await dispatch.recent(webhook, lane.webhookId, ({ kind }) => kind === 'on'))
+    // Reading takes its time, and by now the webhook may be another's to post to.
+    if (isOver(lane)) return { position: undefined, comesAgain: true }
     if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery' })
     if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
     const request = signedRequest(ports, receiver, id, state.facts.body)

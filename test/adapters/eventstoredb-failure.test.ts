@@ -17,7 +17,8 @@ import {
 } from '@eventstore/db-client'
 import { Metadata, status } from '@grpc/grpc-js'
 import test from 'ava'
-import { meaningOf, silence, type Meaning } from '../../adapters/eventstoredb/failure.js'
+import { CutOff, meaningOf, silence, type Meaning } from '../../adapters/eventstoredb/failure.js'
+import { StoreFailed } from '../../domain/store-failed.js'
 
 /** Stands in every name, value and message of the errors here: where it is met, it leaked. */
 const secret = 'Ada-4155550001'
@@ -115,6 +116,12 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, meaning: Mea
     'an error of the transport without its details',
     Object.assign(new Error(secret), { code: 13 }),
     again('error', true),
+  ],
+  ['a read that was cut off', new CutOff(), silence],
+  [
+    'an event that is not ours',
+    new StoreFailed({ kind: 'corrupt', reason: 'not ours' }),
+    { kind: 'final', failure: { kind: 'corrupt', reason: 'not ours' } },
   ],
   ['no error at all', secret, again('error', true)],
 ]

@@ -134,7 +134,7 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
     say('documents in MongoDB are not measured: set MONGODB_URL')
     return rows
   }
-  const documents = await measureDocuments(mongoUrl, rounds, quick ? 2 : 20)
+  const documents = await measureDocuments(mongoUrl, rounds, quick ? 2 : 4)
   return [...rows, againstBaseline('documents to MongoDB, batches of 500', documents, 0.8)]
 }
 

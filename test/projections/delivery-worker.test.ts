@@ -13,11 +13,13 @@ import { millisecondsOf } from '../../domain/instant.js'
 import { webhook } from '../../domain/webhook.js'
 import { deliveries } from '../../projections/deliveries.js'
 import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
-import { shares } from '../../projections/delivery/shares.js'
+import { shareOf, shares } from '../../projections/delivery/shares.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { follow } from '../../projections/follower.js'
-import { anyProjection } from '../../projections/projection.js'
+import { anyProjection, collectionOf } from '../../projections/projection.js'
 import { runProjection } from '../../projections/runner.js'
+import { shift } from '../../projections/shift.js'
+import { testClaim, type TestClaim } from '../support/claim.js'
 import { manualClock } from '../support/manual-clock.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
@@ -26,8 +28,10 @@ import { accountId, deliveryFacts, deliveryId, webhookId, webhookSettings } from
 const delivered: WebhookResponse = { delivered: true, status: 200, reason: 'delivered', durationMs: 1 }
 const refused: WebhookResponse = { delivered: false, status: 503, reason: 'status 503', durationMs: 1 }
 
-/** A worker on an embedded store, whose requests `answer` answers. */
-const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookResponse>) => {
+type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
+
+/** An embedded store and its read model of the deliveries, for one worker or several. */
+const openStage = async () => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
     documents: sqliteDocuments(database),
@@ -35,51 +39,87 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
   const { store, documents } = port
   const clock = manualClock()
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
   const vault = aesVault(Buffer.alloc(32, 1))
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   const pause = (): Promise<void> => new Promise(setImmediate)
-  const sent: Array<WebhookRequest> = []
-  const worker = deliveryWorker({
-    store,
-    documents,
-    dispatch,
-    vault,
-    clock,
-    ids,
-    logger: silent,
-    random: () => 0.5,
-    projected: {
-      position: () => Promise.resolve(running.position()),
-      reached: (position) => running.reached(position),
-    },
-    pause,
-    observe: () => undefined,
-    sender: {
-      send: (request) => {
-        sent.push(request)
-        return answer(request)
-      },
-    },
-  })
-  const running = runProjection(anyProjection(deliveries), {
-    store,
-    documents,
-    logger: silent,
-    pause,
-    isWaitedFor: false,
-  })
+  const following = { store, logger, pause }
+  const readModel = anyProjection(deliveries)
+  const projected = shift(
+    readModel.name,
+    collectionOf(readModel),
+    () => runProjection(readModel, { ...following, documents, isWaitedFor: true }),
+    { documents, nap: pause },
+  )
   const cause = { actor: 'test', eventId: ids.uuid }
-  const following = follow(worker.follower, { store, logger: silent, pause })
-  const membership = aloneMembership()
-  membership.share('delivery', () => shares, worker.work)
+  const closing: Array<() => Promise<void>> = []
+  const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
 
-  const state = async (n: number) => rightOf(await dispatch.state(delivery, deliveryId(n)))
   return {
-    sent,
+    store,
     clock,
-    worker,
-    state,
+    projected,
+    /** Keeps the read model up to date until the function that it gives is called. */
+    project: (): (() => Promise<void>) => {
+      const claim = testClaim(readModel.name)
+      const work = projected.work(claim)
+      const stop = async (): Promise<void> => {
+        claim.recall()
+        await work
+      }
+      ends(stop)
+      return stop
+    },
+    /** A worker that holds nothing yet, whose requests `answer` answers; each look at a delivery waits for `before`. */
+    openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
+      const sent: Array<WebhookRequest> = []
+      const worker = deliveryWorker({
+        store,
+        documents,
+        dispatch: {
+          ...dispatch,
+          state: async (decider, id) => {
+            await before()
+            return dispatch.state(decider, id)
+          },
+        },
+        vault,
+        clock,
+        ids,
+        logger,
+        random: () => 0.5,
+        projected,
+        pause,
+        observe: () => undefined,
+        sender: {
+          send: (request) => {
+            sent.push(request)
+            return answer(request)
+          },
+        },
+      })
+      return {
+        sent,
+        worker,
+        follow: (): void => ends(follow(worker.follower, following).stop),
+        /** Holds the share of the webhook number `n` until the test takes it away. */
+        hold: (n: number): TestClaim & { readonly done: Promise<void> } => {
+          const claim = testClaim(shareOf(webhookId(n)))
+          const done = worker.work(claim)
+          ends(() => {
+            claim.recall()
+            return done
+          })
+          return { ...claim, done }
+        },
+        holdAll: (): void => {
+          const membership = aloneMembership()
+          membership.share('delivery', () => shares, worker.work)
+          ends(membership.leave)
+        },
+      }
+    },
+    state: async (n: number) => rightOf(await dispatch.state(delivery, deliveryId(n))),
     addWebhook: async (n: number, url = `http://receiver-${n}.example/`) => {
       const settings = webhookSettings({ url, sealed_token: vault.seal(`token-${n}`) })
       const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
@@ -101,12 +141,25 @@ const openWorker = async (answer: (request: WebhookRequest) => Promise<WebhookRe
       }
     },
     close: async () => {
-      await membership.leave()
-      await following.stop()
-      await running.stop()
+      for (const end of closing.toReversed()) await end()
       await close()
     },
   }
+}
+
+/** A worker that is alone, and holds everything. */
+const openWorker = async (answer: Answer) => {
+  const stage = await openStage()
+  const { sent, worker, follow: begin, holdAll } = stage.openWorker(answer)
+  stage.project()
+  begin()
+  holdAll()
+  return { ...stage, sent, worker }
+}
+
+/** The worker has done all that it can do now. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
 }
 
 test('what is due is posted once, with the token and the exact body, and recorded', async (t) => {
@@ -200,5 +253,227 @@ test('while its webhook is off a delivery is held, and when it is removed it is 
   await makeDue(2, 2)
   await until(async () => (await state(1)).kind === 'held' && (await state(2)).kind === 'over')
   t.deepEqual(sent, [])
+  await close()
+})
+
+test('only the webhooks of the shares that are held are posted to', async (t) => {
+  const stage = await openStage()
+  const { addWebhook, makeDue, until, state, project, openWorker: open, close } = stage
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  t.not(shareOf(webhookId(1)), shareOf(webhookId(2)))
+  project()
+  await addWebhook(1)
+  await addWebhook(2)
+  await makeDue(1, 1)
+  await makeDue(2, 2)
+  begin()
+  await settled()
+  t.deepEqual(sent, [])
+  hold(1)
+  await until(async () => (await state(1)).kind === 'over')
+  await makeDue(3, 2)
+  await settled()
+  t.deepEqual(
+    sent.map(({ url }) => url),
+    ['http://receiver-1.example/'],
+  )
+  hold(2)
+  await until(async () => (await state(2)).kind === 'over' && (await state(3)).kind === 'over')
+  t.is(sent.length, 3)
+  await close()
+})
+
+test('a share that is taken while deliveries come in misses none of them', async (t) => {
+  const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  project()
+  await addWebhook(1)
+  begin()
+  const due = Array.from({ length: 40 }, (_, n) => n + 1)
+  for (const n of due) {
+    await makeDue(n, 1)
+    if (n === 20) hold(1)
+  }
+  await until(async () => (await Promise.all(due.map(state))).every(({ kind }) => kind === 'over'))
+  t.deepEqual(sent.map(({ id }) => id).toSorted(), due.map(deliveryId))
+  await close()
+})
+
+test('a lost claim begins nothing more and records nothing more, and the next holder posts what is due', async (t) => {
+  const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
+  const answers: Array<(response: WebhookResponse) => void> = []
+  const first = open(() => new Promise((resolve) => answers.push(resolve)))
+  const second = open(() => Promise.resolve(delivered))
+  project()
+  await addWebhook(1)
+  for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
+  first.follow()
+  second.follow()
+  const claim = first.hold(1)
+  await until(() => answers.length === 8)
+  claim.expire()
+  await settled()
+  for (const answer of answers) answer(delivered)
+  await claim.done
+  await settled()
+  t.is(first.sent.length, 8)
+  t.is(first.worker.open(), 0)
+  for (let n = 1; n <= 20; n += 1) t.like(await state(n), { kind: 'due', attempts: 0 })
+
+  second.hold(1)
+  await until(async () => (await Promise.all([1, 8, 9, 20].map(state))).every(({ kind }) => kind === 'over'))
+  await until(() => second.sent.length === 20)
+  t.is(first.sent.length, 8)
+  await close()
+})
+
+test('a claim that is given back begins nothing more, and records what was under way', async (t) => {
+  const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
+  const answers: Array<(response: WebhookResponse) => void> = []
+  const { sent, follow: begin, hold } = open(() => new Promise((resolve) => answers.push(resolve)))
+  project()
+  await addWebhook(1)
+  for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
+  begin()
+  const claim = hold(1)
+  await until(() => answers.length === 8)
+  let isDone = false
+  void claim.done.then(() => (isDone = true))
+  claim.recall()
+  await settled()
+  t.false(isDone)
+  for (const answer of answers) answer(delivered)
+  await claim.done
+  t.is(sent.length, 8)
+  const kinds = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await state(n + 1)).kind))
+  t.is(kinds.filter((kind) => kind === 'over').length, 8)
+  t.is(kinds.filter((kind) => kind === 'due').length, 12)
+  await close()
+})
+
+test('an attempt whose claim is lost before its request is out is not made', async (t) => {
+  for (const way of ['expire', 'recall'] as const) {
+    const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
+    let looks = 0
+    let goOn = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const {
+      sent,
+      follow: begin,
+      hold,
+    } = open(
+      () => Promise.resolve(delivered),
+      () => {
+        looks += 1
+        return gate
+      },
+    )
+    project()
+    await addWebhook(1)
+    await makeDue(1, 1)
+    begin()
+    const claim = hold(1)
+    await until(() => looks === 1)
+    claim[way]()
+    goOn()
+    await claim.done
+    t.deepEqual(sent, [], way)
+    t.like(await state(1), { kind: 'due', attempts: 0 })
+    await close()
+  }
+})
+
+test('what became due before the worker began is posted once the read model shows it', async (t) => {
+  const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
+  const stop = project()
+  await addWebhook(1)
+  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await stop()
+  await makeDue(1, 1)
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  begin()
+  hold(1)
+  await settled()
+  t.deepEqual(sent, [])
+  project()
+  await until(async () => (await state(1)).kind === 'over')
+  t.is(sent.length, 1)
+  await close()
+})
+
+test('what became due before a share was taken is posted once the read model shows it', async (t) => {
+  const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
+  const stop = project()
+  await addWebhook(1)
+  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await stop()
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  begin()
+  await makeDue(1, 1)
+  await settled()
+  hold(1)
+  await settled()
+  t.deepEqual(sent, [])
+  project()
+  await until(async () => (await state(1)).kind === 'over')
+  t.is(sent.length, 1)
+  await close()
+})
+
+test('a share that was lost and is taken again is worked on as before', async (t) => {
+  const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  project()
+  await addWebhook(1)
+  begin()
+  for (const n of [1, 3, 5]) {
+    const claim = hold(1)
+    await makeDue(n, 1)
+    await until(async () => (await state(n)).kind === 'over')
+    claim.expire()
+    await claim.done
+    await makeDue(n + 1, 1)
+    await settled()
+    t.is(sent.length, n)
+  }
+  hold(1)
+  await until(async () => (await state(6)).kind === 'over')
+  t.is(sent.length, 6)
+  await close()
+})
+
+test('a read model that lags behind an attempt of another worker brings no early one', async (t) => {
+  const stage = await openStage()
+  const { store, clock, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = stage
+  const stop = project()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await stop()
+  // From now on the read model shows a first attempt that is due.
+  const first = open(() => Promise.resolve(refused))
+  first.follow()
+  const claim = first.hold(1)
+  await until(async () => {
+    const now = await state(1)
+    return now.kind === 'due' && now.attempts === 1
+  })
+  claim.recall()
+  await claim.done
+
+  const second = open(() => Promise.resolve(delivered))
+  second.follow()
+  second.hold(1)
+  await settled()
+  t.deepEqual(second.sent, [])
+  project()
+  await settled()
+  t.deepEqual(second.sent, [])
+  await until(() => clock.toNextAlarm())
+  await until(async () => (await state(1)).kind === 'over')
+  t.is(second.sent.length, 1)
+  t.is(first.sent.length, 1)
   await close()
 })

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { removeStoresOf, settingsOf, storesOf } from './stores.js'
 
 /** The service in a process of its own, as an operator runs it. */
 export type ChildService = {
@@ -27,6 +28,8 @@ export type StartOptions = {
   readonly logLevel?: string
   /** The largest file that the process may write, in kB: a full disk that needs no root. */
   readonly largestFile?: number
+  /** Settings besides these. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export const operatorKey = 'the-operator-key-of-the-fault-tests'
@@ -38,11 +41,11 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts the service on `directory`; whatever becomes of the test, the process ends with it. */
+/** Starts the service on `directory` and its stores; whatever becomes of the test, the process ends with it. */
 export const startService = (
   t: ExecutionContext,
   directory: string,
-  { port = 0, logLevel = 'error', largestFile }: StartOptions = {},
+  { port = 0, logLevel = 'error', largestFile, environment = {} }: StartOptions = {},
 ): ChildService => {
   const [command, ...args] =
     largestFile === undefined
@@ -58,6 +61,8 @@ export const startService = (
       OPERATOR_KEY: operatorKey,
       ALLOW_PRIVATE_WEBHOOKS: 'true',
       LOG_LEVEL: logLevel,
+      ...settingsOf(directory),
+      ...environment,
     },
   })
   running.add(child)
@@ -136,5 +141,13 @@ export const temporaryDirectory = (t: ExecutionContext): string => {
   t.teardown(() => {
     rmSync(directory, { recursive: true, force: true })
   })
+  return directory
+}
+
+/** A directory with the stores that belong to it by configuration: see `storesOf`. */
+export const directoryWithStores = async (t: ExecutionContext): Promise<string> => {
+  const directory = temporaryDirectory(t)
+  t.teardown(() => removeStoresOf(directory))
+  await storesOf(directory)
   return directory
 }

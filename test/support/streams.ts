@@ -1,19 +1,26 @@
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
-import { openDatabase } from '../../adapters/sqlite/database.js'
+import { mongoDocuments } from '../../adapters/documents/mongodb.js'
 import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
+import { eventStoreDb } from '../../adapters/event-store/eventstoredb.js'
 import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
+import { connect } from '../../adapters/eventstoredb/connection.js'
+import type { Stores } from '../../app/stores.js'
 import { deliveryIdOf } from '../../domain/derived-id.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import type { WebhookId } from '../../domain/ids.js'
-import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models.js'
 import { compareGenerations, rebuild } from '../../projections/rebuild.js'
+import type { EventStoreDouble } from '../eventstore-double/double.js'
 import { clientOf, type Client, type Receiver, type Told } from './load.js'
+import { openIn } from './open-sqlite.js'
+import { rightOf } from './right-of.js'
+import { serversOf } from './stores.js'
 
 export type StoredEvent = DomainEvent & {
+  /** Counts the events of the log, from 1 on. */
   readonly position: number
   readonly stream: string
   readonly revision: number
@@ -22,8 +29,14 @@ export type StoredEvent = DomainEvent & {
 
 type Row = Pick<StoredEvent, 'position' | 'stream' | 'revision' | 'id' | 'type'> & { readonly data: string }
 
-/** The log of a service that runs or was killed, as anybody's SQLite tool reads it. */
+/** The log of a service that runs or was killed. */
 export const eventsAfter = (directory: string, position: number): ReadonlyArray<StoredEvent> => {
+  const servers = serversOf(directory)
+  return servers === undefined ? eventsInFile(directory, position) : eventsIn(servers.double, position)
+}
+
+/** As anybody's SQLite tool reads them. */
+const eventsInFile = (directory: string, position: number): ReadonlyArray<StoredEvent> => {
   const database = new Database(join(directory, 'leadloop.db'), { readonly: true, timeout: 5_000 })
   try {
     return database
@@ -36,6 +49,15 @@ export const eventsAfter = (directory: string, position: number): ReadonlyArray<
     database.close()
   }
 }
+
+/** A log on a server has gaps between its positions, so they are counted anew. */
+const eventsIn = ({ log }: EventStoreDouble, position: number): ReadonlyArray<StoredEvent> =>
+  log()
+    .slice(position)
+    .map(({ stream, revision, id, type, data }, index) => {
+      const event = { stream, revision, id, type, data: JSON.parse(data.toString()) as unknown }
+      return { ...event, position: position + index + 1 } as StoredEvent
+    })
 
 /**
  * What the streams must hold whatever happened: `problems` are things that stand there once too often or without a cause,
@@ -236,13 +258,28 @@ const lagging = async (client: Client): Promise<ReadonlyArray<string>> => {
   return projections.filter(({ lag }) => lag !== 0).map(({ name, lag }) => `${name} lags by ${lag}`)
 }
 
-/** Read models of a service that has stopped which differ from what a rebuild makes of its log: a sentence each. */
+type Opened = Pick<Stores, 'store' | 'documents' | 'close'>
+
+const openStoresOf = async (directory: string): Promise<Opened> => {
+  const servers = serversOf(directory)
+  if (servers === undefined) {
+    const database = await openIn(directory)
+    return { store: sqliteEventStore(database), documents: sqliteDocuments(database), close: database.close }
+  }
+  const store = eventStoreDb(rightOf(connect(servers.double.url)))
+  const { db, close } = servers.database.open()
+  const closed = async (): Promise<void> => {
+    await Promise.all([store.close(), close()])
+  }
+  return { store, documents: mongoDocuments(db), close: closed }
+}
+
+/**
+ * Read models that differ from what a rebuild makes of the log: a sentence each. The service has stopped; on servers it may
+ * go on, as long as nothing happens.
+ */
 export const differingReadModels = async (directory: string): Promise<ReadonlyArray<string>> => {
-  const opened = await openDatabase(directory)
-  if (E.isLeft(opened)) return [opened.left.reason]
-  const database = opened.right
-  const store = sqliteEventStore(database)
-  const documents = sqliteDocuments(database)
+  const { store, documents, close } = await openStoresOf(directory)
   const differences: Array<string> = []
   await rebuild(readModels, { store, documents }, () => undefined)
   for (const projection of readModels) {
@@ -250,6 +287,6 @@ export const differingReadModels = async (directory: string): Promise<ReadonlyAr
     if (differing > 0) differences.push(`${projection.name}: ${differing} of ${count} documents differ`)
     orThrow(await documents.drop(collectionOf(projection, 'next')))
   }
-  await database.close()
+  await close()
   return differences
 }

@@ -1,0 +1,191 @@
+import test, { type ExecutionContext } from 'ava'
+import { mock } from 'node:test'
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../adapters/clock.js'
+import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
+import { randomIds } from '../../adapters/ids.js'
+import { commands, type ShownIn } from '../../app/commands.js'
+import { dispatcher } from '../../app/dispatch.js'
+import { keptStreams } from '../../app/kept-streams.js'
+import { reactor } from '../../app/reactor.js'
+import { account } from '../../domain/account.js'
+import { conversion } from '../../domain/conversion.js'
+import { beginning, type Position } from '../../domain/event.js'
+import { E } from '../../domain/prelude.js'
+import { webhook } from '../../domain/webhook.js'
+import { readModels } from '../../projections/read-models.js'
+import { openSqlite } from '../support/open-sqlite.js'
+import { rightOf } from '../support/right-of.js'
+import { accountId, apiKeyId, conversionId, playbookId, webhookId } from '../support/samples.js'
+
+type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
+
+/** Whether something has come about, once all that can go on has. */
+const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
+  let over = false
+  void promise.then(() => (over = true))
+  // The store writes in a thread of its own, which nobody here is told of.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+  return over
+}
+
+/** The commands of a process whose read models come as far as they are let. */
+const open = async (t: ExecutionContext) => {
+  const { port: store, close } = await openSqlite(sqliteEventStore)
+  t.teardown(close)
+  const clock = systemClock(1)
+  const ids = randomIds(clock)
+  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const asked: Array<Asked> = []
+  const seen: Array<Position> = []
+  const behind = new Map<string, Array<() => void>>()
+  const waitFor = (name: string): Promise<void> => {
+    const waiting = behind.get(name)
+    return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))
+  }
+  const shownIn = (projection: ShownIn['projection']): ShownIn => ({
+    projection,
+    shift: {
+      name: projection.name,
+      work: () => Promise.resolve(),
+      position: () => Promise.resolve(beginning),
+      failure: () => undefined,
+      caughtUp: () => Promise.resolve(),
+      reached: (position, signal) => {
+        asked.push({ name: projection.name, position, signal })
+        return waitFor(projection.name)
+      },
+    },
+  })
+  const { run, caughtUpWith } = commands({
+    dispatch,
+    reactor: reactor({ dispatch, clock, logger: silent }),
+    ids,
+    readModels: readModels.map(shownIn),
+    seen: (position) => {
+      seen.push(position)
+      return waitFor('the log')
+    },
+  })
+  return {
+    store,
+    asked,
+    seen,
+    /** A read model, or the log, that does not move until the function that it gives is called. */
+    hold: (name: string): (() => void) => {
+      const waiting: Array<() => void> = []
+      behind.set(name, waiting)
+      return () => {
+        behind.delete(name)
+        for (const go of waiting) go()
+      }
+    },
+    caughtUpWith,
+    define: (n = 1) => {
+      const facts = { accountId: accountId(), title: 'Renewed', value: 1, label: 'custom_conversion' } as const
+      const command = { type: 'DefineConversion', conversionId: conversionId(n), ...facts } as const
+      return run(conversion, conversionId(n), command, 'test')
+    },
+    /** A webhook that nobody added. */
+    change: () => run(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
+    openAccount: () => {
+      const ids = { accountId: accountId(), playbookId: playbookId(), apiKeyId: apiKeyId() }
+      const conversions = { quotedId: conversionId(1), soldId: conversionId(2) }
+      const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
+      const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
+      return run(account, accountId(), command, 'test')
+    },
+  }
+}
+
+const namesOf = (asked: ReadonlyArray<Asked>): ReadonlyArray<string> => asked.map(({ name }) => name).toSorted()
+
+test('a command waits for the read models that its events concern, and for no other', async (t) => {
+  const { asked, hold, define } = await open(t)
+  for (const { name } of readModels) if (name !== 'conversion_list') hold(name)
+  const go = hold('conversion_list')
+  const defining = define()
+  t.false(await isOver(defining))
+  t.deepEqual(namesOf(asked), ['conversion_list'])
+  go()
+  const { events } = rightOf(await defining)
+  t.is(asked[0]?.position, events.at(-1)?.position)
+})
+
+test('what follows from a command is waited for too', async (t) => {
+  const { store, asked, seen, openAccount } = await open(t)
+  rightOf(await openAccount())
+  t.deepEqual(namesOf(asked), ['conversion_list', 'playbook_list'])
+  const conversions = rightOf(await store.read(`conversion-${conversionId(2)}`)).events
+  const playbooks = rightOf(await store.read(`playbook-${playbookId()}`)).events
+  t.is(asked.find(({ name }) => name === 'conversion_list')?.position, conversions.at(-1)?.position)
+  t.is(asked.find(({ name }) => name === 'playbook_list')?.position, playbooks.at(-1)?.position)
+  t.deepEqual(seen, [rightOf(await store.head())])
+})
+
+test('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+  const { seen, hold, define } = await open(t)
+  const go = hold('the log')
+  const defining = define()
+  t.false(await isOver(defining))
+  go()
+  const { events } = rightOf(await defining)
+  t.deepEqual(seen, [events.at(-1)?.position])
+})
+
+test('a refusal waits for nothing', async (t) => {
+  const { asked, seen, hold, change } = await open(t)
+  for (const name of ['webhook_list', 'the log']) hold(name)
+  t.deepEqual(await change(), E.left({ kind: 'webhook-not-found' }))
+  t.deepEqual([asked, seen], [[], []])
+})
+
+test('what follows from an event that was written before can be waited for', async (t) => {
+  const { store, asked, hold, openAccount, caughtUpWith } = await open(t)
+  rightOf(await openAccount())
+  const [opened] = rightOf(await store.read(`account-${accountId()}`)).events
+  if (opened === undefined) return t.fail()
+  asked.length = 0
+  const go = hold('playbook_list')
+  const waiting = caughtUpWith(opened)
+  t.false(await isOver(waiting))
+  t.true(namesOf(asked).includes('playbook_list'))
+  go()
+  await waiting
+})
+
+test.serial('it waits for a second at most, and then nobody waits for two', async (t) => {
+  const { asked, hold, define } = await open(t)
+  const real = performance.now.bind(performance)
+  let ahead = 0
+  const mocked = mock.method(performance, 'now', () => real() + ahead)
+  t.teardown(() => mocked.mock.restore())
+  hold('conversion_list')
+  const timed = async (n: number): Promise<number> => {
+    const begun = real()
+    rightOf(await define(n))
+    return real() - begun
+  }
+  const first = await timed(1)
+  t.true(first > 900 && first < 2_500, `${first} ms`)
+  t.is(asked.length, 1)
+  t.true(asked[0]?.signal.aborted, 'nothing goes on waiting')
+
+  t.true((await timed(2)) < 900)
+  ahead = 1_500
+  t.true((await timed(3)) < 900)
+  t.is(asked.length, 1)
+  ahead = 2_500
+  const next = await timed(4)
+  t.true(next > 900, `${next} ms`)
+  t.is(asked.length, 2)
+})
+
+test('a wait that ends well is over for all who were asked', async (t) => {
+  const { asked, define } = await open(t)
+  rightOf(await define(1))
+  rightOf(await define(2))
+  t.is(asked.length, 2)
+  t.true(asked.every(({ signal }) => signal.aborted))
+})

@@ -1,0 +1,93 @@
+import test, { type ExecutionContext } from 'ava'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { addressOf, killed, startService, temporaryDirectory } from '../support/child-service.js'
+import {
+  clientOf,
+  leadFields,
+  loadOn,
+  markOf,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  startReceiver,
+  type Account,
+  type Ledger,
+} from '../support/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../support/streams.js'
+import { copyDirectory, readWriteAheadLog } from './write-ahead-log.js'
+
+test.serial('from every durable step of two leads and a sale the rest follows, whoever asks again', async (t) => {
+  t.timeout(120_000)
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const first = startService(t, directory)
+  const firstAddress = await addressOf(t, first)
+  const account = await openAccount(firstAddress, receiver.url)
+  const log = streams()
+  t.deepEqual(await settled(log, directory, firstAddress), [])
+  first.signal('SIGTERM')
+  t.deepEqual(await first.exited, { code: 0, signal: null })
+  const mainFile = readFileSync(join(directory, 'leadloop.db'))
+
+  const second = startService(t, directory)
+  const secondAddress = await addressOf(t, second)
+  const told = await playedOnce(t, secondAddress, account)
+  t.deepEqual(await settled(log, directory, secondAddress), [])
+  await killed(second)
+  t.deepEqual(readFileSync(join(directory, 'leadloop.db')), mainFile, 'every step still stands in the write-ahead log')
+  const history = eventsAfter(directory, 0)
+
+  const { commits } = readWriteAheadLog(join(directory, 'leadloop.db-wal'))
+  t.true(commits.length > 10, `${commits.length} steps`)
+  const reached = new Set<number>()
+  const from = async (end: number): Promise<void> => {
+    const copy = temporaryDirectory(t)
+    copyDirectory(directory, copy, end)
+    const beside = temporaryDirectory(t)
+    copyDirectory(copy, beside)
+    const prefix = eventsAfter(beside, 0)
+    reached.add(prefix.length)
+    t.deepEqual(prefix, history.slice(0, prefix.length))
+    const service = startService(t, copy)
+    const address = await addressOf(t, service)
+    const { ledger, submit, convert } = loadOn(account, randomFrom(end))
+    const client = clientOf(address)
+    for (const { submission } of told.leads) await submit(client, submission)
+    for (const pair of told.records) await convert(client, pair)
+    client.close()
+    t.is(ledger.leads.length, 2)
+    t.deepEqual(ledger.surprises, [])
+    const now = streams()
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    t.deepEqual(await settled(now, copy, address), [], `from ${prefix.length} events`)
+    await killed(service)
+    t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
+    t.deepEqual(now.problems, [], `from ${prefix.length} events`)
+    t.deepEqual(now.unknown(ledger), [])
+    t.deepEqual(now.undelivered(receiver), [])
+    t.is(now.leads(), 2)
+    t.deepEqual(await differingReadModels(copy), [])
+  }
+  const queue = [...commits]
+  const work = async (): Promise<void> => {
+    for (let end = queue.shift(); end !== undefined; end = queue.shift()) await from(end)
+  }
+  await Promise.all([work(), work()])
+  t.log(`${commits.length} steps, ${reached.size} of them with a log of another length`)
+})
+
+/** One lead under an Idempotency-Key, one under the vendor's own id and with the same number, one sale. */
+const playedOnce = async (t: ExecutionContext, address: string, account: Account): Promise<Ledger> => {
+  const { ledger, submit, convert } = loadOn(account, randomFrom(1))
+  const client = clientOf(address)
+  await submit(client, { fields: leadFields(1, '(415) 555-0123'), phone: '+14155550123', key: 'first' })
+  const ownId = { ...leadFields(2, '415.555.0123'), lead_id: 'crm-2' }
+  await submit(client, { fields: ownId, phone: '+14155550123', key: undefined })
+  const [contactId, conversionId] = [ledger.leads[0]?.contactId ?? '', account.conversionIds[0] ?? '']
+  await convert(client, { conversionId, contactId })
+  client.close()
+  t.deepEqual(ledger.surprises, [])
+  t.deepEqual(markOf(ledger), { leads: 2, records: 1 })
+  return ledger
+}

@@ -1,0 +1,126 @@
+import test, { type ExecutionContext } from 'ava'
+import type { EventStoreDouble } from '../../eventstore-double/double.js'
+import { addressOf } from '../../support/child-service.js'
+import { isWhole, onServers, openFleet } from '../../support/fleet.js'
+import {
+  clientOf,
+  finding,
+  loadOn,
+  missingFrom,
+  openAccount,
+  randomFrom,
+  seedOf,
+  startReceiver,
+  usualMix,
+  type Account,
+} from '../../support/load.js'
+import { passed, until } from '../../support/until.js'
+import { between, vendorsAt } from '../../support/vendors.js'
+
+type Outage = {
+  readonly begin: (double: EventStoreDouble) => Promise<void> | void
+  readonly end: (double: EventStoreDouble) => Promise<void> | void
+}
+
+const outages: Readonly<Record<string, Outage>> = {
+  gone: { begin: (double) => double.stop(), end: (double) => double.start() },
+  silent: { begin: ({ faults }) => faults.beSilent(), end: ({ faults }) => faults.clear() },
+}
+
+/** All in milliseconds. */
+const length = 30_000
+/** A read or an append is given up after 5 s, and a lead that was accepted just before waits a second for the read models. */
+const longestAnswer = 6_500
+const longestRecovery = 10_000
+
+type Search = {
+  readonly isKnown: boolean
+  readonly took: number
+  readonly status: number
+  readonly retryAfter: unknown
+}
+
+/** Searches for a number that is known and for one that nobody has, until the time is over. */
+const searched = async (
+  address: string,
+  account: Account,
+  known: string,
+  milliseconds: number,
+): Promise<ReadonlyArray<Search>> => {
+  const client = clientOf(address)
+  const end = performance.now() + milliseconds
+  const searches: Array<Search> = []
+  const search = async (phone: string): Promise<void> => {
+    while (performance.now() < end) {
+      const sentAt = performance.now()
+      const { status, headers } = await client.send(...finding(account, phone))
+      const took = performance.now() - sentAt
+      searches.push({ isKnown: phone === known, took, status, retryAfter: headers['retry-after'] })
+      await passed(250)
+    }
+  }
+  await Promise.all([search(known), search('+12125550199')])
+  client.close()
+  return searches
+}
+
+const isTurnedAway = ({ status, retryAfter }: Pick<Search, 'retryAfter'> & { readonly status: unknown }): boolean =>
+  status === 503 && retryAfter === '1'
+
+const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<void> => {
+  t.timeout(120_000)
+  const fleet = await openFleet(t)
+  const receiver = await startReceiver(t)
+  const service = fleet.start({ logLevel: 'fatal' })
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, receiver.url)
+  const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
+  const { ledger } = load
+  const vendors = vendorsAt(address, load, { vendors: 6 })
+  await until('leads are accepted', 10_000, () => ledger.leads.length >= 60)
+
+  await begin(fleet.double)
+  const goneAt = performance.now()
+  const known = ledger.leads[0]?.submission.phone ?? ''
+  const searches = await searched(address, account, known, length - longestAnswer)
+  await passed(goneAt + length - performance.now())
+  const backAt = performance.now()
+  await end(fleet.double)
+  const isAccepted = (): boolean => vendors.submitted.some(({ sentAt, status }) => sentAt > backAt && status === 200)
+  const recovery = await until('a lead is accepted again', longestRecovery, isAccepted)
+  const accepted = ledger.leads.length
+  await until('more leads are accepted', 10_000, () => ledger.leads.length >= accepted + 60)
+  await vendors.stop()
+
+  const meanwhile = between(vendors.submitted, goneAt, backAt)
+  t.true(meanwhile.length > 20, `${meanwhile.length} submissions meanwhile`)
+  t.deepEqual(
+    meanwhile.filter((one) => !isTurnedAway(one)),
+    [],
+  )
+  t.deepEqual([...ledger.unanswered], [])
+  const isRight = (one: Search): boolean => isTurnedAway(one) || (one.isKnown && one.status === 200)
+  t.deepEqual(
+    searches.filter((one) => !isRight(one)),
+    [],
+  )
+  t.true(searches.filter(({ isKnown }) => isKnown).length > 2)
+  t.true(searches.filter(({ isKnown }) => !isKnown).length > 2)
+  const slowest = Math.max(...[...vendors.submitted, ...searches].map(({ took }) => took))
+  t.true(slowest < longestAnswer, `the slowest answer took ${slowest} ms`)
+
+  const log = await isWhole(t, fleet, address, receiver, ledger)
+  t.deepEqual(await missingFrom(address, account, ledger), [])
+  t.deepEqual(service.logged(), [], 'it never ended')
+  t.log(
+    `${ledger.leads.length} leads accepted, ${log.leads()} in the log, ${meanwhile.length} turned away meanwhile, ` +
+      `slowest answer ${Math.round(slowest)} ms, accepted again after ${Math.round(recovery)} ms`,
+  )
+}
+
+onServers('an event store that is away', () => {
+  for (const [how, outage] of Object.entries(outages)) {
+    test(`an event store that is ${how} for ${length / 1000} s costs no lead, no restart and no wrong answer`, (t) =>
+      outlived(t, outage))
+  }
+})

@@ -1,0 +1,44 @@
+import test, { type ExecutionContext } from 'ava'
+import type { Faults } from '../../eventstore-double/faults.js'
+import { addressOf } from '../../support/child-service.js'
+import { isWhole, onServers, openFleet } from '../../support/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver, usualMix } from '../../support/load.js'
+import { passed, until } from '../../support/until.js'
+import { vendorsAt } from '../../support/vendors.js'
+
+const losses: Readonly<Record<string, (faults: Faults) => void>> = {
+  'breaks off': (faults) => faults.breakAfterWriting(1),
+  'never comes': (faults) => faults.leaveUnanswered(1),
+}
+
+const rounds = 8
+
+const lost = async (t: ExecutionContext, lose: (faults: Faults) => void): Promise<void> => {
+  t.timeout(120_000)
+  const fleet = await openFleet(t)
+  const receiver = await startReceiver(t)
+  const service = fleet.start({ logLevel: 'fatal' })
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, receiver.url)
+  const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
+  const vendors = vendorsAt(address, load)
+  for (let round = 1; round <= rounds; round += 1) {
+    const accepted = load.ledger.leads.length
+    await until('leads are accepted', 20_000, () => load.ledger.leads.length >= accepted + 10)
+    lose(fleet.double.faults)
+    await passed(200)
+  }
+  fleet.double.faults.clear()
+  await vendors.stop()
+  await isWhole(t, fleet, address, receiver, load.ledger)
+  const ids = fleet.double.log().map(({ stream, id }) => `${stream} ${id}`)
+  t.is(new Set(ids).size, ids.length, 'no event stands in a stream twice')
+  const submitted = fleet.double.log().filter(({ type }) => type === 'LeadSubmitted')
+  t.is(new Set(submitted.map(({ stream }) => stream)).size, submitted.length)
+}
+
+onServers('an append whose answer is lost', () => {
+  for (const [how, lose] of Object.entries(losses)) {
+    test(`an append whose answer ${how} is not written twice`, (t) => lost(t, lose))
+  }
+})

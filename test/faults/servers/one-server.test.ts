@@ -1,0 +1,48 @@
+import test, { type ExecutionContext } from 'ava'
+import { startDouble } from '../../eventstore-double/double.js'
+import { addressOf, isRefused, startService, temporaryDirectory } from '../../support/child-service.js'
+import { onServers } from '../../support/fleet.js'
+import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../support/load.js'
+import { testDatabase } from '../../support/mongodb.js'
+import { until } from '../../support/until.js'
+
+/** The closed loop on one server and the embedded other store; a second process on the folder is refused. */
+const loops = async (t: ExecutionContext, environment: Readonly<Record<string, string>>): Promise<void> => {
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const service = startService(t, directory, { environment })
+  const address = await addressOf(t, service)
+  const account = await openAccount(address, receiver.url)
+  const load = loadOn(account, randomFrom(seedOf(t)))
+  const client = clientOf(address)
+  t.teardown(client.close)
+  for (let n = 0; n < 10; n += 1) t.is((await load.submit(client))?.status, 200)
+  for (const { submission } of load.ledger.leads) {
+    t.is((await client.send(...finding(account, submission.phone))).status, 200)
+  }
+  t.true([200, 201].includes((await load.convert(client))?.status ?? 0))
+  await until('each lead and the sale reached the webhook', 10_000, () => receiver.bodies.size >= 11)
+  await isRefused(t, startService(t, directory, { environment }), /another process is using/)
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null })
+  const again = await addressOf(t, startService(t, directory, { environment }))
+  const known = load.ledger.leads[0]?.submission.phone ?? ''
+  const after = clientOf(again)
+  t.teardown(after.close)
+  t.is((await after.send(...finding(account, known))).status, 200)
+}
+
+test('EventStoreDB alone keeps the log, and the read models stay embedded', async (t) => {
+  const double = await startDouble()
+  t.teardown(double.stop)
+  await loops(t, { EVENTSTORE_URL: double.url })
+  t.true(double.log().some(({ type }) => type === 'ConversionRecorded'))
+})
+
+onServers('MongoDB alone', (url) => {
+  test('MongoDB alone keeps the read models, and the log stays embedded', async (t) => {
+    const database = testDatabase(url)
+    t.teardown(database.drop)
+    await loops(t, { MONGODB_URL: database.url })
+  })
+})

@@ -1,0 +1,92 @@
+import test, { type ExecutionContext } from 'ava'
+import { addressOf, type ChildService } from '../../support/child-service.js'
+import { isWhole, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../support/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver, type Load, type Receiver } from '../../support/load.js'
+import { passed, until } from '../../support/until.js'
+import { vendorsAt, type Vendors } from '../../support/vendors.js'
+
+/** Ten projections and 64 shares of the webhooks. */
+const names = 74
+
+/** In milliseconds. */
+const longestTakeover = 10_000
+
+type Pair = {
+  readonly fleet: Fleet
+  readonly leases: Leases
+  /** What the first process is called among the members. */
+  readonly firstMember: string
+  readonly first: ChildService
+  /** Where the other one answers. */
+  readonly address: string
+  readonly receiver: Receiver
+  readonly load: Load
+  readonly vendors: Vendors
+}
+
+/** Two processes that share the work, and vendors who post to the second one. */
+const pair = async (t: ExecutionContext): Promise<Pair> => {
+  t.timeout(120_000)
+  const fleet = await openFleet(t)
+  const leases = leasesOf(t, fleet)
+  const receiver = await startReceiver(t)
+  const first = fleet.start({ logLevel: 'fatal' })
+  const account = await openAccount(await addressOf(t, first), receiver.url)
+  const [firstMember = ''] = await leases.members()
+  const address = await addressOf(t, fleet.start({ logLevel: 'fatal' }))
+  await until('both have a share', 20_000, async () => new Set((await leases.owners()).values()).size === 2)
+  const load = loadOn(account, randomFrom(seedOf(t)))
+  const vendors = vendorsAt(address, load)
+  await until('leads are accepted', 20_000, () => load.ledger.leads.length >= 60)
+  return { fleet, leases, firstMember, first, address, receiver, load, vendors }
+}
+
+const hasNothing = async ({ leases, firstMember }: Pair): Promise<boolean> =>
+  ![...(await leases.owners()).values()].includes(firstMember)
+
+onServers('the takeover of work', () => {
+  test('what a killed process did is taken over within ten seconds, and nothing is lost', async (t) => {
+    const both = await pair(t)
+    both.first.signal('SIGKILL')
+    const took = await until('the other one took over', longestTakeover, () => hasNothing(both))
+    t.log(`taken over after ${Math.round(took)} ms`)
+    const accepted = both.load.ledger.leads.length
+    await until('leads are accepted', 20_000, () => both.load.ledger.leads.length >= accepted + 60)
+    await both.vendors.stop()
+    await isWhole(t, both.fleet, both.address, both.receiver, both.load.ledger)
+  })
+
+  test('a process that was paused for longer than its lease writes nothing stale, and takes part again', async (t) => {
+    const both = await pair(t)
+    both.first.signal('SIGSTOP')
+    await until('the other one took over', longestTakeover, () => hasNothing(both))
+    const terms = await both.leases.terms()
+    const accepted = both.load.ledger.leads.length
+    await until('leads are accepted', 20_000, () => both.load.ledger.leads.length >= accepted + 60)
+    both.first.signal('SIGCONT')
+    await until('it joined anew', 20_000, async () => new Set((await both.leases.owners()).values()).size === 2)
+    t.true(await hasNothing(both), 'under another name')
+    for (const [name, term] of await both.leases.terms()) t.true(term >= (terms.get(name) ?? 0), name)
+    await passed(500)
+    await both.vendors.stop()
+    await isWhole(t, both.fleet, both.address, both.receiver, both.load.ledger)
+  })
+
+  test('of two processes that start at once each name has one holder, and both have a share', async (t) => {
+    const fleet = await openFleet(t)
+    const leases = leasesOf(t, fleet)
+    const processes = [fleet.start({ logLevel: 'fatal' }), fleet.start({ logLevel: 'fatal' })]
+    await Promise.all(processes.map((one) => addressOf(t, one)))
+    const shared = async (): Promise<boolean> => {
+      const all = [...(await leases.owners()).values()]
+      return all.length === names && new Set(all).size === 2
+    }
+    await until('both have a share', 20_000, shared)
+    const owners = [...(await leases.owners()).values()]
+    const counts = [...new Set(owners)].map((owner) => owners.filter((one) => one === owner).length)
+    t.true(
+      counts.every((count) => count <= 37),
+      counts.join(),
+    )
+  })
+})

@@ -1,0 +1,212 @@
+import test, { type ExecutionContext } from 'ava'
+import { sqliteDocuments } from '../../adapters/documents/sqlite.js'
+import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
+import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
+import type { DomainEvent } from '../../domain/domain-event.js'
+import type { Position } from '../../domain/event.js'
+import { fencedDocuments } from '../../projections/fenced.js'
+import type { Following } from '../../projections/follower.js'
+import type { Documents } from '../../projections/ports.js'
+import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../projections/projection.js'
+import { runProjection } from '../../projections/runner.js'
+import { testClaim } from '../support/claim.js'
+import { newEvent } from '../support/events.js'
+import { openSqlite } from '../support/open-sqlite.js'
+import { rightOf } from '../support/right-of.js'
+import { accountId, conversionId } from '../support/samples.js'
+
+type Titles = { readonly title: string }
+
+/** The conversions by their titles; those that are called nothing are none of its business. */
+const titles: Projection<Titles> = {
+  name: 'titles',
+  version: 1,
+  categories: ['conversion'],
+  indexes: {},
+  begins: new Set(),
+  keyOf: (event) =>
+    event.type === 'ConversionDefined' && event.data.title !== '' ? event.data.conversion_id : undefined,
+  evolve: (document, event) => (event.type === 'ConversionDefined' ? { title: event.data.title } : document),
+}
+
+const projection = anyProjection(titles)
+const live = collectionOf(projection)
+
+const defined = (n: number, title: string): DomainEvent => ({
+  type: 'ConversionDefined',
+  data: { conversion_id: conversionId(n), account_id: accountId(), title, value: 0, label: 'custom_conversion' },
+})
+
+const open = async (t: ExecutionContext) => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const running = new Set<Following>()
+  t.teardown(async () => {
+    await Promise.all([...running].map(({ stop }) => stop()))
+    await close()
+  })
+  let n = 0
+  return {
+    store,
+    documents,
+    /** Gives the position. */
+    define: async (title: string): Promise<Position> => {
+      n += 1
+      const event = newEvent(n, defined(n, title))
+      return rightOf(await store.append(`conversion-${conversionId(n)}`, 'no-stream', [event])).position
+    },
+    run: (one: AnyProjection = projection, changed: { documents?: Documents; isWaitedFor?: boolean } = {}) => {
+      const following = runProjection(one, {
+        store,
+        documents,
+        logger: silent,
+        pause: () => new Promise(setImmediate),
+        isWaitedFor: false,
+        ...changed,
+      })
+      running.add(following)
+      return {
+        ...following,
+        stop: () => {
+          running.delete(following)
+          return following.stop()
+        },
+      }
+    },
+    checkpoint: async () => rightOf(await documents.checkpoint(live)),
+    count: async (one: AnyProjection = projection) => rightOf(await documents.count(collectionOf(one))),
+  }
+}
+
+test('a read model that is not there is built before it is followed', async (t) => {
+  const { documents, store, define, run, count, checkpoint } = await open(t)
+  for (let n = 0; n < 5; n += 1) await define('old')
+  const head = rightOf(await store.head())
+  let seen: Position | undefined
+  const watched: Documents = {
+    ...documents,
+    // Whoever asks before it is whole finds nothing.
+    apply: async (collection, changes, position) => {
+      if (collection.generation === 'next') t.false(rightOf(await documents.exists(live)))
+      else seen ??= position
+      return documents.apply(collection, changes, position)
+    },
+  }
+  const { reached } = run(projection, { documents: watched })
+  await reached(head)
+  t.is(await count(), 5)
+  t.is(await checkpoint(), head)
+  t.is(seen, undefined, 'what was built was not folded once more')
+  const last = await define('new')
+  await reached(last)
+  t.is(await count(), 6)
+  t.is(seen, last)
+})
+
+test('another version is built anew beside the old one, and takes its place', async (t) => {
+  const { documents, define, run, count } = await open(t)
+  const first = run()
+  await first.reached(await define('old'))
+  await first.stop()
+  const shouting = anyProjection({
+    ...titles,
+    version: 2,
+    evolve: (_document, event) => ({ title: event.type === 'ConversionDefined' ? event.data.title.toUpperCase() : '' }),
+  })
+  const { reached } = run(shouting)
+  await reached(await define('new'))
+  const found = rightOf(await documents.get(collectionOf(shouting), [conversionId(1), conversionId(2)]))
+  t.deepEqual(
+    [...found.values()].map(({ document }) => document),
+    [{ title: 'OLD' }, { title: 'NEW' }],
+  )
+  t.is(await count(shouting), 2)
+  t.false(rightOf(await documents.exists(live)))
+})
+
+test('one that is there is followed from its checkpoint, and not built again', async (t) => {
+  const { documents, define, run, count } = await open(t)
+  const first = run()
+  await first.reached(await define('one'))
+  await first.stop()
+  const last = await define('two')
+  const written: Array<string> = []
+  const watched: Documents = {
+    ...documents,
+    apply: (collection, changes, position) => {
+      written.push(`${collection.generation} ${changes.length}`)
+      return documents.apply(collection, changes, position)
+    },
+  }
+  const second = run(projection, { documents: watched })
+  await second.reached(last)
+  await second.stop()
+  t.deepEqual(written, ['live 1'])
+  t.is(await count(), 2)
+})
+
+test('where others wait for the checkpoint, each batch of its categories moves it', async (t) => {
+  const { define, run, checkpoint } = await open(t)
+  const { reached } = run(projection, { isWaitedFor: true })
+  for (const title of ['one', '', '']) {
+    const last = await define(title)
+    await reached(last)
+    t.is(await checkpoint(), last)
+  }
+})
+
+test('where nobody waits for it, what changes nothing moves it once in a hundred batches', async (t) => {
+  const { define, run, checkpoint } = await open(t)
+  const { reached } = run()
+  const changed = await define('one')
+  await reached(changed)
+  for (let batch = 1; batch < 100; batch += 1) await reached(await define(''))
+  t.is(await checkpoint(), changed)
+  const hundredth = await define('')
+  await reached(hundredth)
+  t.is(await checkpoint(), hundredth)
+})
+
+test('a batch without events of its categories moves the checkpoint for nobody', async (t) => {
+  const { store, define, run, checkpoint } = await open(t)
+  const { reached } = run(projection, { isWaitedFor: true })
+  const changed = await define('one')
+  await reached(changed)
+  const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
+  await reached(other.position)
+  t.is(await checkpoint(), changed)
+})
+
+test('its end saves how far it has come', async (t) => {
+  const { define, run, checkpoint, count } = await open(t)
+  const first = run()
+  await first.reached(await define('one'))
+  const last = await define('')
+  await first.reached(last)
+  t.true((await checkpoint()) < last)
+  await first.stop()
+  t.is(await checkpoint(), last)
+  t.is(await count(), 1)
+})
+
+test('one that lost its claim writes nothing more, not even at its end', async (t) => {
+  const { documents, define, run, checkpoint, count } = await open(t)
+  const claim = testClaim('titles')
+  const first = run(projection, { documents: fencedDocuments(documents, claim), isWaitedFor: true })
+  const seen = await define('one')
+  await first.reached(seen)
+  claim.expire()
+  await define('two')
+  await first.stop()
+  t.is(await checkpoint(), seen)
+  t.is(await count(), 1)
+
+  // Whoever takes over finishes it.
+  const second = run()
+  await second.reached(await define('three'))
+  t.is(await count(), 3)
+})
