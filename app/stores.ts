@@ -53,7 +53,8 @@ const open = async (
   closing: Closing,
 ): Promise<Either<string, Opened>> => {
   const server = eventStoreUrl === undefined ? undefined : connect(eventStoreUrl)
-  if (server !== undefined && E.isLeft(server)) return E.left('EVENTSTORE_URL: this is no connection string.')
+  if (server !== undefined && E.isLeft(server))
+    return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
   const remote = server === undefined ? undefined : eventStoreDb(server.right)
   if (remote !== undefined) closing.push(remote.close)
   const mongo = mongoUrl === undefined ? undefined : connectMongo(mongoUrl, means.logger)

@@ -61,6 +61,17 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['CLOCK_RATE', '0'],
   ['CLOCK_RATE', '-2'],
   ['CLOCK_RATE', '1000001'],
+  ['EVENTSTORE_URL', 'events.example.com:2113'],
+  ['EVENTSTORE_URL', 'https://user:word@events.example.com'],
+  ['EVENTSTORE_URL', 'kurrentdb://user:word@events.example.com'],
+  ['MONGODB_URL', '127.0.0.1:27017'],
+  ['MONGODB_URL', 'postgres://user:word@documents.example.com'],
+  ['ROLES', 'delivery'],
+  ['ROLES', 'api,projector'],
+  ['ROLES', 'api,,delivery'],
+  ['ROLES', 'projector;delivery'],
+  ['ROLES', 'DELIVERY'],
+  ['ROLES', 'api,reader'],
 ]
 
 test('a wrong setting is one sentence that names it, and not its value (design 9)', (t) => {
@@ -101,6 +112,37 @@ test('settings are read as they are meant, and a blank one is unset (design 9)',
   })
   t.deepEqual(E.isRight(config) ? config.right.secretKey : undefined, key)
   t.like(configFrom({}), { right: { port: 8080, dataDir: './data', allowPrivateWebhooks: false, clockRate: 1 } })
+})
+
+const servers = {
+  EVENTSTORE_URL: 'esdb://user:word@events.example.com:2113',
+  MONGODB_URL: 'mongodb+srv://user:word@documents.example.com/leads',
+}
+
+test('the URLs of servers are taken as they stand, and unset ones are embedded stores', (t) => {
+  t.like(configFrom(servers), { right: { eventStoreUrl: servers.EVENTSTORE_URL, mongoUrl: servers.MONGODB_URL } })
+  t.like(configFrom({ EVENTSTORE_URL: 'esdb+discover://events.example.com', MONGODB_URL: ' mongodb://127.0.0.1 ' }), {
+    right: { eventStoreUrl: 'esdb+discover://events.example.com', mongoUrl: 'mongodb://127.0.0.1' },
+  })
+  t.like(configFrom({ EVENTSTORE_URL: '', MONGODB_URL: ' ' }), {
+    right: { eventStoreUrl: undefined, mongoUrl: undefined },
+  })
+})
+
+test('a process has the roles that are named, and all of them where none is', (t) => {
+  const rolesFrom = (ROLES: string, urls: Partial<typeof servers> = servers): ReadonlyArray<string> => {
+    const config = configFrom({ ...urls, ROLES })
+    return E.isRight(config) ? [...config.right.roles].toSorted() : config.left
+  }
+  const all = ['api', 'delivery', 'projector']
+  t.deepEqual(rolesFrom('api'), ['api'])
+  t.deepEqual(rolesFrom(' delivery , projector,delivery '), ['delivery', 'projector'])
+  t.deepEqual(rolesFrom(' '), all)
+  t.deepEqual(rolesFrom('', {}), all)
+  t.deepEqual(rolesFrom('delivery,api,projector', {}), all, 'who has all of them needs no others')
+  const refused = ['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.']
+  const { EVENTSTORE_URL, MONGODB_URL } = servers
+  for (const urls of [{}, { EVENTSTORE_URL }, { MONGODB_URL }]) t.deepEqual(rolesFrom('api', urls), refused)
 })
 
 test('every wrong setting stops the start at once, each with its own sentence (design 9)', async (t) => {
