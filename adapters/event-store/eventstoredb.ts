@@ -6,6 +6,7 @@ import {
   type ResolvedEvent,
   type StreamingRead,
 } from '@eventstore/db-client'
+import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as slept } from 'node:timers/promises'
 import { beginning, type Position, type Recorded } from '../../domain/event.js'
@@ -44,6 +45,8 @@ export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
 /** The `EventStore` port on EventStoreDB. */
 export const eventStoreDb = (connection: Connection, patience: Patience = usual): EventStoreDb => {
   const closing = new AbortController()
+  // Each reading of the log that is under way listens to it.
+  setMaxListeners(0, closing.signal)
   let following: { readonly recent: RecentEvents; readonly done: Promise<void> } | undefined
 
   const pauseAfter = (tries: number): number => Math.min(patience.pause[0] * 2 ** tries, patience.pause[1])
