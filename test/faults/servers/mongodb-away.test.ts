@@ -71,10 +71,7 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   t.teardown(proxy.takeAway)
   await proxy.bringBack()
   const receiver = await startReceiver(t)
-  const service = fleet.start({
-    logLevel: process.env['LL'] ?? 'fatal',
-    environment: { MONGODB_URL: urlAt(url, proxy.port) },
-  })
+  const service = fleet.start({ logLevel: 'fatal', environment: { MONGODB_URL: urlAt(url, proxy.port) } })
   const address = await addressOf(t, service)
   const account = await openAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
@@ -93,7 +90,6 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   const accepted = ledger.leads.length
   await until('more leads are accepted', 20_000, () => ledger.leads.length >= accepted + 60)
   await vendors.stop()
-  t.log(ledger.leads.length, accepted)
 
   const meanwhile = between(vendors.submitted, goneAt, backAt)
   t.true(meanwhile.length > 50, `${meanwhile.length} submissions meanwhile`)
