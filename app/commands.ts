@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import type { Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
@@ -45,6 +46,7 @@ export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPo
   const shown = async (events: ReadonlyArray<Recorded<DomainEvent>>): Promise<void> => {
     if (performance.now() < restsUntil) return
     const late = new AbortController()
+    setMaxListeners(0, late.signal)
     const waits = readModels.flatMap(({ projection, shift }) => {
       const last = events.reduce(
         (most, event) => (event.position > most && projection.keyOf(event) !== undefined ? event.position : most),

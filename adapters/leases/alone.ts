@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Claim, Membership } from '../../projections/leases.js'
 
 type Held = { readonly lost: AbortController; readonly work: Promise<void> }
@@ -8,6 +9,8 @@ export const aloneMembership = (): Membership => {
 
   const take = (name: string, begin: (claim: Claim) => Promise<void>): void => {
     const lost = new AbortController()
+    // All the work under a claim listens to it.
+    setMaxListeners(0, lost.signal)
     let isHeld = true
     const release = async (): Promise<void> => {
       lost.abort()

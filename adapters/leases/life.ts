@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type { Claim, Membership } from '../../projections/leases.js'
@@ -150,6 +151,8 @@ export const liveAs = async (
   const hold = (record: ClaimRecord, share: Share): Holding => {
     const { name, term } = record
     const lost = new AbortController()
+    // All the work under a claim listens to it.
+    setMaxListeners(0, lost.signal)
     let isOver = false
     const work = async (claim: Claim): Promise<void> => {
       await share.begin(claim)
