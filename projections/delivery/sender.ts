@@ -17,6 +17,21 @@ export type WebhookResponse = {
   readonly status: number | null
   readonly reason: string
   readonly durationMs: number
+  readonly times?: WebhookTimes
+  /**
+   * How the response's body begins, printable and without the token; null where no response came. It may hold what was posted,
+   * so it belongs where the posted body stands and in no log line.
+   */
+  readonly excerpt?: string | null
+}
+
+/** When each step was done, in whole milliseconds from the attempt's start; null where it was not needed or not reached. */
+export type WebhookTimes = {
+  readonly dns: number | null
+  readonly connect: number | null
+  readonly tls: number | null
+  readonly firstByte: number | null
+  readonly total: number
 }
 
 /** Posts to a receiver within the limits of contract 6.6. Never rejects. */

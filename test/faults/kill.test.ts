@@ -51,8 +51,8 @@ const lives: ReadonlyArray<Life> = [
 
 /** On servers the work of a process that was killed goes on only when its lease is over: each kill takes seconds. */
 const amounts = isOnServers
-  ? { kills: 3, longestLife: 2_500, answers: 4, deliveries: 2, firstStarts: 3 }
-  : { kills: 25, longestLife: 280, answers: 10, deliveries: 8, firstStarts: 12 }
+  ? { kills: 3, shortestLife: 2_000, longestLife: 4_000, answers: 4, deliveries: 2, firstStarts: 3 }
+  : { kills: 25, shortestLife: 20, longestLife: 300, answers: 10, deliveries: 8, firstStarts: 12 }
 const { kills } = amounts
 
 for (const life of lives) {
@@ -76,7 +76,7 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
     t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
     mark = markOf(ledger)
     const load = run(address, new AbortController().signal)
-    await passed(20 + random() * amounts.longestLife)
+    await passed(amounts.shortestLife + random() * (amounts.longestLife - amounts.shortestLife))
     await killed(service)
     await load
 

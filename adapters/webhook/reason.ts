@@ -1,0 +1,23 @@
+import { ForbiddenAddress } from './forbidden-address.js'
+
+export const noConnection = 'no connection within 3 s'
+export const noResponse = 'no response within 3 s'
+export const noStatus = 'no status within 16 kB'
+
+/**
+ * In a few words why no status came. Only the code of an error is told: its message may hold the URL, an address or what the
+ * receiver sent.
+ */
+export const reasonOf = (error: unknown, isSecuring: boolean): string => {
+  const code = codeOf(error)
+  if (code === undefined) return 'no response'
+  if (code === ForbiddenAddress.code) return 'the address is not public'
+  if (code === 'HPE_HEADER_OVERFLOW') return noStatus
+  if (code.startsWith('HPE_')) return `no valid response (${code})`
+  return `${isSecuring ? 'no secure connection' : 'no response'} (${code})`
+}
+
+const codeOf = (error: unknown): string | undefined => {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : undefined
+}
