@@ -51,7 +51,7 @@ const lives: ReadonlyArray<Life> = [
 
 /** On servers the work of a process that was killed goes on only when its lease is over: each kill takes seconds. */
 const amounts = isOnServers
-  ? { kills: 3, shortestLife: 2_000, longestLife: 4_000, answers: 4, deliveries: 2, firstStarts: 3 }
+  ? { kills: 3, shortestLife: 1_000, longestLife: 2_000, answers: 4, deliveries: 2, firstStarts: 3 }
   : { kills: 25, shortestLife: 20, longestLife: 300, answers: 10, deliveries: 8, firstStarts: 12 }
 const { kills } = amounts
 
