@@ -105,15 +105,28 @@ test.serial('a disposal that fails holds nobody up', async (t) => {
 /** Timers and the clock stand still until they are told to go on. */
 const manualTimers = (t: ExecutionContext) => {
   let now = performance.now()
-  const clock = mock.method(performance, 'now', () => now)
-  mock.timers.enable({ apis: ['setTimeout'] })
+  const timers = new Map<NodeJS.Timeout, { readonly at: number; readonly wake: () => void }>()
+  const start = (wake: () => void, milliseconds: number): NodeJS.Timeout => {
+    const timer = {} as NodeJS.Timeout
+    timers.set(timer, { at: now + milliseconds, wake })
+    return timer
+  }
+  const stop = (timer: NodeJS.Timeout): void => void timers.delete(timer)
+  const mocks = [
+    mock.method(performance, 'now', () => now),
+    mock.method(globalThis, 'setTimeout', start as typeof setTimeout),
+    mock.method(globalThis, 'clearTimeout', stop as typeof clearTimeout),
+  ]
   t.teardown(() => {
-    mock.timers.reset()
-    clock.mock.restore()
+    for (const one of mocks) one.mock.restore()
   })
   return async (milliseconds: number): Promise<void> => {
     now += milliseconds
-    mock.timers.tick(milliseconds)
+    for (const [timer, { at, wake }] of [...timers]) {
+      if (at > now) continue
+      timers.delete(timer)
+      wake()
+    }
     await settled()
   }
 }
@@ -134,7 +147,7 @@ test.serial('an append without end holds a disposal up for six seconds, whatever
 })
 
 test.serial('a store that closes leaves alone what another has under way', async (t) => {
-  const { double, store } = await openEventStoreDb(t, { call: 2_000, inAll: 2_000, pause: [5, 40] })
+  const { double, store } = await openEventStoreDb(t)
   const other = storeAt(t, double.url)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   rightOf(await other.append('account-2', 'no-stream', [newEvent(2)]))

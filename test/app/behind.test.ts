@@ -98,11 +98,9 @@ test('whoever saw nothing that others follow from is not behind', async (t) => {
 })
 
 test('what was seen and reacted to is not behind', async (t) => {
-  const { write, reacted, asked } = await open(t)
+  const { write, reacted, isBehind } = await open(t)
   await reacted(await write('account'))
-  const { is, took } = await asked()
-  t.false(is)
-  t.true(took < 900, `${took} ms`)
+  t.false(await isBehind())
 })
 
 test('what was seen is waited for a little', async (t) => {
@@ -125,7 +123,7 @@ test('it is behind when the reactions do not come there within a second, whereve
     if (isHere) void reactions.work(claim)
     const { is, took } = await asked()
     t.true(is)
-    t.true(took > 900 && took < 3_000, `${took} ms`)
+    t.true(took > 900 && took < 10_000, `${took} ms`)
   }
 })
 
@@ -135,5 +133,5 @@ test('it may be behind when nobody can tell how far the reactions are', async (t
   takeAway()
   const { is, took } = await asked()
   t.true(is)
-  t.true(took < 3_000, `${took} ms`)
+  t.true(took < 10_000, `${took} ms`)
 })

@@ -14,23 +14,41 @@ import { beginning, type Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { webhook } from '../../domain/webhook.js'
 import { readModels } from '../../projections/read-models.js'
+import { until } from '../eventstore-double/open-double.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
 import { accountId, apiKeyId, conversionId, playbookId, webhookId } from '../support/samples.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
 
-/** Whether something has come about, once all that can go on has. */
-const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
-  let over = false
-  void promise.then(() => (over = true))
-  // The store writes in a thread of its own, which nobody here is told of.
-  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1))
-  return over
+/** The clock stands still, and what is to last a second lasts until `end` is called. */
+const heldSecond = (t: ExecutionContext) => {
+  const real = setTimeout
+  const ends: Array<() => void> = []
+  let now = performance.now()
+  const held = (end: (...all: ReadonlyArray<unknown>) => void, milliseconds?: number, ...all: Array<unknown>) =>
+    milliseconds === 1_000 ? void ends.push(() => end(...all)) : real(end, milliseconds, ...all)
+  const mocks = [
+    mock.method(globalThis, 'setTimeout', held as typeof setTimeout),
+    mock.method(performance, 'now', () => now),
+  ]
+  t.teardown(() => {
+    for (const one of mocks) one.mock.restore()
+  })
+  return {
+    end: (): void => {
+      now += 1_000
+      for (const end of ends.splice(0)) end()
+    },
+    pass: (milliseconds: number): void => {
+      now += milliseconds
+    },
+  }
 }
 
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
+  const second = heldSecond(t)
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
   const clock = systemClock(1)
@@ -72,6 +90,15 @@ const open = async (t: ExecutionContext) => {
     store,
     asked,
     seen,
+    second,
+    /** Whether `running` is over once it has asked for all that it waits for. */
+    isOver: async (running: Promise<unknown>): Promise<boolean> => {
+      let over = false
+      void running.then(() => (over = true))
+      await until(() => seen.length > 0)
+      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
+      return over
+    },
     /** A read model, or the log, that does not move until the function that it gives is called. */
     hold: (name: string): (() => void) => {
       const waiting: Array<() => void> = []
@@ -101,8 +128,8 @@ const open = async (t: ExecutionContext) => {
 
 const namesOf = (asked: ReadonlyArray<Asked>): ReadonlyArray<string> => asked.map(({ name }) => name).toSorted()
 
-test('a command waits for the read models that its events concern, and for no other', async (t) => {
-  const { asked, hold, define } = await open(t)
+test.serial('a command waits for the read models that its events concern, and for no other', async (t) => {
+  const { asked, hold, define, isOver } = await open(t)
   for (const { name } of readModels) if (name !== 'conversion_list') hold(name)
   const go = hold('conversion_list')
   const defining = define()
@@ -113,7 +140,7 @@ test('a command waits for the read models that its events concern, and for no ot
   t.is(asked[0]?.position, events.at(-1)?.position)
 })
 
-test('what follows from a command is waited for too', async (t) => {
+test.serial('what follows from a command is waited for too', async (t) => {
   const { store, asked, seen, openAccount } = await open(t)
   rightOf(await openAccount())
   t.deepEqual(namesOf(asked), ['conversion_list', 'playbook_list'])
@@ -124,8 +151,8 @@ test('what follows from a command is waited for too', async (t) => {
   t.deepEqual(seen, [rightOf(await store.head())])
 })
 
-test('it waits until this process has seen the log so far, as the others have by then', async (t) => {
-  const { seen, hold, define } = await open(t)
+test.serial('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+  const { seen, hold, define, isOver } = await open(t)
   const go = hold('the log')
   const defining = define()
   t.false(await isOver(defining))
@@ -134,19 +161,20 @@ test('it waits until this process has seen the log so far, as the others have by
   t.deepEqual(seen, [events.at(-1)?.position])
 })
 
-test('a refusal waits for nothing', async (t) => {
+test.serial('a refusal waits for nothing', async (t) => {
   const { asked, seen, hold, change } = await open(t)
   for (const name of ['webhook_list', 'the log']) hold(name)
   t.deepEqual(await change(), E.left({ kind: 'webhook-not-found' }))
   t.deepEqual([asked, seen], [[], []])
 })
 
-test('what follows from an event that was written before can be waited for', async (t) => {
-  const { store, asked, hold, openAccount, caughtUpWith } = await open(t)
+test.serial('what follows from an event that was written before can be waited for', async (t) => {
+  const { store, asked, seen, hold, openAccount, caughtUpWith, isOver } = await open(t)
   rightOf(await openAccount())
   const [opened] = rightOf(await store.read(`account-${accountId()}`)).events
   if (opened === undefined) return t.fail()
   asked.length = 0
+  seen.length = 0
   const go = hold('playbook_list')
   const waiting = caughtUpWith(opened)
   t.false(await isOver(waiting))
@@ -156,33 +184,28 @@ test('what follows from an event that was written before can be waited for', asy
 })
 
 test.serial('it waits for a second at most, and then nobody waits for two', async (t) => {
-  const { asked, hold, define } = await open(t)
-  const real = performance.now.bind(performance)
-  let ahead = 0
-  const mocked = mock.method(performance, 'now', () => real() + ahead)
-  t.teardown(() => mocked.mock.restore())
+  const { asked, second, hold, define, isOver } = await open(t)
   hold('conversion_list')
-  const timed = async (n: number): Promise<number> => {
-    const begun = real()
-    rightOf(await define(n))
-    return real() - begun
-  }
-  const first = await timed(1)
-  t.true(first > 900 && first < 2_500, `${first} ms`)
+  const first = define(1)
+  t.false(await isOver(first))
+  second.end()
+  rightOf(await first)
   t.is(asked.length, 1)
   t.true(asked[0]?.signal.aborted, 'nothing goes on waiting')
 
-  t.true((await timed(2)) < 900)
-  ahead = 1_500
-  t.true((await timed(3)) < 900)
+  rightOf(await define(2))
+  second.pass(1_990)
+  rightOf(await define(3))
   t.is(asked.length, 1)
-  ahead = 2_500
-  const next = await timed(4)
-  t.true(next > 900, `${next} ms`)
-  t.is(asked.length, 2)
+  second.pass(20)
+  const next = define(4)
+  await until(() => asked.length === 2)
+  t.false(await isOver(next))
+  second.end()
+  rightOf(await next)
 })
 
-test('a wait that ends well is over for all who were asked', async (t) => {
+test.serial('a wait that ends well is over for all who were asked', async (t) => {
   const { asked, define } = await open(t)
   rightOf(await define(1))
   rightOf(await define(2))

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Claim } from '../../projections/leases.js'
 
 export type TestClaim = Claim & {
@@ -10,6 +11,7 @@ export type TestClaim = Claim & {
 /** A claim that is held until the test takes it away. */
 export const testClaim = (name: string): TestClaim => {
   const lost = new AbortController()
+  setMaxListeners(0, lost.signal)
   let isHeld = true
   const recall = (): void => lost.abort()
   return {

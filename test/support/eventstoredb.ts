@@ -4,8 +4,11 @@ import { connect, type Connection } from '../../adapters/eventstoredb/connection
 import { startDouble, type EventStoreDouble } from '../eventstore-double/double.js'
 import { rightOf } from './right-of.js'
 
-/** Of a test that need not wait for what does not come. */
+/** Of a test that waits for what does not come. */
 export const impatient: Patience = { call: 150, inAll: 400, pause: [5, 40] }
+
+/** Of a test in which nothing is given up, however busy the machine is. */
+export const calm: Patience = { call: 20_000, inAll: 30_000, pause: [1, 40] }
 
 export type OpenConnection = { readonly double: EventStoreDouble; readonly connection: Connection }
 
@@ -24,14 +27,14 @@ export const openConnection = async (t: ExecutionContext): Promise<OpenConnectio
 export type OpenStore = { readonly double: EventStoreDouble; readonly store: EventStoreDb }
 
 /** A double of a test's own, and a store on it. */
-export const openEventStoreDb = async (t: ExecutionContext, patience = impatient): Promise<OpenStore> => {
+export const openEventStoreDb = async (t: ExecutionContext, patience = calm): Promise<OpenStore> => {
   const double = await startDouble()
   t.teardown(double.stop)
   const store = storeAt(t, double.url, patience)
   return { double, store }
 }
 
-export const storeAt = (t: ExecutionContext, url: string, patience = impatient): EventStoreDb => {
+export const storeAt = (t: ExecutionContext, url: string, patience = calm): EventStoreDb => {
   const store = eventStoreDb(rightOf(connect(url)), patience)
   t.teardown(store.close)
   return store
