@@ -29,12 +29,15 @@ export type Entry = { readonly key: string; readonly document: Json }
 
 export type Cursor = { readonly value: IndexValue; readonly key: string }
 
-export type Query = {
+export type IndexPart = {
   readonly index: string
   /** One value for each field of the index but the last. */
   readonly equals: ReadonlyArray<IndexValue>
   /** Inclusive bound on the last field. */
   readonly upTo?: IndexValue
+}
+
+export type Query = IndexPart & {
   /** Begin behind this entry, in the direction of the query. */
   readonly after?: Cursor
   readonly descending?: boolean
@@ -51,7 +54,8 @@ export type Documents = {
     keys: ReadonlyArray<string>,
   ) => Promise<Either<StoreFailure, ReadonlyMap<string, Stored>>>
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
-  readonly count: (collection: Collection) => Promise<Either<StoreFailure, number>>
+  /** How many documents there are, or how many of them stand in a part of an index. */
+  readonly count: (collection: Collection, part?: IndexPart) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */
   readonly all: (collection: Collection) => AsyncIterable<Entry>
   /** Writes the changes and then the checkpoint, durably and never backward. */

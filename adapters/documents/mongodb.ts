@@ -151,15 +151,17 @@ export const mongoDocuments = (db: Db): Documents => {
       return found.map(entryOf)
     })
 
-  const count: Documents['count'] = (collection) =>
-    tried(() =>
-      reading(
+  const count: Documents['count'] = (collection, part) =>
+    tried(() => {
+      const { filter, hint } =
+        part === undefined ? { filter: present } : { ...selectionOf(collection, part), hint: part.index }
+      return reading(
         collection,
         0,
-        (stored) => recordsIn(stored).countDocuments(present),
+        (stored) => recordsIn(stored).countDocuments(filter, hint === undefined ? {} : { hint }),
         () => false,
-      ),
-    )
+      )
+    })
 
   /** Ends with an error where it is replaced in the middle: half of one generation and half of another are neither. */
   async function* all(collection: Collection): ReturnType<Documents['all']> {

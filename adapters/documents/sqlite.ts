@@ -1,7 +1,7 @@
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Change, Collection, Documents, Entry, Json, Query, Stored } from '../../projections/ports.js'
+import type { Change, Collection, Documents, Entry, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
 import type { Prepare, SqliteDatabase } from '../sqlite/database.js'
 import type { DocumentRow, Write } from '../sqlite/write.js'
 
@@ -83,20 +83,22 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   const find: Documents['find'] = (collection, query) =>
     Promise.resolve(
       reading<ReadonlyArray<Entry>>(collection, [], (statement, table) => {
-        const fields = collection.indexes[query.index]
-        if (fields === undefined) throw new Error(`${collection.name} has no index ${query.index}`)
-        const { sql, values } = selection(table, fields, query)
+        const { sql, values } = selection(table, fieldsOf(collection, query.index), query)
         return statement<Row>(sql)
           .all(...values)
           .map(entryOf)
       }),
     )
 
-  const count: Documents['count'] = (collection) =>
+  const count: Documents['count'] = (collection, part) =>
     Promise.resolve(
       reading(collection, 0, (statement, table) => {
-        const sql = `SELECT count(*) AS documents FROM "${table}" WHERE body IS NOT NULL`
-        return statement<{ documents: number }>(sql).get()?.documents ?? 0
+        const { where, values } =
+          part === undefined
+            ? { where: 'body IS NOT NULL', values: [] }
+            : conditions(fieldsOf(collection, part.index), part)
+        const sql = `SELECT count(*) AS documents FROM "${table}" WHERE ${where}`
+        return statement<{ documents: number }>(sql).get(...values)?.documents ?? 0
       }),
     )
 
@@ -205,28 +207,39 @@ const removal = (table: string): ReadonlyArray<string> => [
   `DROP TABLE "${table}"`,
 ]
 
-const selection = (
-  table: string,
+const fieldsOf = ({ name, indexes }: Collection, index: string): ReadonlyArray<string> => {
+  const fields = indexes[index]
+  if (fields === undefined) throw new Error(`${name} has no index ${index}`)
+  return fields
+}
+
+type Values = ReadonlyArray<string | number>
+
+const conditions = (
   fields: ReadonlyArray<string>,
-  { equals, upTo, after, descending = false, limit }: Query,
-): { readonly sql: string; readonly values: ReadonlyArray<string | number> } => {
+  { equals, upTo }: IndexPart,
+): { readonly where: string; readonly values: Values } => {
   const order = `"${fields.at(-1) ?? 'key'}"`
-  const direction = descending ? 'DESC' : 'ASC'
-  const conditions = [
+  const all = [
     ...fields.slice(0, -1).map((field) => `"${field}" = ?`),
     `${order} IS NOT NULL`,
     ...(upTo === undefined ? [] : [`${order} <= ?`]),
-    ...(after === undefined ? [] : [`(${order}, key) ${descending ? '<' : '>'} (?, ?)`]),
   ]
-  const values = [
-    ...equals,
-    ...(upTo === undefined ? [] : [upTo]),
-    ...(after === undefined ? [] : [after.value, after.key]),
-    limit,
-  ]
-  const sql = `SELECT key, body FROM "${table}" WHERE ${conditions.join(' AND ')}
+  return { where: all.join(' AND '), values: upTo === undefined ? equals : [...equals, upTo] }
+}
+
+const selection = (
+  table: string,
+  fields: ReadonlyArray<string>,
+  { after, descending = false, limit, ...part }: Query,
+): { readonly sql: string; readonly values: Values } => {
+  const order = `"${fields.at(-1) ?? 'key'}"`
+  const direction = descending ? 'DESC' : 'ASC'
+  const { where, values } = conditions(fields, part)
+  const behind = after === undefined ? '' : ` AND (${order}, key) ${descending ? '<' : '>'} (?, ?)`
+  const sql = `SELECT key, body FROM "${table}" WHERE ${where}${behind}
                ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
-  return { sql, values }
+  return { sql, values: [...values, ...(after === undefined ? [] : [after.value, after.key]), limit] }
 }
 
 const rowOf = ({ key, document, position }: Change, columns: ReadonlyArray<string>): DocumentRow => [

@@ -70,7 +70,7 @@ export const indexesOf = ({ indexes }: Collection): ReadonlyArray<IndexDescripti
 /** How a query is asked. The values of a field are all numbers or all texts: a bound is of the type of what it bounds. */
 export const selectionOf = (
   { name, indexes }: Collection,
-  { index, equals, upTo, after, descending = false }: Query,
+  { index, equals, upTo, after, descending = false }: Omit<Query, 'limit'>,
 ): { readonly filter: Filter<DocumentRecord>; readonly sort: Readonly<Record<string, 1 | -1>> } => {
   const last = indexes[index]?.at(-1)
   if (last === undefined) throw new Error(`${name} has no index ${index}`)

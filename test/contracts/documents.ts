@@ -259,6 +259,9 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     t.deepEqual(await upTo(1.5), ['d'])
     t.deepEqual(await upTo(2), ['d', 'a', 'c'])
     t.deepEqual(await upTo(99), ['d', 'a', 'c', 'b'])
+    const counted = async (bound: number) =>
+      rightOf(await documents.count(collection, { index: 'by_group', equals: ['a'], upTo: bound }))
+    t.deepEqual([await counted(0), await counted(1), await counted(2), await counted(99)], [0, 1, 3, 4])
   })
 
   behaviour('no more than the limit is found', async (t, documents) => {
@@ -324,6 +327,9 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
             ...(after === undefined ? {} : { after }),
           }
           assert.deepEqual(rightOf(await documents.find(collection, asked)), walk(plain, asked))
+          const { index, equals } = asked
+          const part = { index, equals, ...(upTo === undefined ? {} : { upTo }) }
+          assert.equal(rightOf(await documents.count(collection, part)), walk(plain, { ...part, limit: 99 }).length)
         }
       }),
       { numRuns: 60 },
