@@ -26,7 +26,7 @@ const outages: Readonly<Record<string, (proxy: TcpProxy) => Promise<void> | void
 const length = 30_000
 const longestSubmission = 3_000
 const longestRead = 12_000
-const longestRecovery = 15_000
+const longestRecovery = 60_000
 
 type Read = { readonly path: string; readonly took: number; readonly status: number; readonly retryAfter: unknown }
 

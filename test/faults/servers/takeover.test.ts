@@ -77,16 +77,12 @@ onServers('the takeover of work', () => {
     const leases = leasesOf(t, fleet)
     const processes = [fleet.start({ logLevel: 'fatal' }), fleet.start({ logLevel: 'fatal' })]
     await Promise.all(processes.map((one) => addressOf(t, one)))
-    const shared = async (): Promise<boolean> => {
-      const all = [...(await leases.owners()).values()]
-      return all.length === names && new Set(all).size === 2
+    // One that is in the middle of handing over holds more than its share.
+    const isFair = async (): Promise<boolean> => {
+      const owners = [...(await leases.owners()).values()]
+      const counts = [...new Set(owners)].map((owner) => owners.filter((one) => one === owner).length)
+      return owners.length === names && counts.length === 2 && counts.every((count) => count <= names / 2)
     }
-    await until('both have a share', 20_000, shared)
-    const owners = [...(await leases.owners()).values()]
-    const counts = [...new Set(owners)].map((owner) => owners.filter((one) => one === owner).length)
-    t.true(
-      counts.every((count) => count <= 37),
-      counts.join(),
-    )
+    await t.notThrowsAsync(until('both have a fair share', 20_000, isFair))
   })
 })
