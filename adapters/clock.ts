@@ -1,8 +1,8 @@
 import { instantOf, millisecondsOf } from '../domain/instant.js'
 import type { Clock } from '../domain/ports.js'
 
-/** The longest time that a timer of the platform can wait. */
-const longestTimer = 2 ** 31 - 1
+/** In milliseconds: a clock that is set, or a machine that slept, is noticed after so long at most. */
+const longestNap = 30_000
 
 /** The clock of the machine, from now on `rate` times as fast: for demonstrations and checks (design, section 9). */
 export const systemClock = (rate: number): Clock => {
@@ -21,7 +21,7 @@ export const systemClock = (rate: number): Clock => {
       for (;;) {
         const left = (millisecondsOf(instant) - now()) / rate
         if (left <= 0 || signal.aborted) return
-        await slept(Math.min(Math.ceil(left), longestTimer), signal)
+        await slept(Math.min(Math.ceil(left), longestNap), signal)
       }
     },
   }

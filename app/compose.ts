@@ -114,6 +114,7 @@ const start = async (
   const limits = rateLimit(clock)
   const address = { url: '' }
   const manage: ManagePorts = {
+    store,
     dispatch,
     commands,
     queries,

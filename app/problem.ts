@@ -8,6 +8,7 @@ import type { MarketingSourceRefusal } from '../domain/marketing-source.js'
 import type { PlaybookRefusal } from '../domain/playbook.js'
 import type { Contended, StoreFailure } from '../domain/ports.js'
 import { unreachable } from '../domain/prelude.js'
+import type { ResendRefusal } from '../domain/resend.js'
 import type { WebhookRefusal } from '../domain/webhook.js'
 
 /** Everything that can keep a request from being done. Messages name fields and never hold a value. */
@@ -36,6 +37,7 @@ export type Problem =
   | EngagementRefusal
   | WebhookRefusal
   | DeliveryRefusal
+  | ResendRefusal
 
 export type Answer = {
   readonly status: number
@@ -104,6 +106,8 @@ export const answerTo = (problem: Problem): Answer => {
       return message('webhook not found')
     case 'delivery-not-found':
       return message('delivery not found')
+    case 'resend-not-found':
+      return message('resend not found')
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
     case 'label-not-reportable':

@@ -5,7 +5,7 @@ import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contacts, type Contact, type ContactDocument } from '../projections/contacts.js'
 import type { IsBehind } from './behind.js'
-import type { Documents, Entry, Json, Query } from '../projections/ports.js'
+import type { Documents, Entry, IndexPart, Json, Query } from '../projections/ports.js'
 import { collectionOf, type Projection } from '../projections/projection.js'
 
 /** Reads for the surfaces. */
@@ -17,6 +17,15 @@ export type Queries = {
     projection: Projection<Document>,
     query: Query,
   ) => Promise<Either<StoreFailure, ReadonlyArray<{ readonly key: string; readonly document: Document }>>>
+  readonly byKey: <Document extends Json>(
+    projection: Projection<Document>,
+    key: string,
+  ) => Promise<Either<StoreFailure, Document | undefined>>
+  /** How many documents stand in a part of an index. */
+  readonly count: <Document extends Json>(
+    projection: Projection<Document>,
+    part: IndexPart,
+  ) => Promise<Either<StoreFailure, number>>
   /** All documents that match, in the order of the index. */
   readonly list: <Document extends Json>(
     projection: Projection<Document>,
@@ -93,5 +102,13 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     }
   }
 
-  return { contactById, page, list }
+  const byKey: Queries['byKey'] = async <Document extends Json>(projection: Projection<Document>, key: string) => {
+    const found = await documents.get(collectionOf(projection), [key])
+    // A collection holds what its own projection made.
+    return E.isLeft(found) ? found : E.right(found.right.get(key)?.document as Document | undefined)
+  }
+
+  const count: Queries['count'] = (projection, part) => documents.count(collectionOf(projection), part)
+
+  return { contactById, page, byKey, count, list }
 }

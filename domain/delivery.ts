@@ -1,62 +1,118 @@
 import { ActivityLabel } from './activity.js'
-import { t } from './codec.js'
+import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, DeliveryId, EngagementId, Uuid, WebhookId } from './ids.js'
+import { AccountId, ContactId, DeliveryId, EngagementId, LeadId, ResendId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 
-const Facts = t.type({
-  delivery_id: DeliveryId,
-  account_id: AccountId,
-  webhook_id: WebhookId,
-  /** The id of the `ActivityRecorded` event. */
-  activity_id: Uuid,
-  label: ActivityLabel,
-  contact_id: ContactId,
-  engagement_id: EngagementId,
-  due_at: Instant,
-  /** The exact body: every attempt sends these bytes. */
-  body: t.string,
-})
+const Facts = t.intersection([
+  t.type({
+    delivery_id: DeliveryId,
+    account_id: AccountId,
+    webhook_id: WebhookId,
+    /** The id of the `ActivityRecorded` event. */
+    activity_id: Uuid,
+    label: ActivityLabel,
+    contact_id: ContactId,
+    engagement_id: EngagementId,
+    due_at: Instant,
+    /** The exact body: every attempt sends these bytes. */
+    body: t.string,
+  }),
+  t.partial({ lead_id: LeadId, lead_submitted_at: Instant }),
+])
 export type DeliveryFacts = t.TypeOf<typeof Facts>
 
-/** How one attempt ended; `status` is null where no response came. Times in milliseconds. */
-export const AttemptOutcome = t.type(
-  { attempt: t.number, status: t.union([t.number, t.null]), reason: t.string, duration_ms: t.number },
+const Milliseconds = t.union([t.number, t.null])
+
+/** When each step of an attempt was done, from its start on; null where it was not needed or not reached. */
+const AttemptTimes = t.type({
+  dns: Milliseconds,
+  connect: Milliseconds,
+  tls: Milliseconds,
+  first_byte: Milliseconds,
+  total: t.number,
+})
+
+/**
+ * How one attempt ended; `status` is null where no response came. Times in milliseconds. `excerpt` is how the response's body
+ * began; it may hold what was posted. `webhook_version` counts the events of the webhook's stream that the attempt went by.
+ */
+export const AttemptOutcome = t.intersection(
+  [
+    t.type({ attempt: t.number, status: t.union([t.number, t.null]), reason: t.string, duration_ms: t.number }),
+    t.partial({ times: AttemptTimes, excerpt: t.string, webhook_version: NaturalNumber }),
+  ],
   'AttemptOutcome',
 )
 export type AttemptOutcome = t.TypeOf<typeof AttemptOutcome>
+
+/** Null where a single delivery was asked for. */
+const ResendOf = t.union([ResendId, t.null])
 
 export const DeliveryEvent = t.union([
   eventOf('DeliveryDue', Facts),
   eventOf('DeliveryAttemptFailed', t.type({ outcome: AttemptOutcome, next_attempt_at: Instant })),
   eventOf('DeliverySucceeded', t.type({ outcome: AttemptOutcome })),
-  /** `retries-exhausted`: the nineteenth attempt failed too (contract 6.6.4); `webhook-removed`: nobody is left to tell. */
+  /**
+   * `retries-exhausted`: the nineteenth attempt failed too (contract 6.6.4), after the first was due at `failing_since`;
+   * `webhook-removed`: nobody is left to tell.
+   */
   eventOf(
     'DeliveryAbandoned',
-    t.type({
-      delivery_id: DeliveryId,
-      webhook_id: WebhookId,
-      why: t.keyof({ 'retries-exhausted': null, 'webhook-removed': null }),
-      outcome: t.union([AttemptOutcome, t.null]),
-    }),
+    t.intersection([
+      t.type({
+        delivery_id: DeliveryId,
+        webhook_id: WebhookId,
+        why: t.keyof({ 'retries-exhausted': null, 'webhook-removed': null }),
+        outcome: t.union([AttemptOutcome, t.null]),
+      }),
+      t.partial({ failing_since: Instant }),
+    ]),
   ),
-  /** The webhook is off: kept until it is turned on again. */
-  eventOf('DeliveryHeld', t.type({})),
+  /** The webhook is off, at this version: kept until it is turned on again. */
+  eventOf('DeliveryHeld', t.partial({ webhook_id: WebhookId, webhook_version: NaturalNumber })),
+  /** The webhook was turned on to catch up: the schedule begins anew. */
+  eventOf('DeliveryResumed', t.type({ due_at: Instant })),
+  /** Whoever turned the webhook on chose not to catch up. */
+  eventOf('DeliverySkipped', t.type({ chosen_by: t.string })),
+  /** Somebody wants it posted once more, whatever its state. */
+  eventOf('DeliveryResendRequested', t.type({ webhook_id: WebhookId, resend_id: ResendOf, due_at: Instant })),
+  eventOf('DeliveryResent', t.type({ resend_id: ResendOf, delivered: t.boolean, outcome: AttemptOutcome })),
 ])
 export type DeliveryEvent = t.TypeOf<typeof DeliveryEvent>
 
 /** One attempt and eighteen retries (contract 6.6.3). */
 export const maximalAttempts = 19
 
-export type DeliveryState =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'due' | 'held'; readonly facts: DeliveryFacts; readonly attempts: number; readonly dueAt: Instant }
-  | { readonly kind: 'over' }
+export type KnownDelivery = {
+  /** `failed`: its retries are exhausted; `abandoned`: its webhook was removed. */
+  readonly kind: 'due' | 'held' | 'succeeded' | 'failed' | 'skipped' | 'abandoned'
+  readonly facts: DeliveryFacts
+  /** All that were made, which numbers them. */
+  readonly attempts: number
+  /** Those of the schedule, since it last began. */
+  readonly tries: number
+  /** When the schedule last began. */
+  readonly since: Instant
+  /** When the next attempt of the schedule comes, while it is due. */
+  readonly dueAt: Instant
+  /** A resend that waits to be posted. */
+  readonly resend: { readonly resendId: ResendId | null } | undefined
+  /** The resends of many that it was ever part of. */
+  readonly resends: ReadonlySet<ResendId>
+}
+
+export type DeliveryState = { readonly kind: 'unknown' } | KnownDelivery
 
 export type DeliveryCommand =
-  | { readonly type: 'MakeDue'; readonly facts: DeliveryFacts; readonly held: boolean }
+  | {
+      readonly type: 'MakeDue'
+      readonly facts: DeliveryFacts
+      /** The version at which the webhook is off; undefined while it is on. */
+      readonly heldAt: number | undefined
+    }
   | {
       readonly type: 'RecordAttempt'
       readonly delivered: boolean
@@ -64,22 +120,64 @@ export type DeliveryCommand =
       /** When the next attempt would come, were this one to fail. */
       readonly nextAttemptAt: Instant
     }
-  | { readonly type: 'HoldDelivery' }
+  | { readonly type: 'HoldDelivery'; readonly webhookVersion: number }
+  | { readonly type: 'ResumeDelivery'; readonly dueAt: Instant }
+  | { readonly type: 'SkipDelivery'; readonly by: string }
   | { readonly type: 'AbandonDelivery' }
+  | { readonly type: 'RequestResend'; readonly resendId: ResendId | null; readonly dueAt: Instant }
+  | { readonly type: 'RecordResend'; readonly delivered: boolean; readonly outcome: AttemptOutcome }
 
 export type DeliveryRefusal = { readonly kind: 'delivery-not-found' }
 
+const begun = (facts: DeliveryFacts): KnownDelivery => ({
+  kind: 'due',
+  facts,
+  attempts: 0,
+  tries: 0,
+  since: facts.due_at,
+  dueAt: facts.due_at,
+  resend: undefined,
+  resends: new Set(),
+})
+
 const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
-  if (event.type === 'DeliveryDue') return { kind: 'due', facts: event.data, attempts: 0, dueAt: event.data.due_at }
-  if (state.kind === 'unknown' || state.kind === 'over') return state
+  if (event.type === 'DeliveryDue') return begun(event.data)
+  if (state.kind === 'unknown') return state
   switch (event.type) {
-    case 'DeliveryAttemptFailed':
-      return { ...state, attempts: event.data.outcome.attempt, dueAt: event.data.next_attempt_at }
+    case 'DeliveryAttemptFailed': {
+      const { outcome, next_attempt_at } = event.data
+      return { ...state, attempts: outcome.attempt, tries: state.tries + 1, dueAt: next_attempt_at }
+    }
     case 'DeliveryHeld':
       return { ...state, kind: 'held' }
+    case 'DeliveryResumed':
+      return { ...state, kind: 'due', tries: 0, since: event.data.due_at, dueAt: event.data.due_at }
+    case 'DeliverySkipped':
+      return { ...state, kind: 'skipped' }
     case 'DeliverySucceeded':
-    case 'DeliveryAbandoned':
-      return { kind: 'over' }
+      return { ...state, kind: 'succeeded', attempts: event.data.outcome.attempt }
+    case 'DeliveryAbandoned': {
+      const { why, outcome } = event.data
+      if (why === 'retries-exhausted') return { ...state, kind: 'failed', attempts: outcome?.attempt ?? state.attempts }
+      return { ...state, kind: state.kind === 'succeeded' ? 'succeeded' : 'abandoned', resend: undefined }
+    }
+    case 'DeliveryResendRequested': {
+      const { resend_id: resendId } = event.data
+      return {
+        ...state,
+        resend: { resendId },
+        resends: resendId === null ? state.resends : new Set(state.resends).add(resendId),
+      }
+    }
+    case 'DeliveryResent': {
+      const { delivered, outcome } = event.data
+      return {
+        ...state,
+        kind: delivered ? 'succeeded' : state.kind,
+        attempts: outcome.attempt,
+        resend: undefined,
+      }
+    }
     default:
       return unreachable(event)
   }
@@ -91,34 +189,74 @@ const decide = (
 ): Either<DeliveryRefusal, ReadonlyArray<DeliveryEvent>> => {
   if (command.type === 'MakeDue') {
     if (state.kind !== 'unknown') return E.right([])
-    const due: DeliveryEvent = { type: 'DeliveryDue', data: command.facts }
-    return E.right(command.held ? [due, { type: 'DeliveryHeld', data: {} }] : [due])
+    const { facts, heldAt } = command
+    const due: DeliveryEvent = { type: 'DeliveryDue', data: facts }
+    return E.right(heldAt === undefined ? [due] : [due, held(facts, heldAt)])
   }
   if (state.kind === 'unknown') return E.left({ kind: 'delivery-not-found' })
-  if (state.kind === 'over') return E.right([])
+  const isWaiting = state.kind === 'held' || state.kind === 'failed'
   switch (command.type) {
-    case 'RecordAttempt': {
-      const { delivered, outcome, nextAttemptAt } = command
-      // A second record of one attempt is a repeat: only the next one counts.
-      if (outcome.attempt !== state.attempts + 1) return E.right([])
-      if (delivered) return E.right([{ type: 'DeliverySucceeded', data: { outcome } }])
-      if (outcome.attempt >= maximalAttempts) return E.right([abandoned(state.facts, 'retries-exhausted', outcome)])
-      return E.right([{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }])
-    }
+    case 'RecordAttempt':
+      return E.right(recorded(command, state))
     case 'HoldDelivery':
-      return E.right(state.kind === 'held' ? [] : [{ type: 'DeliveryHeld', data: {} }])
-    case 'AbandonDelivery':
-      return E.right([abandoned(state.facts, 'webhook-removed', null)])
+      return E.right(state.kind === 'due' ? [held(state.facts, command.webhookVersion)] : [])
+    case 'ResumeDelivery':
+      return E.right(isWaiting ? [{ type: 'DeliveryResumed', data: { due_at: command.dueAt } }] : [])
+    case 'SkipDelivery':
+      return E.right(isWaiting ? [{ type: 'DeliverySkipped', data: { chosen_by: command.by } }] : [])
+    case 'AbandonDelivery': {
+      const isOver = state.kind === 'succeeded' || state.kind === 'skipped' || state.kind === 'abandoned'
+      return E.right(isOver && state.resend === undefined ? [] : [abandoned(state, 'webhook-removed', null)])
+    }
+    case 'RequestResend': {
+      const { resendId, dueAt } = command
+      // One that waits serves whoever asks meanwhile, and one of many takes each delivery once.
+      if (state.resend !== undefined || (resendId !== null && state.resends.has(resendId))) return E.right([])
+      const data = { webhook_id: state.facts.webhook_id, resend_id: resendId, due_at: dueAt }
+      return E.right([{ type: 'DeliveryResendRequested', data }])
+    }
+    case 'RecordResend': {
+      const { delivered, outcome } = command
+      if (state.resend === undefined || outcome.attempt !== state.attempts + 1) return E.right([])
+      return E.right([{ type: 'DeliveryResent', data: { resend_id: state.resend.resendId, delivered, outcome } }])
+    }
     default:
       return unreachable(command)
   }
 }
 
+const recorded = (
+  { delivered, outcome, nextAttemptAt }: Extract<DeliveryCommand, { readonly type: 'RecordAttempt' }>,
+  state: KnownDelivery,
+): ReadonlyArray<DeliveryEvent> => {
+  // It may have been under way when the delivery was held.
+  if (state.kind !== 'due' && state.kind !== 'held') return []
+  // A second record of one attempt is a repeat: only the next one counts.
+  if (outcome.attempt !== state.attempts + 1) return []
+  if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
+  if (state.tries + 1 >= maximalAttempts) return [abandoned(state, 'retries-exhausted', outcome)]
+  return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
+}
+
+const held = ({ webhook_id }: DeliveryFacts, webhook_version: number): DeliveryEvent => ({
+  type: 'DeliveryHeld',
+  data: { webhook_id, webhook_version },
+})
+
 const abandoned = (
-  { delivery_id, webhook_id }: DeliveryFacts,
+  { facts: { delivery_id, webhook_id }, since }: KnownDelivery,
   why: 'retries-exhausted' | 'webhook-removed',
   outcome: AttemptOutcome | null,
-): DeliveryEvent => ({ type: 'DeliveryAbandoned', data: { delivery_id, webhook_id, why, outcome } })
+): DeliveryEvent => ({
+  type: 'DeliveryAbandoned',
+  data: {
+    delivery_id,
+    webhook_id,
+    why,
+    outcome,
+    ...(why === 'retries-exhausted' ? { failing_since: since } : {}),
+  },
+})
 
 export const delivery: Decider<DeliveryState, DeliveryCommand, DeliveryEvent, DeliveryRefusal> = {
   category: 'delivery',

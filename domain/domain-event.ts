@@ -8,6 +8,7 @@ import { EngagementEvent } from './engagement.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
 import { PlaybookEvent } from './playbook.js'
+import { ResendEvent } from './resend.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
 
@@ -25,6 +26,7 @@ export const DomainEvent = t.union(
     EngagementEvent,
     WebhookEvent,
     DeliveryEvent,
+    ResendEvent,
   ],
   'DomainEvent',
 )
@@ -45,6 +47,7 @@ export const categories = [
   'engagement',
   'webhook',
   'delivery',
+  'resend',
 ] as const
 export type Category = (typeof categories)[number]
 

@@ -45,6 +45,10 @@ export type WebhookId = t.TypeOf<typeof WebhookId>
 export const DeliveryId = prefixed('dlv', 'a delivery id')
 export type DeliveryId = t.TypeOf<typeof DeliveryId>
 
+/** The id of a resend of many deliveries. */
+export const ResendId = prefixed('rsd', 'a resend id')
+export type ResendId = t.TypeOf<typeof ResendId>
+
 /** The id of a remembered `Idempotency-Key` header. */
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>

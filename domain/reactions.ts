@@ -106,12 +106,14 @@ export const reactions = (event: Recorded<DomainEvent>, now: Instant): ReadonlyA
       ]
     }
     case 'DeliveryAbandoned': {
-      const { delivery_id, webhook_id, why, outcome } = event.data
+      const { delivery_id, webhook_id, why, outcome, failing_since: failingSince } = event.data
       if (why !== 'retries-exhausted') return []
       const command: WebhookCommand = {
         type: 'TurnOffWebhook',
         deliveryId: delivery_id,
         reason: outcome?.reason ?? 'no response',
+        failingSince,
+        version: outcome?.webhook_version,
       }
       return [{ decider: webhook, id: webhook_id, command }]
     }

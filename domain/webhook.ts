@@ -26,8 +26,13 @@ export type WebhookSettings = t.TypeOf<typeof WebhookSettings>
 export const WebhookEvent = t.union([
   eventOf('WebhookAdded', t.type({ webhook_id: WebhookId, account_id: AccountId, settings: WebhookSettings })),
   eventOf('WebhookChanged', t.type({ settings: WebhookSettings })),
-  /** The delivery whose last retry failed (contract 6.6.4). */
-  eventOf('WebhookTurnedOff', t.type({ delivery_id: DeliveryId, reason: t.string })),
+  /** The delivery whose last retry failed (contract 6.6.4), and when its first attempt was due. */
+  eventOf(
+    'WebhookTurnedOff',
+    t.intersection([t.type({ delivery_id: DeliveryId, reason: t.string }), t.partial({ failing_since: Instant })]),
+  ),
+  /** What was not delivered meanwhile is caught up with, or skipped. */
+  eventOf('WebhookTurnedOn', t.type({ catch_up: t.boolean, by: t.string })),
   /** Signs from now on (Standard Webhooks); the one before it goes on signing beside it until `previous_until`. */
   eventOf('WebhookSigningSecretIssued', t.type({ sealed_secret: t.string, previous_until: Instant })),
   eventOf('WebhookRemoved', t.type({})),
@@ -37,20 +42,23 @@ export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
 /** Undefined `until`: for as long as no other is issued. */
 export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
-/** One that was added and not removed. */
-export type KnownWebhook = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
+/** How a webhook was turned on last, and the version that it had then. */
+export type TurnedOn = { readonly catchUp: boolean; readonly by: string; readonly version: number }
 
-export type WebhookState =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'removed' }
-  | {
-      readonly kind: 'on' | 'off'
-      readonly webhookId: WebhookId
-      readonly accountId: AccountId
-      readonly settings: WebhookSettings
-      /** The newest first, and what it replaced; none where none was ever issued. */
-      readonly signingSecrets: ReadonlyArray<SigningSecret>
-    }
+/** One that was added and not removed. */
+export type KnownWebhook = {
+  readonly kind: 'on' | 'off'
+  readonly webhookId: WebhookId
+  readonly accountId: AccountId
+  readonly settings: WebhookSettings
+  /** The newest first, and what it replaced; none where none was ever issued. */
+  readonly signingSecrets: ReadonlyArray<SigningSecret>
+  /** Counts the events of the stream: what was decided by one version is known to come before what made the next. */
+  readonly version: number
+  readonly turnedOn: TurnedOn | undefined
+}
+
+export type WebhookState = { readonly kind: 'unknown' } | { readonly kind: 'removed' } | KnownWebhook
 
 /** `previousUntil`: how long the one that it replaces is good. */
 export type NewSigningSecret = { readonly sealed: string; readonly previousUntil: Instant }
@@ -65,7 +73,15 @@ export type WebhookCommand =
     }
   | { readonly type: 'IssueSigningSecret'; readonly accountId: AccountId; readonly signing: NewSigningSecret }
   | { readonly type: 'ChangeWebhook'; readonly accountId: AccountId; readonly settings: Partial<WebhookSettings> }
-  | { readonly type: 'TurnOffWebhook'; readonly deliveryId: DeliveryId; readonly reason: string }
+  | {
+      readonly type: 'TurnOffWebhook'
+      readonly deliveryId: DeliveryId
+      readonly reason: string
+      readonly failingSince: Instant | undefined
+      /** The version that the last attempt went by; undefined where nobody wrote it down. */
+      readonly version: number | undefined
+    }
+  | { readonly type: 'TurnOnWebhook'; readonly accountId: AccountId; readonly catchUp: boolean; readonly by: string }
   | { readonly type: 'RemoveWebhook'; readonly accountId: AccountId }
 
 export type WebhookRefusal = { readonly kind: 'webhook-not-found' }
@@ -73,18 +89,24 @@ export type WebhookRefusal = { readonly kind: 'webhook-not-found' }
 const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
   if (event.type === 'WebhookAdded') {
     const { webhook_id, account_id, settings } = event.data
-    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, signingSecrets: [] }
+    const settled = { signingSecrets: [], version: 1, turnedOn: undefined }
+    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, ...settled }
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return state
+  const version = state.version + 1
   switch (event.type) {
     case 'WebhookChanged':
-      return { ...state, settings: event.data.settings }
+      return { ...state, version, settings: event.data.settings }
     case 'WebhookTurnedOff':
-      return { ...state, kind: 'off' }
+      return { ...state, version, kind: 'off' }
+    case 'WebhookTurnedOn': {
+      const { catch_up: catchUp, by } = event.data
+      return { ...state, version, kind: 'on', turnedOn: { catchUp, by, version } }
+    }
     case 'WebhookSigningSecretIssued': {
       const { sealed_secret, previous_until } = event.data
       const previous = state.signingSecrets.slice(0, 1).map(({ sealed }) => ({ sealed, until: previous_until }))
-      return { ...state, signingSecrets: [{ sealed: sealed_secret, until: undefined }, ...previous] }
+      return { ...state, version, signingSecrets: [{ sealed: sealed_secret, until: undefined }, ...previous] }
     }
     case 'WebhookRemoved':
       return { kind: 'removed' }
@@ -115,9 +137,15 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
       return E.right(command.signing.sealed === state.signingSecrets[0]?.sealed ? [] : [issued(command.signing)])
     case 'TurnOffWebhook': {
-      if (state.kind === 'off') return E.right([])
-      const data = { delivery_id: command.deliveryId, reason: command.reason }
-      return E.right([{ type: 'WebhookTurnedOff', data }])
+      if (state.kind === 'off' || isLate(command.version, state)) return E.right([])
+      const { deliveryId, reason, failingSince } = command
+      const since = failingSince === undefined ? {} : { failing_since: failingSince }
+      return E.right([{ type: 'WebhookTurnedOff', data: { delivery_id: deliveryId, reason, ...since } }])
+    }
+    case 'TurnOnWebhook': {
+      const { accountId, catchUp, by } = command
+      if (state.accountId !== accountId) return E.left({ kind: 'webhook-not-found' })
+      return E.right(state.kind === 'on' ? [] : [{ type: 'WebhookTurnedOn', data: { catch_up: catchUp, by } }])
     }
     case 'RemoveWebhook':
       if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
@@ -126,6 +154,10 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       return unreachable(command)
   }
 }
+
+/** Whether something was decided before the webhook was turned on last, which leaves that behind. */
+export const isLate = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
+  turnedOn !== undefined && (version ?? 0) < turnedOn.version
 
 const issued = ({ sealed, previousUntil }: NewSigningSecret): WebhookEvent => ({
   type: 'WebhookSigningSecretIssued',

@@ -1,5 +1,6 @@
 import type { ContactId } from '../domain/ids.js'
 import type { Instant } from '../domain/instant.js'
+import { stateAfter, type DeliveryKind } from './deliveries.js'
 import type { Projection } from './projection.js'
 
 /** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, no personal value. */
@@ -14,7 +15,7 @@ export type TimelineEntry = {
 
 export const contactTimeline: Projection<TimelineEntry> = {
   name: 'contact_timeline',
-  version: 1,
+  version: 2,
   categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
   indexes: { by_contact: ['contact_id', 'order'] },
   begins: new Set(['LeadSubmitted', 'ActivityRecorded', 'ConversionRecorded', 'DeliveryDue']),
@@ -31,6 +32,9 @@ export const contactTimeline: Projection<TimelineEntry> = {
       case 'DeliverySucceeded':
       case 'DeliveryAbandoned':
       case 'DeliveryAttemptFailed':
+      case 'DeliveryResumed':
+      case 'DeliverySkipped':
+      case 'DeliveryResent':
         return event.stream.slice('delivery-'.length)
       default:
         return undefined
@@ -60,15 +64,17 @@ export const contactTimeline: Projection<TimelineEntry> = {
         return { contact_id, order, kind: 'delivery', at: event.time, ...what }
       }
       case 'DeliveryHeld':
-        return entry === undefined ? undefined : { ...entry, state: 'held' }
+      case 'DeliveryResumed':
+      case 'DeliverySkipped':
       case 'DeliverySucceeded':
-        return entry === undefined ? undefined : { ...entry, state: 'succeeded', attempts: event.data.outcome.attempt }
       case 'DeliveryAbandoned':
-        return entry === undefined
-          ? undefined
-          : { ...entry, state: 'abandoned', attempts: event.data.outcome?.attempt ?? entry['attempts'] }
       case 'DeliveryAttemptFailed':
-        return entry === undefined ? undefined : { ...entry, attempts: event.data.outcome.attempt }
+      case 'DeliveryResent': {
+        if (entry === undefined) return undefined
+        const outcome = 'outcome' in event.data ? event.data.outcome : null
+        const state = stateAfter(entry['state'] as DeliveryKind, event)
+        return { ...entry, state, attempts: outcome?.attempt ?? entry['attempts'] }
+      }
       default:
         return entry
     }

@@ -33,7 +33,8 @@ export type IndexPart = {
   readonly index: string
   /** One value for each field of the index but the last. */
   readonly equals: ReadonlyArray<IndexValue>
-  /** Inclusive bound on the last field. */
+  /** Inclusive bounds on the last field. */
+  readonly from?: IndexValue
   readonly upTo?: IndexValue
 }
 

@@ -5,6 +5,7 @@ import { deliveries } from './deliveries.js'
 import { leadList } from './lead-list.js'
 import { playbookList } from './playbook-list.js'
 import { anyProjection, type AnyProjection } from './projection.js'
+import { resends } from './resends.js'
 import { sourceList } from './source-list.js'
 import { webhookList } from './webhook-list.js'
 
@@ -17,5 +18,6 @@ export const readModels: ReadonlyArray<AnyProjection> = [
   anyProjection(leadList),
   anyProjection(webhookList),
   anyProjection(deliveries),
+  anyProjection(resends),
   anyProjection(contactTimeline),
 ]

@@ -217,15 +217,16 @@ type Values = ReadonlyArray<string | number>
 
 const conditions = (
   fields: ReadonlyArray<string>,
-  { equals, upTo }: IndexPart,
+  { equals, from, upTo }: IndexPart,
 ): { readonly where: string; readonly values: Values } => {
   const order = `"${fields.at(-1) ?? 'key'}"`
   const all = [
     ...fields.slice(0, -1).map((field) => `"${field}" = ?`),
     `${order} IS NOT NULL`,
+    ...(from === undefined ? [] : [`${order} >= ?`]),
     ...(upTo === undefined ? [] : [`${order} <= ?`]),
   ]
-  return { where: all.join(' AND '), values: upTo === undefined ? equals : [...equals, upTo] }
+  return { where: all.join(' AND '), values: [...equals, ...[from, upTo].filter((bound) => bound !== undefined)] }
 }
 
 const selection = (

@@ -70,7 +70,7 @@ export const indexesOf = ({ indexes }: Collection): ReadonlyArray<IndexDescripti
 /** How a query is asked. The values of a field are all numbers or all texts: a bound is of the type of what it bounds. */
 export const selectionOf = (
   { name, indexes }: Collection,
-  { index, equals, upTo, after, descending = false }: Omit<Query, 'limit'>,
+  { index, equals, from: least, upTo, after, descending = false }: Omit<Query, 'limit'>,
 ): { readonly filter: Filter<DocumentRecord>; readonly sort: Readonly<Record<string, 1 | -1>> } => {
   const last = indexes[index]?.at(-1)
   if (last === undefined) throw new Error(`${name} has no index ${index}`)
@@ -79,6 +79,7 @@ export const selectionOf = (
   const direction = descending ? -1 : 1
   const matched = (indexes[index] ?? []).slice(0, -1).map((field, n) => ({ [pathOf(field)]: equals[n] }))
   const bounds = [
+    ...(least === undefined ? [] : [{ [order]: { $gte: least } }]),
     ...(upTo === undefined ? [] : [{ [order]: { $lte: upTo } }]),
     // The first of the two is a bound of the index too, which the second alone would not be.
     ...(after === undefined

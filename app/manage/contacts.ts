@@ -20,7 +20,12 @@ export const timelineEndpoints = ({ dispatch, queries }: ManagePorts): ReadonlyA
       const owned = await queries.contactById(found.right.accountId, contactId)
       if (E.isLeft(owned)) return owned
       if (owned.right === undefined) return E.left(contactNotFound)
-      const page = await pageOf(queries, contactTimeline, 'by_contact', contactId, request, false)
+      const page = await pageOf(
+        queries,
+        contactTimeline,
+        { index: 'by_contact', equals: contactId, descending: false },
+        request,
+      )
       if (E.isLeft(page)) return page
       const { documents, next_cursor } = page.right
       return E.right({ status: 200, body: { timeline: documents.map(shown), next_cursor } })

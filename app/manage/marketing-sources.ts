@@ -106,7 +106,12 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
         if (E.isLeft(source)) return source
         const isOwn = source.right.kind === 'created' && source.right.accountId === found.right.accountId
         if (!isOwn) return E.left(sourceNotFound)
-        const page = await pageOf(queries, leadList, 'by_source', sourceId, request, true)
+        const page = await pageOf(
+          queries,
+          leadList,
+          { index: 'by_source', equals: sourceId, descending: true },
+          request,
+        )
         if (E.isLeft(page)) return page
         const { documents, next_cursor } = page.right
         return E.right({ status: 200, body: { leads: documents.map(shownLead), next_cursor } })

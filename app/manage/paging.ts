@@ -1,5 +1,5 @@
 import { E, type Either } from '../../domain/prelude.js'
-import type { Cursor, Json } from '../../projections/ports.js'
+import type { Cursor, Json, Query } from '../../projections/ports.js'
 import type { Projection } from '../../projections/projection.js'
 import type { Request } from '../http/endpoint.js'
 import type { Problem } from '../problem.js'
@@ -10,14 +10,15 @@ type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly ne
 const defaultLimit = 50
 const maximalLimit = 500
 
+/** The part of an index that is listed, and in which direction. */
+type Listed = Pick<Query, 'index' | 'from' | 'upTo'> & { readonly equals: string; readonly descending: boolean }
+
 /** A page of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave it. */
 export const pageOf = async <Document extends Json>(
   queries: Queries,
   projection: Projection<Document>,
-  index: string,
-  equals: string,
+  { index, equals, descending, ...bounds }: Listed,
   request: Request,
-  descending: boolean,
 ): Promise<Either<Problem, Page<Document>>> => {
   const limit = limitOf(request.query('limit'))
   if (limit === undefined) {
@@ -30,6 +31,7 @@ export const pageOf = async <Document extends Json>(
     equals: [equals],
     limit: limit + 1,
     descending,
+    ...bounds,
     ...(cursor === undefined ? {} : { after: cursor }),
   })
   if (E.isLeft(found)) return found

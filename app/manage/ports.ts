@@ -1,4 +1,4 @@
-import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
+import type { Clock, Dispatch, EventStore, Ids, Vault } from '../../domain/ports.js'
 import type { WebhookSender } from '../../projections/delivery/sender.js'
 import type { Commands } from '../commands.js'
 import type { RateLimit } from '../http/rate-limit.js'
@@ -6,6 +6,7 @@ import type { Queries } from '../queries.js'
 
 /** What the management API works with. */
 export type ManagePorts = {
+  readonly store: EventStore
   readonly dispatch: Dispatch
   readonly commands: Commands
   readonly queries: Queries

@@ -4,24 +4,22 @@ import { PlaybookId, WebhookId, type AccountId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
 import { playbook } from '../../domain/playbook.js'
 import type { Dispatch } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E } from '../../domain/prelude.js'
 import {
   PayloadFormat,
   webhook,
-  type KnownWebhook,
   type NewSigningSecret,
   type WebhookSettings,
   type WebhookState,
 } from '../../domain/webhook.js'
-import { deliveries, type DeliveryDocument } from '../../projections/deliveries.js'
 import { samplePayloadOf } from '../../projections/delivery/payload.js'
 import { unsealable } from '../../projections/delivery/sender.js'
 import { signedRequest } from '../../projections/delivery/signed-request.js'
 import { webhookList, type WebhookDocument } from '../../projections/webhook-list.js'
-import type { Endpoint, Request } from '../http/endpoint.js'
+import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../problem.js'
 import { accountOf, type Operator } from './operator.js'
-import { pageOf } from './paging.js'
+import { ownWebhook, webhookNotFound } from './own-webhook.js'
 import type { ManagePorts } from './ports.js'
 
 /** It stands in a header: no control characters, nothing beyond ASCII. */
@@ -48,6 +46,8 @@ const ChangeRequest = t.type({
   events: optional(Events),
   format: optional(PayloadFormat),
 })
+
+const TurnOnRequest = t.type({ catch_up: t.boolean })
 
 /** Webhooks (contract 6.1); the token is never shown again, nor is the signing secret. */
 export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -147,7 +147,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'POST',
     path: '/accounts/:account_id/webhooks/:webhook_id/test',
     handle: async (request) => {
-      const owned = await ownWebhook(ports, request)
+      const owned = await ownWebhook(ports.dispatch, request)
       if (E.isLeft(owned)) return owned
       const receiver = owned.right
       const retryAfter = ports.rateLimit.exceeded(`test/${receiver.webhookId}`, testsPerMinute)
@@ -160,31 +160,20 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     },
   },
   {
-    method: 'GET',
-    path: '/accounts/:account_id/webhooks/:webhook_id/deliveries',
-    handle: async (request) => {
-      const owned = await ownWebhook(ports, request)
+    method: 'POST',
+    path: '/accounts/:account_id/webhooks/:webhook_id/turn_on',
+    handle: async (request, { actor }) => {
+      const owned = await ownWebhook(ports.dispatch, request)
       if (E.isLeft(owned)) return owned
-      const page = await pageOf(ports.queries, deliveries, 'by_webhook', owned.right.webhookId, request, true)
-      if (E.isLeft(page)) return page
-      const { documents, next_cursor } = page.right
-      return E.right({ status: 200, body: { deliveries: documents.map(shownDelivery), next_cursor } })
+      const body = decode(TurnOnRequest, request.body)
+      if (E.isLeft(body)) return E.left(invalid(body.left))
+      const { accountId, webhookId } = owned.right
+      const command = { type: 'TurnOnWebhook', accountId, catchUp: body.right.catch_up, by: actor } as const
+      const turned = await ports.commands.run(webhook, webhookId, command, actor)
+      return E.isLeft(turned) ? turned : E.right({ status: 200, body: { webhook: shownState(turned.right.state) } })
     },
   },
 ]
-
-/** A webhook of the account that the request names. */
-const ownWebhook = async ({ dispatch }: ManagePorts, request: Request): Promise<Either<Problem, KnownWebhook>> => {
-  const found = await accountOf(dispatch, request)
-  if (E.isLeft(found)) return found
-  const webhookId = request.params['webhook_id']
-  if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
-  const owner = await dispatch.state(webhook, webhookId)
-  if (E.isLeft(owner)) return owner
-  const state = owner.right
-  const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId
-  return isOwn ? E.right(state) : E.left(webhookNotFound)
-}
 
 /** A test goes out at once and to whatever URL is saved: nobody may use it as a hammer. */
 const testsPerMinute = 10
@@ -205,8 +194,6 @@ const newSigningSecret = ({
   }
 }
 
-const webhookNotFound: Problem = { kind: 'webhook-not-found' }
-
 const urlProblem = async ({ webhookUrlProblem }: ManagePorts, url: string): Promise<Problem | undefined> => {
   const problem = await webhookUrlProblem(url)
   return problem === undefined ? undefined : { kind: 'invalid', messages: [`url ${problem}`] }
@@ -226,10 +213,9 @@ const playbookProblem = async (
 
 const shownState = (state: WebhookState) => {
   if (state.kind === 'unknown' || state.kind === 'removed') return {}
-  const { url, events, format, playbook_id } = state.settings
-  return { id: state.webhookId, url, events, format, playbook_id, state: state.kind }
+  const { webhookId: id, settings, kind, version } = state
+  const { url, events, format, playbook_id } = settings
+  return { id, url, events, format, playbook_id, state: kind, version }
 }
 
 const shown = ({ account_id: _account, ...document }: WebhookDocument) => document
-
-const shownDelivery = ({ account_id: _account, lane: _lane, ...document }: DeliveryDocument) => document

@@ -3,10 +3,9 @@ import { delivery, type DeliveryFacts } from '../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../domain/derived-id.js'
 import { beginning } from '../../domain/event.js'
 import type { AccountId, WebhookId } from '../../domain/ids.js'
-import type { Originator } from '../../domain/lead.js'
 import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { webhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
+import { webhook, type KnownWebhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
 import type { Checkpoint } from '../checkpoint.js'
 import { contacts, type Contact, type ContactDocument } from '../contacts.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -15,7 +14,6 @@ import type { ProjectedEvent } from '../projection.js'
 import { payloadOf } from './payload.js'
 
 type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
-type Subscribed = Extract<WebhookState, { readonly kind: 'on' | 'off' }>
 
 type ProjectorPorts = {
   readonly store: EventStore
@@ -42,17 +40,19 @@ export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: Projec
     webhooks.set(account, known.set(id, webhook.evolve(known.get(id) ?? webhook.initial, event)))
   }
 
-  const subscribed = (activity: Activity): ReadonlyArray<Subscribed> =>
+  const subscribed = (activity: Activity): ReadonlyArray<KnownWebhook> =>
     [...(webhooks.get(activity.account_id)?.values() ?? [])].filter(
-      (one): one is Subscribed => (one.kind === 'on' || one.kind === 'off') && isSubscribed(one, activity),
+      (one): one is KnownWebhook => (one.kind === 'on' || one.kind === 'off') && isSubscribed(one, activity),
     )
 
-  const makeDue = async (event: Recorded<'ActivityRecorded'>, to: ReadonlyArray<Subscribed>): Promise<void> => {
+  const makeDue = async (event: Recorded<'ActivityRecorded'>, to: ReadonlyArray<KnownWebhook>): Promise<void> => {
     const { activity } = event.data
     const contact = await contactAsOf(store, event)
     if (contact === undefined) return
-    const originators = await originatorsOf(store, activity)
-    for (const { webhookId, settings, kind } of to) {
+    const submitted = await submittedOf(store, activity)
+    const originators = submitted?.data.originators ?? []
+    const lead = submitted === undefined ? {} : { lead_submitted_at: submitted.time }
+    for (const { webhookId, settings, kind, version } of to) {
       const facts: DeliveryFacts = {
         delivery_id: deliveryIdOf(webhookId, event.id),
         account_id: activity.account_id,
@@ -60,11 +60,13 @@ export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: Projec
         activity_id: event.id,
         label: activity.label,
         contact_id: activity.contact_id,
+        lead_id: activity.lead_id,
+        ...lead,
         engagement_id: activity.engagement_id,
         due_at: clock.now(),
         body: payloadOf(settings.format, activity, contact, originators),
       }
-      const command = { type: 'MakeDue', facts, held: kind === 'off' } as const
+      const command = { type: 'MakeDue', facts, heldAt: kind === 'off' ? version : undefined } as const
       const done = await dispatch.execute(delivery, facts.delivery_id, command, {
         actor: 'delivery',
         event,
@@ -104,7 +106,7 @@ const isWebhookEvent = (event: ProjectedEvent): event is ProjectedEvent & Webhoo
   event.stream.startsWith('webhook-')
 
 /** Leaving every event unchecked subscribes to all of them (contract 6.1). */
-const isSubscribed = ({ settings }: Subscribed, activity: Activity): boolean =>
+const isSubscribed = ({ settings }: KnownWebhook, activity: Activity): boolean =>
   (settings.events.length === 0 || settings.events.includes(activity.label)) &&
   (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
 
@@ -120,8 +122,8 @@ const contactAsOf = async (store: EventStore, event: Recorded<'ActivityRecorded'
   return optsOut ? { ...document.contact, opted_out: true } : document.contact
 }
 
-const originatorsOf = async (store: EventStore, activity: Activity): Promise<ReadonlyArray<Originator>> => {
+/** Undefined when the lead's stream was deleted since. */
+const submittedOf = async (store: EventStore, activity: Activity): Promise<Recorded<'LeadSubmitted'> | undefined> => {
   const { events } = orThrow(await store.read(`lead-${activity.lead_id}`))
-  const submitted = events.find((event) => event.type === 'LeadSubmitted')
-  return submitted?.data.originators ?? []
+  return events.find((event) => event.type === 'LeadSubmitted')
 }

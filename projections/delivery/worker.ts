@@ -1,23 +1,21 @@
-import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
-import { beginning, type Position } from '../../domain/event.js'
-import type { DeliveryId, WebhookId } from '../../domain/ids.js'
+import { beginning } from '../../domain/event.js'
+import type { DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { Clock, Dispatch, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
-import { webhook } from '../../domain/webhook.js'
+import type { EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
 import { aborted } from '../aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
-import { orThrow } from '../../domain/store-failed.js'
-import { fencedDispatch } from '../fenced.js'
 import type { Follower } from '../follower.js'
 import type { Claim } from '../leases.js'
 import type { Documents } from '../ports.js'
+import { collectionOf, type ProjectedEvent } from '../projection.js'
 import type { Shift } from '../shift.js'
-import { collectionOf } from '../projection.js'
-import { nextAttemptAt } from './schedule.js'
+import { attempts, type AttemptPorts, type Ended } from './attempts.js'
+import { settleBacklog } from './backlog.js'
+import { isOver, laneTo, type AttemptKind, type Lane } from './lane.js'
+import { carryOutResend } from './resending.js'
 import { shareOf } from './shares.js'
-import { signedRequest } from './signed-request.js'
-import { unsealable, type WebhookResponse, type WebhookSender } from './sender.js'
+import { slots } from './slots.js'
 
 export type DeliveryWorker = {
   /** Learns what becomes due, in whichever process that was decided. */
@@ -28,59 +26,27 @@ export type DeliveryWorker = {
   readonly open: () => number
 }
 
-export type WorkerPorts = {
+export type WorkerPorts = AttemptPorts & {
   readonly store: EventStore
   readonly documents: Documents
-  readonly dispatch: Dispatch
-  readonly sender: WebhookSender
-  readonly vault: Vault
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly logger: Logger
-  /** In [0, 1): the jitter of a retry. */
-  readonly random: () => number
   /** Keeps the `deliveries` read model. */
   readonly projected: Pick<Shift, 'position' | 'reached'>
-  readonly pause: (signal: AbortSignal) => Promise<void>
-  readonly observe: (response: WebhookResponse) => void
 }
 
 /** First attempts that one look reads ahead: a busy lane is not asked for each of them. */
 const readAhead = 64
 
-/** Requests that are open to one webhook at most, and in all. */
-const openPerWebhook = 8
-const openInAll = 256
-
-/** One webhook's way out: a lane that stands still keeps no other waiting. */
-type Lane = {
-  readonly webhookId: WebhookId
-  /** Under which this process, and no other, posts to the webhook. */
-  readonly claim: Claim
-  /** Deliveries whose request is open. */
-  readonly open: Map<DeliveryId, Promise<void>>
-  /** Deliveries that the read model still shows as due, although they wait here, are open, or were just tried. */
-  readonly taken: Set<DeliveryId>
-  /** First attempts that were read ahead, oldest first. */
-  readonly ahead: Array<DeliveryId>
-  filling: boolean
-  /** Something changed while the lane was being filled. */
-  again: boolean
-  alarm: AbortController | undefined
-}
-
-/** What an attempt left in the log; `position` is undefined where there was nothing to record. */
-type Ended = { readonly position: Position | undefined; readonly comesAgain: boolean }
-
-/** Posts what is due and records how each attempt ended. At least once: a crash in between repeats the post. */
+/** Posts what is due to each webhook, at its pace and in the order of `attemptKinds`, and holds, catches up and resends. */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
-  const { store, documents, dispatch, sender, clock, ids, logger, random, projected, pause, observe } = ports
+  const { store, documents, clock, logger, projected, pause } = ports
   const collection = collectionOf(deliveries)
+  const { scheduled, resent } = attempts(ports)
   const webhooks = new Set<WebhookId>()
+  /** Resends that were not at their end when they were seen last. */
+  const resends = new Map<ResendId, WebhookId>()
   const claims = new Map<string, Claim>()
   const lanes = new Map<WebhookId, Lane>()
-  const hungry = new Set<Lane>()
-  let openNow = 0
+  const free = slots()
 
   /** Undefined while another process posts to the webhook. */
   const laneFor = (webhookId: WebhookId): Lane | undefined => {
@@ -88,57 +54,78 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (known !== undefined) return known
     const claim = claims.get(shareOf(webhookId))
     if (claim === undefined) return undefined
-    const lane: Lane = {
-      webhookId,
-      claim,
-      open: new Map(),
-      taken: new Set(),
-      ahead: [],
-      filling: false,
-      again: false,
-      alarm: undefined,
-    }
+    const lane = laneTo(webhookId, claim)
     lanes.set(webhookId, lane)
     return lane
   }
 
-  const due = async (lane: Lane, kind: 'first' | 'retry', limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
-    const query = { index: 'due', equals: [laneOf(lane.webhookId, kind)], upTo: clock.now() }
-    const found = orThrow(await documents.find(collection, { ...query, limit: limit + lane.taken.size }))
-    return found
+  const find = async (
+    lane: Lane,
+    index: 'due' | 'resends',
+    equals: string,
+    limit: number,
+  ): Promise<ReadonlyArray<DeliveryDocument>> => {
+    const query = { index, equals: [equals], limit: limit + lane.taken.size }
+    return orThrow(await documents.find(collection, query))
       .map(({ document }) => document as DeliveryDocument)
       .filter(({ id }) => !lane.taken.has(id))
       .slice(0, limit)
   }
 
-  const nextRetry = async (lane: Lane): Promise<Instant | undefined> => {
-    const query = { index: 'due', equals: [laneOf(lane.webhookId, 'retry')], limit: 1 + lane.taken.size }
-    const found = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
-    return found.find(({ id }) => !lane.taken.has(id))?.next_attempt_at
+  const beginRare = async (lane: Lane, kind: 'resend' | 'caught-up'): Promise<void> => {
+    const limit = free.freeFor(lane)
+    if (limit <= 0 || !lane.rare.delete(kind)) return
+    const { webhookId } = lane
+    try {
+      const found = await (kind === 'resend'
+        ? find(lane, 'resends', webhookId, limit)
+        : find(lane, 'due', laneOf(webhookId, kind), limit))
+      if (found.length >= limit) lane.rare.add(kind)
+      for (const { id } of found) begin(lane, id, kind)
+    } catch (error) {
+      lane.rare.add(kind)
+      throw error
+    }
   }
 
-  const fill = async (lane: Lane): Promise<void> => {
-    const free = (): number => Math.min(openPerWebhook - lane.open.size, openInAll - openNow)
-    if (lane.ahead.length === 0 && free() > 0) {
-      for (const { id } of await due(lane, 'first', readAhead)) {
+  /** Begins the retries that are due, and gives the time of the next one. */
+  const beginRetries = async (lane: Lane): Promise<Instant | undefined> => {
+    const limit = free.freeFor(lane)
+    if (limit <= 0) return undefined
+    const now = clock.now()
+    for (const { id, next_attempt_at } of await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)) {
+      if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
+      if (free.freeFor(lane) <= 0) return undefined
+      begin(lane, id, 'retry')
+    }
+    return undefined
+  }
+
+  /** False while first attempts wait, which go before all others. */
+  const beginFirst = async (lane: Lane): Promise<boolean> => {
+    if (free.freeFor(lane) <= 0) return false
+    if (lane.ahead.length === 0) {
+      for (const { id } of await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)) {
         lane.taken.add(id)
         lane.ahead.push(id)
       }
     }
-    for (const id of lane.ahead.splice(0, Math.max(free(), 0))) begin(lane, id)
-    if (lane.ahead.length === 0 && free() > 0) {
-      for (const { id } of await due(lane, 'retry', free())) begin(lane, id)
-    }
-    if (lane.open.size >= openPerWebhook) return
-    if (openNow >= openInAll) {
-      hungry.add(lane)
-      return
-    }
-    const next = await nextRetry(lane)
-    if (next !== undefined) wakeAt(lane, next)
+    for (const id of lane.ahead.splice(0, Math.max(free.freeFor(lane), 0))) begin(lane, id, 'first')
+    return lane.ahead.length === 0
   }
 
-  const isOver = ({ claim }: Lane): boolean => claim.lost.aborted || !claim.isHeld()
+  const fill = async (lane: Lane): Promise<void> => {
+    let next: Instant | undefined
+    if (await beginFirst(lane)) {
+      await beginRare(lane, 'resend')
+      next = await beginRetries(lane)
+      await beginRare(lane, 'caught-up')
+    }
+    // The end of one that is open wakes it.
+    if (lane.open.size >= lane.pace.allowed) return
+    if (free.freeFor(lane) <= 0) free.wait(lane)
+    else if (next !== undefined) wakeAt(lane, next)
+  }
 
   const lookAt = (ids: Iterable<WebhookId>): void => {
     for (const webhookId of ids) {
@@ -149,7 +136,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Looks at a lane, one look at a time. */
   const look = (lane: Lane): void => {
-    if (isOver(lane)) return
+    if (isOver(lane)) {
+      free.looked(lane)
+      return
+    }
     if (lane.filling) {
       lane.again = true
       return
@@ -165,7 +155,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       })
       .finally(() => {
         lane.filling = false
-        if (lane.again) look(lane)
+        if (lane.again) {
+          look(lane)
+          return
+        }
+        free.looked(lane)
+        free.wake(look)
       })
   }
 
@@ -178,89 +173,94 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     })
   }
 
-  const begin = (lane: Lane, id: DeliveryId): void => {
+  const begin = (lane: Lane, id: DeliveryId, kind: AttemptKind): void => {
     if (isOver(lane)) return
-    openNow += 1
+    const leave = free.take(lane)
     lane.taken.add(id)
-    const attempt = tryOnce(lane, id)
+    const attempt = (kind === 'resend' ? resent(lane, id) : scheduled(lane, id))
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error)
         logger.error({ delivery: id, reason }, 'an attempt could not be recorded')
         return { position: undefined, comesAgain: true }
       })
       .then((ended: Ended) => {
-        openNow -= 1
+        leave()
         lane.open.delete(id)
-        void forget(lane, id, ended)
+        void forget(lane, id, kind, ended)
         look(lane)
-        for (const waiting of [...hungry]) {
-          hungry.delete(waiting)
-          look(waiting)
-        }
+        free.wake(look)
       })
     lane.open.set(id, attempt)
   }
 
   /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
-  const forget = async (lane: Lane, id: DeliveryId, ended: Ended): Promise<void> => {
+  const forget = async (lane: Lane, id: DeliveryId, kind: AttemptKind, ended: Ended): Promise<void> => {
     if (ended.position === undefined) await pause(lane.claim.lost)
     else await projected.reached(ended.position, lane.claim.lost)
     lane.taken.delete(id)
-    if (ended.comesAgain) look(lane)
+    if (!ended.comesAgain) return
+    if (kind === 'resend' || kind === 'caught-up') lane.rare.add(kind)
+    look(lane)
   }
 
-  const tryOnce = async (lane: Lane, id: DeliveryId): Promise<Ended> => {
-    const state = orThrow(await dispatch.state(delivery, id))
-    if (state.kind !== 'due') return { position: undefined, comesAgain: false }
-    // The read model may not show yet what another process did before this one took over.
-    if (state.dueAt > clock.now()) return { position: undefined, comesAgain: true }
-    const receiver = orThrow(await dispatch.recent(webhook, lane.webhookId, ({ kind }) => kind === 'on'))
-    // Reading takes its time, and by now the webhook may be another's to post to.
-    if (isOver(lane)) return { position: undefined, comesAgain: true }
-    if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery' })
-    if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
-    const request = signedRequest(ports, receiver, id, state.facts.body)
-    const response = E.isLeft(request) ? unsealable : await sender.send(request.right)
-    observe(response)
-    const attempt = state.attempts + 1
-    const { delivered, status, reason, durationMs } = response
-    return record(lane, id, {
-      type: 'RecordAttempt',
-      delivered,
-      outcome: { attempt, status, reason, duration_ms: durationMs },
-      nextAttemptAt: nextAttemptAt(attempt, clock.now(), random()),
-    })
-  }
-
-  /**
-   * The request is out, so its outcome is recorded however long the store takes. Once another process has taken over it is
-   * not: that one posts again, and its outcome counts.
-   */
-  const record = async (lane: Lane, id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
-    const event = ids.uuid()
-    const { execute } = fencedDispatch(dispatch, lane.claim)
-    const cause = { actor: 'delivery', event: 'last-of-stream', eventId: () => event } as const
-    for (;;) {
-      const done = await execute(delivery, id, command, cause)
-      if (E.isRight(done)) {
-        const last = done.right.events.at(-1)
-        if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
-          const { webhook_id, outcome } = last.data
-          logger.warn({ webhook: webhook_id, delivery: id, reason: outcome?.reason }, 'a webhook is turned off')
+  /** Goes on with work that concerns a lane, however often a store fails, and once more where it was asked for meanwhile. */
+  const insist = (what: string, work: (lane: Lane) => Promise<void>): ((lane: Lane) => void) => {
+    const working = new WeakMap<Lane, { again: boolean }>()
+    const run = async (lane: Lane): Promise<void> => {
+      const mine = { again: true }
+      working.set(lane, mine)
+      while (mine.again && !isOver(lane)) {
+        mine.again = false
+        try {
+          await work(lane)
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error)
+          logger.warn({ webhook: lane.webhookId, reason }, `${what} goes on after a pause`)
+          mine.again = true
+          await pause(lane.claim.lost)
         }
-        return { position: last?.position, comesAgain: done.right.state.kind === 'due' }
       }
-      const { kind } = done.left
-      if (kind === 'delivery-not-found') return { position: undefined, comesAgain: false }
-      logger.warn({ delivery: id, reason: kind }, 'an attempt waits to be recorded')
-      if (isOver(lane)) throw new Error(`the store was ${kind}`)
-      await pause(lane.claim.lost)
+      working.delete(lane)
+    }
+    return (lane) => {
+      const already = working.get(lane)
+      if (already !== undefined) {
+        already.again = true
+        return
+      }
+      const done = run(lane).finally(() => lane.chores.delete(done))
+      lane.chores.add(done)
     }
   }
 
-  /** What became due, and may not stand in the read model yet. */
+  const settle = insist('a backlog', (lane) => settleBacklog(ports, lane, look))
+
+  const resendAll = insist('a resend', async (lane) => {
+    for (const [id, webhookId] of resends) {
+      if (webhookId !== lane.webhookId) continue
+      await carryOutResend(ports, lane, id, look)
+      if (!isOver(lane)) resends.delete(id)
+    }
+  })
+
+  /** All that may be due to these webhooks, or was not at its end when this process, or another, left it. */
+  const takeUp = (ids: Iterable<WebhookId>): void => {
+    for (const webhookId of ids) {
+      const lane = laneFor(webhookId)
+      if (lane === undefined) continue
+      look(lane)
+      settle(lane)
+    }
+    for (const webhookId of new Set(resends.values())) {
+      const lane = laneFor(webhookId)
+      if (lane !== undefined) resendAll(lane)
+    }
+  }
+
+  /** What became due or is to be settled, and may not stand in the read model yet. */
   const arriving = {
-    webhooks: new Set<WebhookId>(),
+    due: new Set<WebhookId>(),
+    unsettled: new Set<WebhookId>(),
     position: beginning,
     isAwaited: false,
     ending: new AbortController(),
@@ -269,36 +269,72 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const awaitDue = async (): Promise<void> => {
     if (arriving.isAwaited) return
     arriving.isAwaited = true
-    while (arriving.webhooks.size > 0) {
-      const touched = [...arriving.webhooks]
-      arriving.webhooks.clear()
+    while (arriving.due.size + arriving.unsettled.size > 0) {
+      const due = [...arriving.due]
+      const unsettled = [...arriving.unsettled]
+      arriving.due.clear()
+      arriving.unsettled.clear()
       await projected.reached(arriving.position, arriving.ending.signal)
-      lookAt(touched)
+      lookAt(due)
+      takeUp(unsettled)
     }
     arriving.isAwaited = false
+  }
+
+  const learn = (event: ProjectedEvent): void => {
+    const arrives = (where: Set<WebhookId>, webhookId: WebhookId): void => {
+      arriving.position = event.position
+      if (claims.has(shareOf(webhookId))) where.add(webhookId)
+    }
+    switch (event.type) {
+      case 'WebhookAdded':
+        webhooks.add(event.data.webhook_id)
+        return
+      case 'WebhookTurnedOff':
+      case 'WebhookTurnedOn':
+      case 'WebhookRemoved':
+        arrives(arriving.unsettled, event.stream.slice('webhook-'.length) as WebhookId)
+        return
+      case 'DeliveryDue':
+        arrives(arriving.due, event.data.webhook_id)
+        return
+      case 'DeliveryHeld':
+        if (event.data.webhook_id !== undefined) arrives(arriving.unsettled, event.data.webhook_id)
+        return
+      case 'DeliveryAbandoned':
+        arrives(arriving.unsettled, event.data.webhook_id)
+        return
+      case 'DeliveryResendRequested': {
+        laneFor(event.data.webhook_id)?.rare.add('resend')
+        arrives(arriving.due, event.data.webhook_id)
+        return
+      }
+      case 'ResendStarted':
+        resends.set(event.data.resend_id, event.data.webhook_id)
+        arrives(arriving.unsettled, event.data.webhook_id)
+        return
+      case 'ResendCancelled':
+      case 'ResendCompleted':
+        resends.delete(event.stream.slice('resend-'.length) as ResendId)
+        return
+      default:
+    }
   }
 
   return {
     follower: {
       name: 'delivery_worker',
-      categories: ['webhook', 'delivery'],
+      categories: ['webhook', 'delivery', 'resend'],
       begin: async () => {
         // What lies before this is looked up in the read model, what lies behind it is seen here.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
-        for await (const { events } of store.history(beginning, ['webhook'])) {
-          for (const event of events) if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
-        }
-        lookAt(webhooks)
+        for await (const { events } of store.history(beginning, ['webhook', 'resend'])) events.forEach(learn)
+        takeUp(webhooks)
         return position
       },
       handle: ({ events }) => {
-        for (const event of events) {
-          if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
-          if (event.type !== 'DeliveryDue') continue
-          arriving.position = event.position
-          if (claims.has(shareOf(event.data.webhook_id))) arriving.webhooks.add(event.data.webhook_id)
-        }
+        events.forEach(learn)
         void awaitDue()
         return Promise.resolve()
       },
@@ -310,8 +346,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     work: async (claim) => {
       claims.set(claim.name, claim)
       const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name)
-      lookAt(mine)
-      for (const webhookId of mine) arriving.webhooks.add(webhookId)
+      takeUp(mine)
+      for (const webhookId of mine) arriving.due.add(webhookId)
       void awaitDue()
       await aborted(claim.lost)
       claims.delete(claim.name)
@@ -320,8 +356,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         alarm?.abort()
         lanes.delete(webhookId)
       }
-      await Promise.all(ending.flatMap(({ open }) => [...open.values()]))
+      await Promise.all(ending.flatMap(({ open, chores }) => [...open.values(), ...chores]))
     },
-    open: () => openNow,
+    open: free.open,
   }
 }

@@ -431,10 +431,10 @@ test('nineteen failed attempts turn the webhook off, and what follows is held (c
   t.true(days > 3.7, `${days} days`)
 
   t.is((await account.report(next_engagement_id, 'event', 'interested')).status, 201)
-  const [held, abandoned] = await settled(account, webhookId, 2)
+  const [held, failed] = await settled(account, webhookId, 2)
   t.like(held, { label: 'interested', state: 'held', attempts: 0 })
-  t.like(abandoned, { label: 'started', state: 'abandoned', attempts: 19 })
-  t.like(abandoned?.['last_outcome'], { attempt: 19, status: 500 })
+  t.like(failed, { label: 'started', state: 'failed', attempts: 19 })
+  t.like(failed?.['last_outcome'], { attempt: 19, status: 500 })
   await after(100)
   t.is(receiver.requests.length, 19)
 })

@@ -133,7 +133,7 @@ export const makeDue = async (
     due_at: clock.now(),
     body: sampleBody,
   } as const
-  await run(delivery, delivery_id, { type: 'MakeDue', facts, held: false })
+  await run(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: undefined })
   return delivery_id
 }
 

@@ -259,6 +259,11 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     t.deepEqual(await upTo(1.5), ['d'])
     t.deepEqual(await upTo(2), ['d', 'a', 'c'])
     t.deepEqual(await upTo(99), ['d', 'a', 'c', 'b'])
+    const within = async (from: number, upTo: number) =>
+      keysOf(rightOf(await documents.find(collection, { ...byGroup('a'), from, upTo })))
+    t.deepEqual(await within(2, 2), ['a', 'c'])
+    t.deepEqual(await within(1.5, 99), ['a', 'c', 'b'])
+    t.deepEqual(await within(3, 2), [])
     const counted = async (bound: number) =>
       rightOf(await documents.count(collection, { index: 'by_group', equals: ['a'], upTo: bound }))
     t.deepEqual([await counted(0), await counted(1), await counted(2), await counted(99)], [0, 1, 3, 4])
@@ -301,6 +306,7 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
     const document = fc.record({ group: fc.constantFrom('a', 'b', undefined), rank })
     const query = fc.record({
       equals: fc.constantFrom(['a'], ['b'], ['c']),
+      from: rank,
       upTo: rank,
       after: fc.option(fc.record({ value: fc.integer({ min: -2, max: 3 }), key: fc.constantFrom('a', 'c', 'e') }), {
         nil: undefined,
@@ -319,16 +325,16 @@ export const documentsContract = (name: string, open: () => Promise<OpenDocument
           Object.entries(plain).map(([key, one]) => put(key, 1n, one)),
           1n,
         )
-        for (const { upTo, after, ...others } of queries) {
+        for (const { from, upTo, after, ...others } of queries) {
           const asked: Query = {
             index: 'by_group',
             ...others,
+            ...(from === undefined ? {} : { from }),
             ...(upTo === undefined ? {} : { upTo }),
             ...(after === undefined ? {} : { after }),
           }
           assert.deepEqual(rightOf(await documents.find(collection, asked)), walk(plain, asked))
-          const { index, equals } = asked
-          const part = { index, equals, ...(upTo === undefined ? {} : { upTo }) }
+          const { after: _after, descending: _descending, limit: _limit, ...part } = asked
           assert.equal(rightOf(await documents.count(collection, part)), walk(plain, { ...part, limit: 99 }).length)
         }
       }),
@@ -639,6 +645,7 @@ const walk = (all: Readonly<Record<string, Ranked>>, query: Query): ReadonlyArra
   return Object.entries(all)
     .map(([key, document]) => ({ key, document }))
     .filter(({ document }) => document.group === query.equals[0] && document.rank !== undefined)
+    .filter((entry) => query.from === undefined || cursorOf(entry).value >= query.from)
     .filter((entry) => query.upTo === undefined || cursorOf(entry).value <= query.upTo)
     .filter((entry) => query.after === undefined || compare(cursorOf(entry), query.after) > 0)
     .toSorted((one, other) => compare(cursorOf(one), cursorOf(other)))

@@ -1,6 +1,7 @@
 import test from 'ava'
 import { delivery, type AttemptOutcome, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
-import { at, deliveryFacts, deliveryId, webhookId } from '../support/samples.js'
+import type { ResendId } from '../../domain/ids.js'
+import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../support/samples.js'
 import { given } from '../support/specification.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
@@ -18,7 +19,7 @@ const attempt = (n: number, status: number | null = 500): DeliveryCommand => ({
 })
 
 const due: DeliveryEvent = { type: 'DeliveryDue', data: deliveryFacts() }
-const held: DeliveryEvent = { type: 'DeliveryHeld', data: {} }
+const held: DeliveryEvent = { type: 'DeliveryHeld', data: { webhook_id: webhookId(), webhook_version: 2 } }
 const succeeded = (n: number): DeliveryEvent => ({ type: 'DeliverySucceeded', data: { outcome: outcome(n, 200) } })
 const failed = (n: number): DeliveryEvent => ({
   type: 'DeliveryAttemptFailed',
@@ -28,18 +29,49 @@ const failures = (count: number): ReadonlyArray<DeliveryEvent> => Array.from({ l
 
 const abandoned = (why: 'retries-exhausted' | 'webhook-removed', last: AttemptOutcome | null): DeliveryEvent => ({
   type: 'DeliveryAbandoned',
-  data: { delivery_id: deliveryId(), webhook_id: webhookId(), why, outcome: last },
+  data: {
+    delivery_id: deliveryId(),
+    webhook_id: webhookId(),
+    why,
+    outcome: last,
+    ...(why === 'retries-exhausted' ? { failing_since: at() } : {}),
+  },
+})
+
+const exhausted = [due, ...failures(18), abandoned('retries-exhausted', outcome(19))]
+const resumed: DeliveryEvent = { type: 'DeliveryResumed', data: { due_at: at(9) } }
+const skipped: DeliveryEvent = { type: 'DeliverySkipped', data: { chosen_by: 'operator' } }
+const resume: DeliveryCommand = { type: 'ResumeDelivery', dueAt: at(9) }
+const skip: DeliveryCommand = { type: 'SkipDelivery', by: 'operator' }
+const hold: DeliveryCommand = { type: 'HoldDelivery', webhookVersion: 2 }
+const askFor = (resendId: ResendId | null = null): DeliveryCommand => ({
+  type: 'RequestResend',
+  resendId,
+  dueAt: at(7),
+})
+const askedFor = (resend_id: ResendId | null = null): DeliveryEvent => ({
+  type: 'DeliveryResendRequested',
+  data: { webhook_id: webhookId(), resend_id, due_at: at(7) },
+})
+const resend = (n: number, status = 500): DeliveryCommand => ({
+  type: 'RecordResend',
+  delivered: status === 200,
+  outcome: outcome(n, status),
+})
+const resent = (n: number, status = 500, resend_id: ResendId | null = null): DeliveryEvent => ({
+  type: 'DeliveryResent',
+  data: { resend_id, delivered: status === 200, outcome: outcome(n, status) },
 })
 
 test('a delivery becomes due with its exact body, once', (t) => {
-  const make: DeliveryCommand = { type: 'MakeDue', facts: deliveryFacts(), held: false }
+  const make: DeliveryCommand = { type: 'MakeDue', facts: deliveryFacts(), heldAt: undefined }
   given(t, delivery).when(make).then(due)
   given(t, delivery, due).when(make).isAlreadySo()
   given(t, delivery, due, succeeded(1)).when(make).isAlreadySo()
 })
 
 test('a delivery of a webhook that is off is held from the start', (t) => {
-  given(t, delivery).when({ type: 'MakeDue', facts: deliveryFacts(), held: true }).then(due, held)
+  given(t, delivery).when({ type: 'MakeDue', facts: deliveryFacts(), heldAt: 2 }).then(due, held)
 })
 
 test('a success ends it', (t) => {
@@ -85,14 +117,17 @@ test('the last retry may still succeed', (t) => {
     .then(succeeded(19))
 })
 
+test('a delivery whose retries are exhausted is not tried again by itself, and not held', (t) => {
+  for (const command of [attempt(19), attempt(20, 200), hold]) {
+    given(t, delivery, ...exhausted)
+      .when(command)
+      .isAlreadySo()
+  }
+})
+
 test('an abandoned delivery stays so', (t) => {
-  const over = [due, ...failures(18), abandoned('retries-exhausted', outcome(19))]
-  for (const command of [
-    attempt(19),
-    attempt(20, 200),
-    { type: 'HoldDelivery' },
-    { type: 'AbandonDelivery' },
-  ] as const) {
+  const over = [due, failed(1), abandoned('webhook-removed', null)]
+  for (const command of [attempt(2), attempt(2, 200), hold, resume, skip, { type: 'AbandonDelivery' }] as const) {
     given(t, delivery, ...over)
       .when(command)
       .isAlreadySo()
@@ -100,8 +135,8 @@ test('an abandoned delivery stays so', (t) => {
 })
 
 test('a delivery is held once', (t) => {
-  given(t, delivery, due, failed(1)).when({ type: 'HoldDelivery' }).then(held)
-  given(t, delivery, due, held).when({ type: 'HoldDelivery' }).isAlreadySo()
+  given(t, delivery, due, failed(1)).when(hold).then(held)
+  given(t, delivery, due, held).when(hold).isAlreadySo()
 })
 
 test('a delivery whose webhook was removed is abandoned without an attempt', (t) => {
@@ -110,7 +145,96 @@ test('a delivery whose webhook was removed is abandoned without an attempt', (t)
 })
 
 test('an unknown delivery is not found', (t) => {
-  for (const command of [attempt(1), { type: 'HoldDelivery' }, { type: 'AbandonDelivery' }] as const) {
+  for (const command of [attempt(1), hold, { type: 'AbandonDelivery' }] as const) {
     given(t, delivery).when(command).refuses('delivery-not-found')
   }
+})
+
+test('the attempt that was under way when it was held counts, and leaves it held', (t) => {
+  given(t, delivery, due, held).when(attempt(1, 200)).then(succeeded(1))
+  given(t, delivery, due, held, failed(1)).when(hold).isAlreadySo()
+  given(t, delivery, due, held, failed(1)).when(resume).then(resumed)
+})
+
+test('what is held or exhausted is caught up with or skipped, once', (t) => {
+  for (const waiting of [[due, held], exhausted]) {
+    given(t, delivery, ...waiting)
+      .when(resume)
+      .then(resumed)
+    given(t, delivery, ...waiting)
+      .when(skip)
+      .then(skipped)
+    given(t, delivery, ...waiting, resumed)
+      .when(skip)
+      .isAlreadySo()
+    given(t, delivery, ...waiting, skipped)
+      .when(resume)
+      .isAlreadySo()
+  }
+  for (const other of [[due], [due, failed(1)], [due, succeeded(1)]]) {
+    for (const command of [resume, skip]) {
+      given(t, delivery, ...other)
+        .when(command)
+        .isAlreadySo()
+    }
+  }
+})
+
+test('what is caught up with has nineteen attempts before it, counted on from those it had', (t) => {
+  const again = Array.from({ length: 18 }, (_, n) => failed(20 + n))
+  given(t, delivery, ...exhausted, resumed)
+    .when(attempt(20))
+    .then(failed(20))
+  const last = abandoned('retries-exhausted', outcome(38))
+  if (last.type !== 'DeliveryAbandoned') return t.fail()
+  given(t, delivery, ...exhausted, resumed, ...again)
+    .when(attempt(38))
+    .then({ ...last, data: { ...last.data, failing_since: at(9) } })
+})
+
+test('whatever its state a delivery is posted once more for whoever asks, and one that waits serves all', (t) => {
+  for (const any of [[due], [due, held], [due, succeeded(1)], exhausted, [due, held, skipped]]) {
+    given(t, delivery, ...any)
+      .when(askFor())
+      .then(askedFor())
+    given(t, delivery, ...any, askedFor())
+      .when(askFor(resendId()))
+      .isAlreadySo()
+  }
+})
+
+test('a resend that fails counts for nothing, and one that succeeds ends the delivery', (t) => {
+  given(t, delivery, due, failed(1), askedFor()).when(resend(2)).then(resent(2))
+  given(t, delivery, due, failed(1), askedFor(), resent(2)).when(attempt(3)).then(failed(3))
+  given(t, delivery, due, failed(1), askedFor(), resent(2, 200)).when(attempt(3)).isAlreadySo()
+  given(t, delivery, ...exhausted, askedFor())
+    .when(resend(20))
+    .then(resent(20))
+  // Eighteen failures of its own, and one of a resend between them: a retry is left.
+  given(t, delivery, due, ...failures(17), askedFor(), resent(18))
+    .when(attempt(19))
+    .then(failed(19))
+})
+
+test('a second record of one resend is a repeat, and none is recorded that nobody asked for', (t) => {
+  given(t, delivery, due, askedFor(), resent(1)).when(resend(1)).isAlreadySo()
+  given(t, delivery, due, failed(1)).when(resend(2)).isAlreadySo()
+  given(t, delivery, due, askedFor()).when(resend(2)).isAlreadySo()
+})
+
+test('one resend of many takes a delivery once, and another one may take it again', (t) => {
+  const one = [...exhausted, askedFor(resendId(1)), resent(20, 500, resendId(1))]
+  given(t, delivery, ...one)
+    .when(askFor(resendId(1)))
+    .isAlreadySo()
+  given(t, delivery, ...one)
+    .when(askFor(resendId(2)))
+    .then(askedFor(resendId(2)))
+})
+
+test('a resend whose webhook was removed waits no longer, and a delivery that succeeded stays so', (t) => {
+  const removed = abandoned('webhook-removed', null)
+  given(t, delivery, due, succeeded(1), askedFor()).when({ type: 'AbandonDelivery' }).then(removed)
+  given(t, delivery, due, succeeded(1), askedFor(), removed).when({ type: 'AbandonDelivery' }).isAlreadySo()
+  t.is([due, succeeded(1), askedFor(), removed].reduce(delivery.evolve, delivery.initial).kind, 'succeeded')
 })

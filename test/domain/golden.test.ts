@@ -26,10 +26,10 @@ test('every version between the first and the newest has its golden file', (t) =
   }
 })
 
-for (const { type, version, data } of golden) {
+for (const { name, type, version, data } of golden) {
   const isNewest = !golden.some((other) => other.type === type && other.version > version)
 
-  test(`${type} of version ${version} is readable for ever`, (t) => {
+  test(`${name} is readable for ever`, (t) => {
     const event = upcast(type, version, data)
     t.deepEqual(decode(DomainEvent, event), E.right(event))
     t.true(DomainEvent.is(event))
@@ -37,7 +37,7 @@ for (const { type, version, data } of golden) {
   })
 
   if (isNewest) {
-    test(`${type} is still written as version ${version}`, (t) => {
+    test(`${name} is still written so`, (t) => {
       const decoded = decode(DomainEvent, upcast(type, version, data))
       t.true(E.isRight(decoded))
       if (E.isRight(decoded)) t.deepEqual(DomainEvent.encode(decoded.right), { type, data })

@@ -14,6 +14,7 @@ import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
+import { resend } from '../../domain/resend.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { webhook } from '../../domain/webhook.js'
 import {
@@ -25,6 +26,7 @@ import {
   leadCommands,
   playbookCommands,
   recordCommands,
+  resendCommands,
   sourceCommands,
   submissionKeyCommands,
   webhookCommands,
@@ -133,6 +135,7 @@ obeysTheLaws(contact, contactCommands)
 obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity')
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
+obeysTheLaws(resend, resendCommands)
 
 const sequence = <Command>(commands: fc.Arbitrary<Command>) => fc.array(commands, { maxLength: 40 })
 
@@ -200,7 +203,7 @@ test('a delivery is attempted nineteen times at most, one after the other, and n
     outcome: { attempt: n, status: delivered ? 200 : 500, reason: 'a reason', duration_ms: 1 },
     nextAttemptAt: at(n),
   })
-  const make: DeliveryCommand = { type: 'MakeDue', facts: deliveryFacts(), held: false }
+  const make: DeliveryCommand = { type: 'MakeDue', facts: deliveryFacts(), heldAt: undefined }
   const endings = fc.record({ successAt: fc.integer({ min: 1, max: 40 }), repeats: fc.integer({ min: 1, max: 3 }) })
   holds(
     t,

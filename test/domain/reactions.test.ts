@@ -163,12 +163,19 @@ test('a conversion that keeps the conversations open ends none', (t) => {
 
 test('a delivery that ran out of retries turns its webhook off, with the reason', (t) => {
   const abandoned = { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'retries-exhausted' } as const
-  const outcome = { attempt: 19, status: 503, reason: 'HTTP 503', duration_ms: 12 }
-  t.deepEqual(reactionsTo({ type: 'DeliveryAbandoned', data: { ...abandoned, outcome } }), [
+  const outcome = { attempt: 19, status: 503, reason: 'HTTP 503', duration_ms: 12, webhook_version: 4 }
+  const data = { ...abandoned, outcome, failing_since: at(7) }
+  t.deepEqual(reactionsTo({ type: 'DeliveryAbandoned', data }), [
     {
       decider: webhook,
       id: webhookId(),
-      command: { type: 'TurnOffWebhook', deliveryId: deliveryId(), reason: 'HTTP 503' },
+      command: {
+        type: 'TurnOffWebhook',
+        deliveryId: deliveryId(),
+        reason: 'HTTP 503',
+        failingSince: at(7),
+        version: 4,
+      },
     },
   ])
 })

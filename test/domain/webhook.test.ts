@@ -15,7 +15,13 @@ const added: WebhookEvent = {
   data: { webhook_id: webhookId(), account_id: accountId(), settings: webhookSettings() },
 }
 
-const turnOff = { type: 'TurnOffWebhook', deliveryId: deliveryId(), reason: 'HTTP 500' } as const
+const turnOff = {
+  type: 'TurnOffWebhook',
+  deliveryId: deliveryId(),
+  reason: 'HTTP 500',
+  failingSince: undefined,
+  version: 1,
+} as const
 const turnedOff: WebhookEvent = { type: 'WebhookTurnedOff', data: { delivery_id: deliveryId(), reason: 'HTTP 500' } }
 const removed: WebhookEvent = { type: 'WebhookRemoved', data: {} }
 
@@ -107,4 +113,54 @@ test('the webhook of another account is not found, like one that is missing', (t
     given(t, webhook, added).when(command).refuses('webhook-not-found')
   }
   given(t, webhook).when(turnOff).refuses('webhook-not-found')
+})
+
+const turnOn = (catchUp = true): WebhookCommand => ({
+  type: 'TurnOnWebhook',
+  accountId: accountId(),
+  catchUp,
+  by: 'operator',
+})
+const turnedOn = (catch_up = true): WebhookEvent => ({ type: 'WebhookTurnedOn', data: { catch_up, by: 'operator' } })
+
+test('a webhook that is off is turned on once, with what becomes of what it missed and who chose it', (t) => {
+  given(t, webhook, added, turnedOff).when(turnOn()).then(turnedOn())
+  given(t, webhook, added, turnedOff).when(turnOn(false)).then(turnedOn(false))
+  given(t, webhook, added, turnedOff, turnedOn()).when(turnOn(false)).isAlreadySo()
+  given(t, webhook, added).when(turnOn()).isAlreadySo()
+  given(t, webhook, added, turnedOff, removed).when(turnOn()).refuses('webhook-not-found')
+  given(t, webhook, added, turnedOff)
+    .when({ type: 'TurnOnWebhook', accountId: accountId(2), catchUp: true, by: 'operator' })
+    .refuses('webhook-not-found')
+})
+
+test('what failed before a webhook was turned on does not turn it off again', (t) => {
+  const on = [added, turnedOff, turnedOn()]
+  for (const version of [undefined, 1, 2]) {
+    given(t, webhook, ...on)
+      .when({ ...turnOff, version })
+      .isAlreadySo()
+  }
+  given(t, webhook, ...on)
+    .when({ ...turnOff, version: 3 })
+    .then(turnedOff)
+  given(t, webhook, added)
+    .when({ ...turnOff, version: undefined })
+    .then(turnedOff)
+})
+
+test('it says since when the delivery failed, where that is known', (t) => {
+  const failing_since = at(5)
+  given(t, webhook, added)
+    .when({ ...turnOff, failingSince: at(5) })
+    .then({ type: 'WebhookTurnedOff', data: { delivery_id: deliveryId(), reason: 'HTTP 500', failing_since } })
+})
+
+test('the version counts the events of the stream', (t) => {
+  const events = [added, issued(1), turnedOff, turnedOn()]
+  const versions = events.map((_, n) => events.slice(0, n + 1).reduce(webhook.evolve, webhook.initial))
+  t.deepEqual(
+    versions.map((state) => 'version' in state && state.version),
+    [1, 2, 3, 4],
+  )
 })

@@ -121,6 +121,8 @@ const webhookDocument = {
   playbook_id: null,
   state: 'on',
   turned_off: null,
+  turned_on: null,
+  version: 1,
   created_at: at(1000),
 }
 
@@ -132,7 +134,7 @@ test('a changed webhook shows its new settings, still without the token', (t) =>
   const settings = webhookSettings({ url: 'https://new.example', sealed_token: 'other', format: 'flat' })
   const documents = webhooksAfter(added, { type: 'WebhookChanged', data: { settings } })
   t.deepEqual(documents, {
-    [webhookId()]: { ...webhookDocument, url: 'https://new.example', events: [], format: 'flat' },
+    [webhookId()]: { ...webhookDocument, url: 'https://new.example', events: [], format: 'flat', version: 2 },
   })
 })
 
@@ -141,8 +143,8 @@ test('a webhook that was turned off says when and why', (t) => {
     type: 'WebhookTurnedOff',
     data: { delivery_id: deliveryId(), reason: 'HTTP 503' },
   })
-  const turned_off = { at: at(2000), reason: 'HTTP 503' }
-  t.deepEqual(documents, { [webhookId()]: { ...webhookDocument, state: 'off', turned_off } })
+  const turned_off = { at: at(2000), reason: 'HTTP 503', failing_since: null, delivery_id: deliveryId() }
+  t.deepEqual(documents, { [webhookId()]: { ...webhookDocument, state: 'off', turned_off, version: 2 } })
 })
 
 test('a removed webhook is not in the list', (t) => {

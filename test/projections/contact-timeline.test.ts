@@ -130,13 +130,18 @@ test('a delivery stays where it became due, whatever becomes of it', (t) => {
   })
 })
 
-test('an abandoned delivery counts its last attempt', (t) => {
+test('a delivery that is given up counts its last attempt', (t) => {
   const abandoned = (last: ReturnType<typeof outcome> | null): DomainEvent => ({
     type: 'DeliveryAbandoned',
-    data: { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'retries-exhausted', outcome: last },
+    data: {
+      delivery_id: deliveryId(),
+      webhook_id: webhookId(),
+      why: last === null ? 'webhook-removed' : 'retries-exhausted',
+      outcome: last,
+    },
   })
   t.deepEqual(deliveryAfter(due, failed(1), abandoned(null)), { ...entry, state: 'abandoned', attempts: 1 })
-  t.deepEqual(deliveryAfter(due, failed(18), abandoned(outcome(19))), { ...entry, state: 'abandoned', attempts: 19 })
+  t.deepEqual(deliveryAfter(due, failed(18), abandoned(outcome(19))), { ...entry, state: 'failed', attempts: 19 })
 })
 
 test('what follows a delivery whose beginning is gone makes no entry', (t) => {

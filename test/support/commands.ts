@@ -9,6 +9,7 @@ import type { EngagementCommand } from '../../domain/engagement.js'
 import type { LeadCommand } from '../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../domain/marketing-source.js'
 import { standardPlaybook, type PlaybookCommand } from '../../domain/playbook.js'
+import type { ResendCommand } from '../../domain/resend.js'
 import type { SubmissionKeyCommand } from '../../domain/submission-key.js'
 import type { WebhookCommand } from '../../domain/webhook.js'
 import {
@@ -27,6 +28,7 @@ import {
   memberId,
   playbookId,
   recordId,
+  resendId,
   sourceId,
   submissionKeyId,
   webhookId,
@@ -218,25 +220,70 @@ export const webhookCommands: fc.Arbitrary<WebhookCommand> = fc.oneof(
     accountId: few(accountId),
     signing: fc.record({ sealed: word, previousUntil: moment }),
   }),
-  { weight: 2, arbitrary: fc.record({ type: is('TurnOffWebhook'), deliveryId: few(deliveryId), reason: word }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: is('TurnOffWebhook'),
+      deliveryId: few(deliveryId),
+      reason: word,
+      failingSince: fc.option(moment, { nil: undefined }),
+      version: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+    }),
+  },
+  fc.record({ type: is('TurnOnWebhook'), accountId: few(accountId), catchUp: fc.boolean(), by: word }),
   fc.record({ type: is('RemoveWebhook'), accountId: few(accountId) }),
 )
 
-export const deliveryCommands: fc.Arbitrary<DeliveryCommand> = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ type: is('MakeDue'), facts: fc.constant(deliveryFacts()), held: fc.boolean() }) },
+const attemptOutcome = fc.record(
   {
-    weight: 8,
+    attempt: fc.integer({ min: 1, max: 4 }),
+    status: fc.constantFrom(null, 200, 500),
+    reason: word,
+    duration_ms: fc.nat(6000),
+    excerpt: word,
+    webhook_version: fc.integer({ min: 1, max: 9 }),
+  },
+  { requiredKeys: ['attempt', 'status', 'reason', 'duration_ms'] },
+)
+const delivered = fc.constantFrom(true, false, false, false)
+
+export const deliveryCommands: fc.Arbitrary<DeliveryCommand> = fc.oneof(
+  {
+    weight: 2,
     arbitrary: fc.record({
-      type: is('RecordAttempt'),
-      delivered: fc.constantFrom(true, false, false, false),
-      outcome: fc.record({
-        attempt: fc.integer({ min: 1, max: 4 }),
-        status: fc.constantFrom(null, 200, 500),
-        reason: word,
-        duration_ms: fc.nat(6000),
-      }),
-      nextAttemptAt: moment,
+      type: is('MakeDue'),
+      facts: fc.constant(deliveryFacts()),
+      heldAt: fc.constantFrom(undefined, 2),
     }),
   },
-  fc.record({ type: fc.constantFrom('HoldDelivery', 'AbandonDelivery') }),
+  {
+    weight: 8,
+    arbitrary: fc.record({ type: is('RecordAttempt'), delivered, outcome: attemptOutcome, nextAttemptAt: moment }),
+  },
+  fc.record({ type: is('HoldDelivery'), webhookVersion: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ type: is('ResumeDelivery'), dueAt: moment }),
+  fc.record({ type: is('SkipDelivery'), by: word }),
+  fc.record({ type: is('AbandonDelivery') }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: is('RequestResend'),
+      resendId: fc.option(few(resendId), { nil: null }),
+      dueAt: moment,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: is('RecordResend'), delivered, outcome: attemptOutcome }) },
+)
+
+export const resendCommands: fc.Arbitrary<ResendCommand> = fc.oneof(
+  fc.record({
+    type: is('StartResend'),
+    resendId: few(resendId),
+    accountId: few(accountId),
+    webhookId: few(webhookId),
+    from: moment,
+    to: moment,
+  }),
+  fc.record({ type: is('CancelResend'), webhookId: few(webhookId) }),
+  fc.record({ type: is('CompleteResend') }),
 )

@@ -5,17 +5,18 @@ import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../domain/decider.js'
-import { delivery, maximalAttempts } from '../../domain/delivery.js'
+import { delivery, maximalAttempts, type DeliveryCommand } from '../../domain/delivery.js'
 import { contactIdOf, deliveryIdOf, derivedEventId, recordIdOf, type AccountSecret } from '../../domain/derived-id.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Recorded } from '../../domain/event.js'
-import type { AccountId } from '../../domain/ids.js'
+import type { AccountId, DeliveryId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
+import { resend } from '../../domain/resend.js'
 import { webhook } from '../../domain/webhook.js'
 import {
   accountId,
@@ -27,6 +28,7 @@ import {
   leadId,
   phone,
   playbookId,
+  resendId,
   sourceId,
   uuid,
   webhookId,
@@ -65,7 +67,9 @@ const doings = [
   'attempt a delivery',
   'attempt a delivery',
   'give a delivery up',
-  'hold or abandon a delivery',
+  'hold, resume, skip or abandon a delivery',
+  'resend a delivery',
+  'turn a webhook on',
   'change a playbook',
 ] as const
 
@@ -103,6 +107,11 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
     // A stream holds the events of its own decider.
     const stream = (streams.get(streamOf(decider, id)) ?? []) as unknown as ReadonlyArray<Event>
     return fold(decider, decider.initial, stream)
+  }
+
+  const attemptsOf = (id: DeliveryId): number => {
+    const state = stateOf(delivery, id)
+    return state.kind === 'unknown' ? 0 : state.attempts
   }
 
   const execute = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
@@ -284,7 +293,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
           const { account_id, label, contact_id, engagement_id } = activity
           const ids = { delivery_id, account_id, webhook_id: data.webhook_id, contact_id, engagement_id }
           const facts = { ...ids, activity_id: recorded.id, label, due_at: at(now), body: `{"how":${how}}` }
-          execute(delivery, delivery_id, { type: 'MakeDue', facts, held: how % 5 === 0 }, recorded)
+          execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: how % 5 === 0 ? 2 : undefined }, recorded)
         }
         return
       }
@@ -295,22 +304,55 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const { delivery_id } = due.data
         const times = does === 'give a delivery up' ? maximalAttempts : 1
         for (let time = 0; time < times; time += 1) {
-          const failures = (streams.get(due.stream) ?? []).filter((event) => event.type === 'DeliveryAttemptFailed')
           const delivered = times === 1 && how % 3 === 0
           const status = delivered ? 200 : 500
           execute(delivery, delivery_id, {
             type: 'RecordAttempt',
             delivered,
-            outcome: { attempt: failures.length + 1, status, reason: `HTTP ${status}`, duration_ms: how },
+            outcome: { attempt: attemptsOf(delivery_id) + 1, status, reason: `HTTP ${status}`, duration_ms: how },
             nextAttemptAt: at(now + 15_000),
           })
         }
         return
       }
-      case 'hold or abandon a delivery': {
+      case 'hold, resume, skip or abandon a delivery': {
         const due = pick('DeliveryDue')
         if (due === undefined) return
-        execute(delivery, due.data.delivery_id, { type: how % 2 === 0 ? 'HoldDelivery' : 'AbandonDelivery' })
+        const commands: ReadonlyArray<DeliveryCommand> = [
+          { type: 'HoldDelivery', webhookVersion: 2 },
+          { type: 'ResumeDelivery', dueAt: at(now) },
+          { type: 'SkipDelivery', by: 'operator' },
+          { type: 'AbandonDelivery' },
+        ]
+        const command = commands[how % commands.length]
+        if (command !== undefined) execute(delivery, due.data.delivery_id, command)
+        return
+      }
+      case 'resend a delivery': {
+        const due = pick('DeliveryDue')
+        if (due === undefined) return
+        const { delivery_id, account_id: accountId, webhook_id: webhookId } = due.data
+        const one = resendId(how % 2)
+        const period = { from: at(0), to: at(now) }
+        execute(resend, one, { type: 'StartResend', resendId: one, accountId, webhookId, ...period })
+        execute(delivery, delivery_id, { type: 'RequestResend', resendId: how % 3 === 0 ? null : one, dueAt: at(now) })
+        if (how % 5 === 0) return
+        const delivered = how % 2 === 0
+        const outcome = {
+          attempt: attemptsOf(delivery_id) + 1,
+          status: delivered ? 200 : 500,
+          reason: 'resent',
+          duration_ms: how,
+        }
+        execute(delivery, delivery_id, { type: 'RecordResend', delivered, outcome })
+        execute(resend, one, how % 7 === 0 ? { type: 'CancelResend', webhookId } : { type: 'CompleteResend' })
+        return
+      }
+      case 'turn a webhook on': {
+        const added = pick('WebhookAdded')
+        if (added === undefined) return
+        const { webhook_id, account_id: accountId } = added.data
+        execute(webhook, webhook_id, { type: 'TurnOnWebhook', accountId, catchUp: how % 2 === 0, by: 'operator' })
         return
       }
       case 'change a playbook': {

@@ -12,6 +12,7 @@ import type {
   MemberId,
   PlaybookId,
   RecordId,
+  ResendId,
   SourceId,
   SubmissionKeyId,
   WebhookId,
@@ -34,6 +35,7 @@ export const contactId = (n = 1): ContactId => `nct_${body(n)}`
 export const engagementId = (n = 1): EngagementId => `neg_${body(n)}`
 export const recordId = (n = 1): RecordId => `ccv_${body(n)}`
 export const webhookId = (n = 1): WebhookId => `whk_${body(n)}`
+export const resendId = (n = 1): ResendId => `rsd_${body(n)}`
 export const deliveryId = (n = 1): DeliveryId => `dlv_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 

@@ -1,0 +1,81 @@
+import { t } from './codec.js'
+import type { Decider } from './decider.js'
+import { eventOf } from './event.js'
+import { AccountId, ResendId, WebhookId } from './ids.js'
+import { Instant } from './instant.js'
+import { E, unreachable, type Either } from './prelude.js'
+
+/** All deliveries to a webhook that failed, and became due from `from` to `to`, are posted once more. */
+export const ResendEvent = t.union([
+  eventOf(
+    'ResendStarted',
+    t.type({ resend_id: ResendId, account_id: AccountId, webhook_id: WebhookId, from: Instant, to: Instant }),
+  ),
+  /** No more deliveries are taken up. */
+  eventOf('ResendCancelled', t.type({})),
+  /** Each was posted. */
+  eventOf('ResendCompleted', t.type({})),
+])
+export type ResendEvent = t.TypeOf<typeof ResendEvent>
+
+export type KnownResend = {
+  readonly kind: 'running' | 'cancelled' | 'completed'
+  readonly resendId: ResendId
+  readonly accountId: AccountId
+  readonly webhookId: WebhookId
+  readonly from: Instant
+  readonly to: Instant
+}
+
+export type ResendState = { readonly kind: 'unknown' } | KnownResend
+
+export type ResendCommand =
+  | ({ readonly type: 'StartResend' } & Omit<KnownResend, 'kind'>)
+  | { readonly type: 'CancelResend'; readonly webhookId: WebhookId }
+  | { readonly type: 'CompleteResend' }
+
+export type ResendRefusal = { readonly kind: 'resend-not-found' }
+
+const evolve = (state: ResendState, event: ResendEvent): ResendState => {
+  if (event.type === 'ResendStarted') {
+    const { resend_id, account_id, webhook_id, from, to } = event.data
+    return { kind: 'running', resendId: resend_id, accountId: account_id, webhookId: webhook_id, from, to }
+  }
+  if (state.kind === 'unknown') return state
+  switch (event.type) {
+    case 'ResendCancelled':
+      return { ...state, kind: 'cancelled' }
+    case 'ResendCompleted':
+      return { ...state, kind: 'completed' }
+    default:
+      return unreachable(event)
+  }
+}
+
+const decide = (command: ResendCommand, state: ResendState): Either<ResendRefusal, ReadonlyArray<ResendEvent>> => {
+  if (command.type === 'StartResend') {
+    if (state.kind !== 'unknown') return E.right([])
+    const { resendId, accountId, webhookId, from, to } = command
+    const data = { resend_id: resendId, account_id: accountId, webhook_id: webhookId, from, to }
+    return E.right([{ type: 'ResendStarted', data }])
+  }
+  if (state.kind === 'unknown') return E.left({ kind: 'resend-not-found' })
+  const isRunning = state.kind === 'running'
+  switch (command.type) {
+    case 'CancelResend':
+      if (state.webhookId !== command.webhookId) return E.left({ kind: 'resend-not-found' })
+      return E.right(isRunning ? [{ type: 'ResendCancelled', data: {} }] : [])
+    case 'CompleteResend':
+      return E.right(isRunning ? [{ type: 'ResendCompleted', data: {} }] : [])
+    default:
+      return unreachable(command)
+  }
+}
+
+export const resend: Decider<ResendState, ResendCommand, ResendEvent, ResendRefusal> = {
+  category: 'resend',
+  initial: { kind: 'unknown' },
+  founding: new Set(['StartResend']),
+  evolve,
+  decide,
+}

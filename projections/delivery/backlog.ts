@@ -1,0 +1,134 @@
+import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
+import { beginning } from '../../domain/event.js'
+import { later } from '../../domain/instant.js'
+import type { Clock, Dispatch, Ids } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { isLate, webhook, type WebhookState } from '../../domain/webhook.js'
+import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
+import { fencedDispatch } from '../fenced.js'
+import type { Cursor, Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import type { Shift } from '../shift.js'
+import { isOver, type Lane } from './lane.js'
+
+export type BacklogPorts = {
+  readonly documents: Documents
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly projected: Pick<Shift, 'reached'>
+  readonly pause: (signal: AbortSignal) => Promise<void>
+}
+
+/** Deliveries that are caught up with in a second at most: 100,000 of them take about half an hour. */
+const perSecond = 50
+
+/** Deliveries that are changed together, and that wait to be posted at most. */
+const batch = 32
+
+/**
+ * Brings what a webhook has not got in line with its being on, off or gone, until nothing is left to do: of one that is off,
+ * what is due is held; of one that was turned on, what was held before is caught up with, or skipped, as whoever turned it on
+ * chose. Each step is recorded by the delivery it concerns, so whatever was interrupted goes on where it was.
+ */
+export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
+  const { documents, dispatch, clock, ids, projected, pause } = ports
+  const collection = collectionOf(deliveries)
+
+  const execute = async (all: ReadonlyArray<DeliveryDocument>, command: DeliveryCommand): Promise<void> => {
+    const fenced = fencedDispatch(dispatch, lane.claim)
+    const cause = { actor: 'delivery', event: 'last-of-stream' } as const
+    let newest = beginning
+    for (const done of await Promise.all(
+      all.map(({ id }) => fenced.execute(delivery, id, command, { ...cause, eventId: ids.uuid })),
+    )) {
+      if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
+      for (const { position } of done.right.events) if (position > newest) newest = position
+    }
+    if (newest > beginning) await projected.reached(newest, lane.claim.lost)
+    // The read model does not show yet what is so already.
+    else if (all.length > 0) await pause(lane.claim.lost)
+  }
+
+  const dueOf = async (limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
+    const found: Array<DeliveryDocument> = []
+    for (const kind of ['first', 'retry', 'caught-up'] as const) {
+      const query = { index: 'due', equals: [laneOf(lane.webhookId, kind)], limit }
+      found.push(
+        ...orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument),
+      )
+    }
+    return found
+  }
+
+  /** In the order in which they are caught up with. */
+  const backlogAfter = async (after: Cursor | undefined): Promise<ReadonlyArray<DeliveryDocument>> => {
+    const query = {
+      index: 'backlog',
+      equals: [lane.webhookId],
+      limit: batch,
+      ...(after === undefined ? {} : { after }),
+    }
+    return orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+  }
+
+  const holdAll = async (command: DeliveryCommand): Promise<void> => {
+    for (;;) {
+      const all = await dueOf(batch)
+      if (all.length > 0) await execute(all, command)
+      // What is tried in this moment may be due again afterwards.
+      else if (lane.taken.size > 0) await pause(lane.claim.lost)
+      else return
+      if (isOver(lane) || (await receiverNow()).kind === 'on') return
+    }
+  }
+
+  const receiverNow = async (): Promise<WebhookState> => orThrow(await dispatch.state(webhook, lane.webhookId))
+
+  const abandonBacklog = async (): Promise<void> => {
+    for (
+      let all = await backlogAfter(undefined);
+      all.length > 0 && !isOver(lane);
+      all = await backlogAfter(undefined)
+    ) {
+      await execute(all, { type: 'AbandonDelivery' })
+    }
+  }
+
+  const takeUp = async (): Promise<void> => {
+    let after: Cursor | undefined
+    while (!isOver(lane)) {
+      const receiver = await receiverNow()
+      if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
+      const page = await backlogAfter(after)
+      const all = page.filter(({ backlog_version }) => isLate(backlog_version, receiver))
+      const { catchUp, by } = receiver.turnedOn
+      if (catchUp) {
+        await roomInLane()
+        await execute(all, { type: 'ResumeDelivery', dueAt: clock.now() })
+        lane.rare.add('caught-up')
+        look(lane)
+      } else await execute(all, { type: 'SkipDelivery', by })
+      const last = page.at(-1)
+      if (last === undefined || page.length < batch) return
+      after = { key: last.id, value: last.backlog_order ?? '' }
+      if (catchUp) await clock.sleepUntil(later(clock.now(), (all.length * 1_000) / perSecond), lane.claim.lost)
+    }
+  }
+
+  /** Until those that were caught up with before have been posted. */
+  const roomInLane = async (): Promise<void> => {
+    const part = { index: 'due', equals: [laneOf(lane.webhookId, 'caught-up')] }
+    while (!isOver(lane) && orThrow(await documents.count(collection, part)) >= batch) await pause(lane.claim.lost)
+  }
+
+  if (isOver(lane)) return
+  const receiver = await receiverNow()
+  if (receiver.kind === 'on') return takeUp()
+  if (receiver.kind === 'off') return holdAll({ type: 'HoldDelivery', webhookVersion: receiver.version })
+  if (receiver.kind === 'removed') {
+    await holdAll({ type: 'AbandonDelivery' })
+    await abandonBacklog()
+  }
+}

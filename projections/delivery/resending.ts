@@ -1,0 +1,79 @@
+import { delivery } from '../../domain/delivery.js'
+import { beginning } from '../../domain/event.js'
+import type { ResendId } from '../../domain/ids.js'
+import type { Clock, Dispatch, Ids } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { resend, type ResendCommand } from '../../domain/resend.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { deliveries, stateOf, type DeliveryDocument } from '../deliveries.js'
+import { fencedDispatch } from '../fenced.js'
+import type { Cursor, Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import type { Shift } from '../shift.js'
+import { isOver, type Lane } from './lane.js'
+
+export type ResendingPorts = {
+  readonly documents: Documents
+  readonly dispatch: Dispatch
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly projected: Pick<Shift, 'reached'>
+  readonly pause: (signal: AbortSignal) => Promise<void>
+}
+
+/** Deliveries that wait to be resent to one webhook at most. */
+const batch = 32
+
+/**
+ * Asks for each failed delivery of a period once, oldest first, and is complete when all are posted. Each delivery knows of
+ * which resends it was part, so one that was interrupted begins anew and repeats none.
+ */
+export const carryOutResend = async (
+  { documents, dispatch, clock, ids, projected, pause }: ResendingPorts,
+  lane: Lane,
+  id: ResendId,
+  look: (lane: Lane) => void,
+): Promise<void> => {
+  const collection = collectionOf(deliveries)
+  const { execute } = fencedDispatch(dispatch, lane.claim)
+  const cause = { actor: 'delivery', event: 'last-of-stream' } as const
+
+  const waiting = async (): Promise<number> =>
+    orThrow(await documents.count(collection, { index: 'resends', equals: [lane.webhookId] }))
+
+  const request = async (all: ReadonlyArray<DeliveryDocument>): Promise<void> => {
+    const command = { type: 'RequestResend', resendId: id, dueAt: clock.now() } as const
+    let newest = beginning
+    for (const one of all) {
+      const done = await execute(delivery, one.id, command, { ...cause, eventId: ids.uuid })
+      if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
+      for (const { position } of done.right.events) newest = position
+    }
+    if (newest === beginning) return
+    await projected.reached(newest, lane.claim.lost)
+    lane.rare.add('resend')
+    look(lane)
+  }
+
+  const complete = async (): Promise<void> => {
+    const command: ResendCommand = { type: 'CompleteResend' }
+    const done = await execute(resend, id, command, { ...cause, eventId: ids.uuid })
+    if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
+  }
+
+  let after: Cursor | undefined
+  while (!isOver(lane)) {
+    const state = orThrow(await dispatch.state(resend, id))
+    if (state.kind !== 'running') return
+    const from = after ?? { value: state.from, key: '' }
+    const part = { index: 'by_state', equals: [stateOf(lane.webhookId, 'failed')], upTo: state.to }
+    const found = orThrow(await documents.find(collection, { ...part, after: from, limit: batch }))
+    await request(found.map(({ document }) => document as DeliveryDocument))
+    const last = found.at(-1)
+    const isLast = last === undefined || found.length < batch
+    const most = isLast ? 0 : batch - 1
+    while ((await waiting()) > most && !isOver(lane)) await pause(lane.claim.lost)
+    if (isLast) return isOver(lane) ? undefined : complete()
+    after = { key: last.key, value: last.document['created_at'] as string }
+  }
+}
