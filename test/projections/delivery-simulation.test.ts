@@ -3,7 +3,7 @@ import { webhookId } from '../support/samples.js'
 import { addWebhook, recordActivity, submitLead } from '../support/simulation/commands.js'
 import { eventfulDays, untilAllIsOver } from '../support/simulation/eventful-days.js'
 import { attemptsIn, breaches } from '../support/simulation/invariants.js'
-import { openSimulation, type History } from '../support/simulation/simulation.js'
+import { openSimulation, type History, type Scene } from '../support/simulation/simulation.js'
 
 const count = ({ events }: History, type: History['events'][number]['type']): number =>
   events.filter((event) => event.type === type).length
@@ -36,13 +36,14 @@ test('whatever receivers do and wherever the process crashes, every promise of a
   t.is(seen.open, 8)
 })
 
+type Pace = Pick<Scene, 'unsaved' | 'slowest'>
+
 /** One lead for two webhooks, one of which fails twice; the process ends at its n-th durable step. */
-const crashedAt = async (step: number, unsaved: bigint, slowest: number): Promise<History> => {
+const crashedAt = async (step: number, seed: number, pace: Pace): Promise<History> => {
   const simulation = openSimulation({
-    seed: step,
+    ...pace,
+    seed: seed * 1_000 + step,
     answer: (webhook, nth) => ({ status: webhook === webhookId(1) && nth <= 2 ? 503 : 200, takes: 100 }),
-    slowest,
-    unsaved,
     longestAway: 5_000,
   })
   simulation.crashAt(step)
@@ -52,25 +53,29 @@ const crashedAt = async (step: number, unsaved: bigint, slowest: number): Promis
   return simulation.history()
 }
 
-for (const [unsaved, slowest] of [
-  [1n, 0],
-  [500n, 0],
-  [1n, 40],
-  [500n, 40],
-] as const) {
+const paces: ReadonlyArray<Pace & { readonly seeds: number }> = [
+  { unsaved: 1n, slowest: 0, seeds: 1 },
+  { unsaved: 500n, slowest: 0, seeds: 1 },
+  { unsaved: 1n, slowest: 40, seeds: 4 },
+  { unsaved: 500n, slowest: 40, seeds: 2 },
+]
+
+for (const { seeds, ...pace } of paces) {
+  const { unsaved, slowest } = pace
   test(`a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step`, async (t) => {
     const repeats = new Set<number>()
-    for (let step = 1; ; step += 1) {
-      const history = await crashedAt(step, unsaved, slowest)
-      t.deepEqual(breaches(history), [], `step ${step}`)
-      t.is(count(history, 'ActivityRecorded'), 1, `step ${step}`)
-      t.is(count(history, 'DeliverySucceeded'), 2, `step ${step}`)
-      if (history.crashes.length === 0) {
-        t.log(`${step - 1} steps`)
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      for (let step = 1; ; step += 1) {
+        const history = await crashedAt(step, seed, pace)
+        const where = `seed ${seed}, step ${step}`
+        t.deepEqual(breaches(history), [], where)
+        t.is(count(history, 'ActivityRecorded'), 1, where)
+        t.is(count(history, 'DeliverySucceeded'), 2, where)
+        repeats.add(history.arrivals.length - attemptsIn(history))
+        if (history.crashes.length > 0) continue
+        t.log(`seed ${seed}: ${step - 1} steps`)
         break
       }
-      t.is(history.crashes.length, 1)
-      repeats.add(history.arrivals.length - attemptsIn(history))
     }
     t.true(repeats.has(0) && repeats.has(1))
   })

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Activity } from '../../../domain/activity.js'
 import type { AttemptOutcome } from '../../../domain/delivery.js'
 import { fold, streamOf, type Decider } from '../../../domain/decider.js'
 import { deliveryIdOf } from '../../../domain/derived-id.js'
@@ -44,6 +43,7 @@ export const breaches = (history: History): ReadonlyArray<string> => {
     ...crowded(history),
     ...unknown(history, told),
     ...lost(history),
+    ...unasked(history, told),
     ...outdated(history, told),
     ...unfinished(history),
     ...turnedOff(history, told),
@@ -102,18 +102,26 @@ const unknown = ({ arrivals }: History, told: ReadonlyArray<Told>): ReadonlyArra
   return arrivals.filter(({ id }) => !known.has(id)).map(({ id }) => `${id} was sent and is not in the log`)
 }
 
-/** Every activity of a webhook that was subscribed to it at that point of the log comes to its end. */
+/** Every activity that a webhook was subscribed to at that point of the log comes to its end. */
 const lost = ({ events }: History): ReadonlyArray<string> =>
   events.flatMap((event) => {
     if (event.type !== 'ActivityRecorded') return []
-    return [...webhooksAt(events, event.position)].flatMap(([webhookId, { events: labels }]) => {
-      if (!isSubscribed(labels, event.data.activity)) return []
+    return subscribedAt(events, event).flatMap((webhookId) => {
       const id = deliveryIdOf(webhookId, event.id)
       const stream = events.filter((one) => one.stream === `delivery-${id}`)
       if (stream.some(isEnd)) return []
       const isHeld = stream.some(({ type }) => type === 'DeliveryHeld') && isOff(events, webhookId)
       return isHeld ? [] : [`${id} ended as ${stream.at(-1)?.type ?? 'nothing'}`]
     })
+  })
+
+/** Nothing is made due for a webhook that was not subscribed to it at that point of the log. */
+const unasked = ({ events }: History, told: ReadonlyArray<Told>): ReadonlyArray<string> =>
+  told.flatMap(({ due }) => {
+    const { activity_id, webhook_id, delivery_id } = due.data
+    const activity = events.find(({ id }) => id === activity_id)
+    const isAsked = activity?.type === 'ActivityRecorded' && subscribedAt(events, activity).includes(webhook_id)
+    return isAsked ? [] : [`${delivery_id} was not asked for`]
   })
 
 /** A body tells of the contact as it was when the activity happened, however late it was made. */
@@ -180,20 +188,17 @@ const toldIn = ({ events, arrivals }: History): ReadonlyArray<Told> =>
     ]
   })
 
-const webhooksAt = (events: ReadonlyArray<Event>, position: Position): ReadonlyMap<WebhookId, WebhookSettings> => {
-  const webhooks = new Map<WebhookId, WebhookSettings>()
-  for (const event of events) {
-    if (event.position > position) break
+/** The webhooks that an activity concerns. Without any label a webhook is subscribed to all (contract 6.1). */
+const subscribedAt = (events: ReadonlyArray<Event>, activity: Of<'ActivityRecorded'>): ReadonlyArray<WebhookId> => {
+  const labels = new Map<WebhookId, WebhookSettings['events']>()
+  for (const event of events.filter(({ position }) => position < activity.position)) {
     const id = event.stream.slice('webhook-'.length) as WebhookId
-    if (event.type === 'WebhookAdded' || event.type === 'WebhookChanged') webhooks.set(id, event.data.settings)
-    if (event.type === 'WebhookRemoved') webhooks.delete(id)
+    if (event.type === 'WebhookAdded' || event.type === 'WebhookChanged') labels.set(id, event.data.settings.events)
+    if (event.type === 'WebhookRemoved') labels.delete(id)
   }
-  return webhooks
+  const { label } = activity.data.activity
+  return [...labels].filter(([, wanted]) => wanted.length === 0 || wanted.includes(label)).map(([id]) => id)
 }
-
-/** Without any label it is subscribed to all (contract 6.1). */
-const isSubscribed = (labels: WebhookSettings['events'], { label }: Activity): boolean =>
-  labels.length === 0 || labels.includes(label)
 
 const isOff = (events: ReadonlyArray<Event>, webhookId: WebhookId): boolean =>
   events.some(({ stream, type }) => stream === `webhook-${webhookId}` && type === 'WebhookTurnedOff')
