@@ -53,8 +53,9 @@ export const beginLife = (number: number, { clock, delay, durable, stir }: LifeP
       write: (of, put) =>
         serve(async () => {
           await delay()
+          if (isOver()) return never()
           durable(`writes ${of}`)
-          // Whoever is over by now, or is ended by this very step, leaves nothing behind.
+          // This very step may be the last one.
           if (isOver()) return never()
           const written = put()
           durable(`wrote ${of}`)

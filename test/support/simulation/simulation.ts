@@ -25,6 +25,7 @@ export type Simulation = {
   /** Ends the process, at once or at its n-th durable step from now, from 1 on; another begins some time later. */
   readonly crash: () => void
   readonly crashAt: (step: number) => void
+  /** Takes back what `crashAt` has not brought about yet. */
   readonly crashNoMore: () => void
   /** What came of it. */
   readonly history: () => Promise<History>
@@ -86,7 +87,7 @@ export const openSimulation = (scene: Scene): Simulation => {
       durable: (step) => {
         trace.note(`life ${number} ${step}`)
         stepsLeft -= 1
-        if (stepsLeft === 0 && !life.isOver()) crash()
+        if (stepsLeft === 0) crash()
       },
       stir: () => {
         stirs += 1
@@ -159,11 +160,12 @@ export const openSimulation = (scene: Scene): Simulation => {
     ask: async (...commands) => {
       const unanswered = new Set(commands)
       while (unanswered.size > 0) {
-        await settleUntil(() => running.isUp)
+        await settleUntil(() => running.isUp && !running.life.isOver())
         const { life, process } = running
         for (const command of unanswered) {
           command(process, clock).then(() => {
-            unanswered.delete(command)
+            // What is left of a process that is over answers nobody.
+            if (!life.isOver()) unanswered.delete(command)
           }, fail)
         }
         await settleUntil(() => unanswered.size === 0 || running.life !== life)
