@@ -1,0 +1,152 @@
+import { beginning, type Position } from '../../../domain/event.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type {
+  Collection,
+  Cursor,
+  Documents,
+  Entry,
+  IndexPart,
+  IndexValue,
+  Json,
+  Query,
+  Stored,
+} from '../../../projections/ports.js'
+import { atOnce, type Steps } from './steps.js'
+
+/** `json` is undefined where the document was removed; `fields` is what an index reads, and is never given away. */
+type Held = { readonly json: string | undefined; readonly fields: Json; readonly position: Position }
+
+type Generation = { readonly name: string; readonly held: Map<string, Held>; checkpoint: Position }
+
+/** What is in the documents: it outlives every store that is opened on it. */
+export type DocumentState = Map<string, Generation>
+
+export const documentState = (): DocumentState => new Map()
+
+/** The `Documents` port on documents in memory. The checkpoint is written a step after the changes, as a server may do. */
+export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Documents => {
+  const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
+
+  /** What stands in a part of an index, in its order. */
+  const indexed = (collection: Collection, { index, equals, upTo }: IndexPart): ReadonlyArray<Cursor & Held> => {
+    const fields = collection.indexes[index]
+    if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
+    const found: Array<Cursor & Held> = []
+    for (const [key, held] of heldIn(collection)) {
+      const value = held.fields[fields.at(-1) ?? '']
+      if (typeof value !== 'string' && typeof value !== 'number') continue
+      if (!equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
+      if (upTo === undefined || inOrder(value, upTo) <= 0) found.push({ ...held, key, value })
+    }
+    return found.sort(byCursor)
+  }
+
+  const found = (collection: Collection, { after, descending, limit, ...part }: Query): ReadonlyArray<Entry> => {
+    const all = indexed(collection, part)
+    const ordered = descending === true ? all.toReversed() : all
+    const isBehind = (one: Cursor): boolean =>
+      after === undefined || (descending === true ? byCursor(one, after) < 0 : byCursor(one, after) > 0)
+    return ordered.filter(isBehind).slice(0, limit).flatMap(entriesOf)
+  }
+
+  const written = (
+    collection: Collection,
+    put: (generation: Generation) => void,
+  ): Promise<Either<StoreFailure, void>> =>
+    steps.write(collection.name, () => {
+      const generation = state.get(keyOf(collection))
+      if (generation === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
+      put(generation)
+      return E.right(undefined)
+    })
+
+  async function* all(collection: Collection): AsyncGenerator<Entry> {
+    yield* await steps.read(collection.name, () =>
+      [...heldIn(collection)]
+        .map(([key, held]) => ({ ...held, key }))
+        .sort((one, other) => inOrder(one.key, other.key))
+        .flatMap(entriesOf),
+    )
+  }
+
+  return {
+    prepare: (collection) =>
+      steps.write(collection.name, () => {
+        const { name } = collection
+        const key = keyOf(collection)
+        if (!state.has(key)) state.set(key, { name, held: new Map(), checkpoint: beginning })
+        return E.right(undefined)
+      }),
+    exists: (collection) => steps.read(collection.name, () => E.right(state.has(keyOf(collection)))),
+    get: (collection, keys) =>
+      steps.read(collection.name, () => {
+        const held = heldIn(collection)
+        const stored = new Map<string, Stored>()
+        for (const key of keys) {
+          const one = held.get(key)
+          if (one !== undefined) stored.set(key, { document: documentOf(one), position: one.position })
+        }
+        return E.right(stored)
+      }),
+    find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
+    count: (collection, part) =>
+      steps.read(collection.name, () => {
+        if (part !== undefined) return E.right(indexed(collection, part).length)
+        return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
+      }),
+    all,
+    apply: async (collection, changes, checkpoint) => {
+      if (changes.length > 0) {
+        const done = await written(collection, ({ held }) => {
+          for (const { key, document, position } of changes) {
+            if (position > (held.get(key)?.position ?? beginning)) held.set(key, heldAs(document, position))
+          }
+        })
+        if (E.isLeft(done)) return done
+      }
+      return written(collection, (generation) => {
+        if (checkpoint > generation.checkpoint) generation.checkpoint = checkpoint
+      })
+    },
+    checkpoint: (collection) =>
+      steps.read(collection.name, () => E.right(state.get(keyOf(collection))?.checkpoint ?? beginning)),
+    promote: (collection) =>
+      steps.write(collection.name, () => {
+        const next = state.get(keyOf({ ...collection, generation: 'next' }))
+        if (next === undefined) {
+          return E.left({ kind: 'corrupt', reason: `${collection.name} has no next generation` })
+        }
+        for (const [key, { name }] of state) if (name === collection.name) state.delete(key)
+        state.set(keyOf({ ...collection, generation: 'live' }), next)
+        return E.right(undefined)
+      }),
+    drop: (collection) =>
+      steps.write(collection.name, () => {
+        state.delete(keyOf(collection))
+        return E.right(undefined)
+      }),
+  }
+}
+
+const keyOf = ({ name, version, generation }: Collection): string => `${name}@${version}/${generation}`
+
+const heldAs = (document: Json | undefined, position: Position): Held => {
+  const json = document === undefined ? undefined : JSON.stringify(document)
+  return { json, fields: json === undefined ? {} : (JSON.parse(json) as Json), position }
+}
+
+const documentOf = ({ json }: Held): Json | undefined => (json === undefined ? undefined : (JSON.parse(json) as Json))
+
+const entriesOf = (one: Held & { readonly key: string }): ReadonlyArray<Entry> => {
+  const document = documentOf(one)
+  return document === undefined ? [] : [{ key: one.key, document }]
+}
+
+/** Numbers stand before texts. */
+const inOrder = (one: IndexValue, other: IndexValue): number => {
+  if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+const byCursor = (one: Cursor, other: Cursor): number => inOrder(one.value, other.value) || inOrder(one.key, other.key)

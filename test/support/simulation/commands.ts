@@ -1,0 +1,65 @@
+import type { ActivityLabel } from '../../../domain/activity.js'
+import { engagement } from '../../../domain/engagement.js'
+import { lead } from '../../../domain/lead.js'
+import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
+import {
+  accountId,
+  at,
+  contactId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  phone,
+  webhookId,
+  webhookSettings,
+} from '../samples.js'
+import { urlOf } from './receivers.js'
+import type { Command } from './simulation.js'
+
+/** The webhook number `n`, which signs what it sends. */
+export const addWebhook =
+  (n: number, settings: Partial<WebhookSettings> = {}): Command =>
+  (process) => {
+    const id = webhookId(n)
+    return process.execute(webhook, id, {
+      type: 'AddWebhook',
+      webhookId: id,
+      accountId: accountId(),
+      settings: webhookSettings({ url: urlOf(id), sealed_token: `token-${n}`, ...settings }),
+      signing: { sealed: `secret-${n}`, previousUntil: at() },
+    })
+  }
+
+export const changeWebhook =
+  (n: number, settings: Partial<WebhookSettings>): Command =>
+  (process) =>
+    process.execute(webhook, webhookId(n), { type: 'ChangeWebhook', accountId: accountId(), settings })
+
+/** The lead number `n`, with a conversation of its number; a contact that is known takes over the name. */
+export const submitLead =
+  (n: number, contact: number, firstName = 'Ada'): Command =>
+  (process) =>
+    process.execute(lead, leadId(n), {
+      type: 'SubmitLead',
+      facts: leadFacts({
+        lead_id: leadId(n),
+        contact_id: contactId(contact),
+        engagement_id: engagementId(n),
+        details: details({ first_name: firstName, phone: phone(contact) }),
+      }),
+    })
+
+/** In the conversation of the lead number `n`. */
+export const recordActivity =
+  (n: number, label: ActivityLabel): Command =>
+  (process, clock) =>
+    process.execute(engagement, engagementId(n), {
+      type: 'RecordActivity',
+      accountId: accountId(),
+      activityType: label === 'opted_out' ? 'outcome' : 'event',
+      label,
+      note: null,
+      properties: {},
+      at: clock.now(),
+    })

@@ -1,0 +1,130 @@
+import { aloneMembership } from '../../../adapters/leases/alone.js'
+import { dispatcher } from '../../../app/dispatch.js'
+import { keptStreams } from '../../../app/kept-streams.js'
+import { reactor as reactorOf } from '../../../app/reactor.js'
+import type { Decider } from '../../../domain/decider.js'
+import type { DomainEvent } from '../../../domain/domain-event.js'
+import { later } from '../../../domain/instant.js'
+import type { AnyCommand, Clock, EventStore, Ids, Logger } from '../../../domain/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import { checkpointCollection, checkpointIn } from '../../../projections/checkpoint.js'
+import { deliveries } from '../../../projections/deliveries.js'
+import { deliveryProjector } from '../../../projections/delivery/projector.js'
+import type { WebhookSender } from '../../../projections/delivery/sender.js'
+import { shares } from '../../../projections/delivery/shares.js'
+import { deliveryWorker } from '../../../projections/delivery/worker.js'
+import { fencedDispatch, fencedDocuments } from '../../../projections/fenced.js'
+import { follow, type FollowPorts } from '../../../projections/follower.js'
+import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/runner.js'
+import { shift, type Shift } from '../../../projections/shift.js'
+import { webhookList } from '../../../projections/webhook-list.js'
+import type { Random } from '../load.js'
+import { rightOf } from '../right-of.js'
+import { plainVault } from './plain-vault.js'
+
+/** The parts of the service that deliver, wired as `app/followed-log.ts` wires them, in a process that works alone. */
+export type VirtualProcess = {
+  /** Resolves once commands are taken. */
+  readonly begin: () => Promise<void>
+  /** Executes a client's command, and what follows from it; resolves when the client has its answer. */
+  readonly execute: <
+    State,
+    Command extends AnyCommand,
+    Event extends DomainEvent,
+    Refusal extends { readonly kind: string },
+  >(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    command: Command,
+  ) => Promise<void>
+}
+
+type ProcessPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly sender: WebhookSender
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly random: Random
+  /** Positions that a follower may go without saving how far it has come. */
+  readonly unsaved: bigint
+}
+
+export const shownIn: ReadonlyArray<AnyProjection> = [anyProjection(deliveries), anyProjection(webhookList)]
+
+export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
+  const { store, documents, clock, ids, logger, unsaved } = ports
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const reactor = reactorOf({ dispatch, clock, logger })
+  const wait = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    clock.sleepUntil(later(clock.now(), milliseconds), signal)
+  const following: FollowPorts = { store, logger, pause: (signal, failures) => wait(200 * 2 ** failures, signal) }
+  const shiftPorts = { documents, nap: (_tries: number, signal: AbortSignal) => wait(2, signal) }
+
+  const kept = (projection: AnyProjection): Shift =>
+    shift(
+      projection.name,
+      collectionOf(projection),
+      (claim) =>
+        runProjection(projection, {
+          ...following,
+          documents: fencedDocuments(documents, claim),
+          isWaitedFor: false,
+        }),
+      shiftPorts,
+    )
+  const projected = kept(anyProjection(deliveries))
+  const reactions = shift(
+    'reactions',
+    checkpointCollection('reactions'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', unsaved)
+      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+    },
+    shiftPorts,
+  )
+  const projecting = shift(
+    'delivery_projector',
+    checkpointCollection('delivery_projector'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'delivery_projector', unsaved)
+      return follow(
+        deliveryProjector({ store, dispatch: fencedDispatch(dispatch, claim), checkpoint, clock }),
+        following,
+      )
+    },
+    shiftPorts,
+  )
+  const shifts = [projected, kept(anyProjection(webhookList)), reactions, projecting]
+  const worker = deliveryWorker({
+    ...ports,
+    dispatch,
+    vault: plainVault,
+    projected,
+    pause: (signal) => wait(200, signal),
+    observe: () => undefined,
+  })
+
+  return {
+    begin: async () => {
+      const head = orThrow(await store.head())
+      const membership = aloneMembership()
+      const byName = new Map(shifts.map((one) => [one.name, one]))
+      membership.share(
+        'projector',
+        () => [...byName.keys()],
+        async (claim) => byName.get(claim.name)?.work(claim),
+      )
+      membership.share('delivery', () => shares, worker.work)
+      await Promise.all(shifts.map((one) => one.caughtUp(head)))
+      follow(worker.follower, following)
+    },
+    execute: async (decider, id, command) => {
+      const done = await dispatch.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
+      await reactor.react(rightOf(done).events)
+    },
+  }
+}
