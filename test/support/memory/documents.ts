@@ -29,7 +29,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
   /** What stands in a part of an index, in its order. */
-  const indexed = (collection: Collection, { index, equals, upTo }: IndexPart): ReadonlyArray<Cursor & Held> => {
+  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): ReadonlyArray<Cursor & Held> => {
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
     const found: Array<Cursor & Held> = []
@@ -37,7 +37,9 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       const value = held.fields[fields.at(-1) ?? '']
       if (typeof value !== 'string' && typeof value !== 'number') continue
       if (!equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
-      if (upTo === undefined || inOrder(value, upTo) <= 0) found.push({ ...held, key, value })
+      const isWithin =
+        (from === undefined || inOrder(value, from) >= 0) && (upTo === undefined || inOrder(value, upTo) <= 0)
+      if (isWithin) found.push({ ...held, key, value })
     }
     return found.sort(byCursor)
   }
