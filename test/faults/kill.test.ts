@@ -1,7 +1,14 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, directoryWithStores, isRefused, killed, startService } from '../support/child-service.js'
+import {
+  addressOf,
+  directoryWithStores,
+  isRefused,
+  killed,
+  startService,
+  type ChildService,
+} from '../support/child-service.js'
 import {
   clientOf,
   loadOn,
@@ -53,20 +60,33 @@ const lives: ReadonlyArray<Life> = [
 const amounts = isOnServers
   ? { kills: 3, shortestLife: 1_000, longestLife: 2_000, answers: 4, deliveries: 2, firstStarts: 3 }
   : { kills: 25, shortestLife: 20, longestLife: 300, answers: 10, deliveries: 8, firstStarts: 12 }
-const { kills } = amounts
+/** `FAULT_KILLS` asks for more of them: 250 are a thousand over the four lives. */
+const kills = Number(process.env['FAULT_KILLS'] ?? amounts.kills)
 
 for (const life of lives) {
   test.serial(`nothing acknowledged is lost by ${kills} kills at random moments ${life.title}`, async (t) => {
-    t.timeout(180_000)
+    t.timeout(60_000 + kills * 5_000)
     await live(t, life, randomFrom(seedOf(t)))
   })
 }
 
 const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Life, random: Random): Promise<void> => {
   const directory = await directoryWithStores(t)
-  const receiver = await startReceiver(t, () => passed(receiverTakes))
+  // Every post succeeds, so a process that lives has no reason to repeat one.
+  const posted = new Set<string>()
+  const repeatedInOneLife: Array<string> = []
+  let lifetime = 0
+  const receiver = await startReceiver(t, (_nth, id) => {
+    if (posted.has(`${lifetime} ${id}`)) repeatedInOneLife.push(id)
+    posted.add(`${lifetime} ${id}`)
+    return passed(receiverTakes)
+  })
+  const start = (): ChildService => {
+    lifetime += 1
+    return startService(t, directory)
+  }
   const log = streams()
-  let service = startService(t, directory)
+  let service = start()
   const account = await openAccount(await addressOf(t, service), receiver.url)
   const { ledger, run } = loadOn(account, random, mix)
   let mark = markOf(ledger)
@@ -84,11 +104,11 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
     t.deepEqual(log.problems, [], `after kill ${kill}`)
     t.deepEqual(log.unknown(ledger), [], `after kill ${kill}`)
     t.deepEqual(ledger.surprises, [], `after kill ${kill}`)
-    service = startService(t, directory)
+    service = start()
     if (inTheStart && random() < 0.6) {
       await passed(random() * 350)
       await killed(service)
-      service = startService(t, directory)
+      service = start()
     }
   }
 
@@ -96,6 +116,7 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
   t.deepEqual(await missingFrom(address, account, ledger), [])
   t.deepEqual(await settled(log, directory, address), [])
   await killed(service)
+  t.deepEqual(repeatedInOneLife, [])
   await isWhole(t, directory, receiver, ledger)
   t.true(ledger.leads.length > kills && ledger.records.length > 0, 'the load was a load')
 }
