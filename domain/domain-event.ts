@@ -7,6 +7,7 @@ import { DeliveryEvent } from './delivery.js'
 import { EngagementEvent } from './engagement.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
+import { NoticeEvent } from './notice.js'
 import { PlaybookEvent } from './playbook.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
@@ -25,6 +26,7 @@ export const DomainEvent = t.union(
     EngagementEvent,
     WebhookEvent,
     DeliveryEvent,
+    NoticeEvent,
   ],
   'DomainEvent',
 )
@@ -45,6 +47,7 @@ export const categories = [
   'engagement',
   'webhook',
   'delivery',
+  'notice',
 ] as const
 export type Category = (typeof categories)[number]
 

@@ -45,6 +45,9 @@ export type WebhookId = t.TypeOf<typeof WebhookId>
 export const DeliveryId = prefixed('dlv', 'a delivery id')
 export type DeliveryId = t.TypeOf<typeof DeliveryId>
 
+export const NoticeId = prefixed('ntc', 'a notice id')
+export type NoticeId = t.TypeOf<typeof NoticeId>
+
 /** The id of a remembered `Idempotency-Key` header. */
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>

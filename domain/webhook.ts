@@ -27,7 +27,10 @@ export const WebhookEvent = t.union([
   eventOf('WebhookAdded', t.type({ webhook_id: WebhookId, account_id: AccountId, settings: WebhookSettings })),
   eventOf('WebhookChanged', t.type({ settings: WebhookSettings })),
   /** The delivery whose last retry failed (contract 6.6.4). */
-  eventOf('WebhookTurnedOff', t.type({ delivery_id: DeliveryId, reason: t.string })),
+  eventOf(
+    'WebhookTurnedOff',
+    t.intersection([t.type({ delivery_id: DeliveryId, reason: t.string }), t.partial({ failing_since: Instant })]),
+  ),
   /** Signs from now on (Standard Webhooks); the one before it goes on signing beside it until `previous_until`. */
   eventOf('WebhookSigningSecretIssued', t.type({ sealed_secret: t.string, previous_until: Instant })),
   eventOf('WebhookRemoved', t.type({})),

@@ -10,12 +10,21 @@ export const unknownFields = (codec: t.Any, value: unknown, path = ''): Readonly
   if (codec instanceof t.ReadonlyArrayType && Array.isArray(value)) {
     return value.flatMap((item, index) => unknownFields(codec.type as t.Any, item, `${path}[${index}]`))
   }
-  if (codec instanceof t.InterfaceType && typeof value === 'object' && value !== null) {
-    const fields = codec.props as Readonly<Record<string, t.Any>>
+  const fields = fieldsOf(codec)
+  if (fields !== undefined && typeof value === 'object' && value !== null) {
     return Object.entries(value).flatMap(([name, part]) => {
       const field = fields[name]
       return field === undefined ? [`${path}.${name}`] : unknownFields(field, part, `${path}.${name}`)
     })
   }
   return []
+}
+
+const fieldsOf = (codec: t.Any): Readonly<Record<string, t.Any>> | undefined => {
+  if (codec instanceof t.IntersectionType) {
+    return Object.assign({}, ...(codec.types as ReadonlyArray<t.Any>).map(fieldsOf)) as Record<string, t.Any>
+  }
+  return codec instanceof t.InterfaceType || codec instanceof t.PartialType
+    ? (codec.props as Readonly<Record<string, t.Any>>)
+    : undefined
 }
