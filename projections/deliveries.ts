@@ -20,6 +20,8 @@ export type DeliveryDocument = {
   readonly lane?: string
   /** Present only while the delivery is due. */
   readonly next_attempt_at?: Instant
+  /** Present only while the delivery is held: its webhook. */
+  readonly held_for?: WebhookId
 }
 
 /** First attempts go before retries, so each webhook has a lane for either (design, section 5). */
@@ -27,9 +29,13 @@ export const laneOf = (webhook: WebhookId, attempt: 'first' | 'retry'): string =
 
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
-  version: 1,
+  version: 2,
   categories: ['delivery'],
-  indexes: { due: ['lane', 'next_attempt_at'], by_webhook: ['webhook_id', 'created_at'] },
+  indexes: {
+    due: ['lane', 'next_attempt_at'],
+    held: ['held_for', 'created_at'],
+    by_webhook: ['webhook_id', 'created_at'],
+  },
   begins: new Set(['DeliveryDue']),
   keyOf: (event) => (event.stream.startsWith('delivery-') ? event.stream.slice('delivery-'.length) : undefined),
   evolve: (document, event) => {
@@ -70,11 +76,16 @@ export const deliveries: Projection<DeliveryDocument> = {
         return { ...settled(document), state: 'abandoned', ...tried }
       }
       case 'DeliveryHeld':
-        return { ...settled(document), state: 'held' }
+        return { ...settled(document), state: 'held', held_for: document.webhook_id }
       default:
         return document
     }
   },
 }
 
-const settled = ({ lane: _lane, next_attempt_at: _next, ...document }: DeliveryDocument): DeliveryDocument => document
+const settled = ({
+  lane: _lane,
+  next_attempt_at: _next,
+  held_for: _held,
+  ...document
+}: DeliveryDocument): DeliveryDocument => document

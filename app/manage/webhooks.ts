@@ -232,4 +232,5 @@ const shownState = (state: WebhookState) => {
 
 const shown = ({ account_id: _account, ...document }: WebhookDocument) => document
 
-const shownDelivery = ({ account_id: _account, lane: _lane, ...document }: DeliveryDocument) => document
+const shownDelivery = ({ account_id: _account, lane: _lane, held_for: _held, ...document }: DeliveryDocument) =>
+  document

@@ -97,14 +97,19 @@ test('a delivery whose webhook was removed keeps what was tried', (t) => {
 })
 
 test('a held delivery waits in no lane', (t) => {
-  t.deepEqual(deliveryAfter(due, held), { ...settled, state: 'held' })
+  t.deepEqual(deliveryAfter(due, held), { ...settled, state: 'held', held_for: webhookId() })
 })
 
 test('a held delivery still waits in no lane when the attempt that was under way fails', (t) => {
   t.deepEqual(deliveryAfter(due, held, failed(1)), {
     ...settled,
     state: 'held',
+    held_for: webhookId(),
     attempts: 1,
     last_outcome: outcome(1, 503),
   })
+})
+
+test('a held delivery that ended otherwise is held no longer', (t) => {
+  t.deepEqual(deliveryAfter(due, held, abandoned('webhook-removed', null)), { ...settled, state: 'abandoned' })
 })
