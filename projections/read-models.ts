@@ -3,6 +3,7 @@ import { contacts } from './contacts.js'
 import { conversionList } from './conversion-list.js'
 import { deliveries } from './deliveries.js'
 import { leadList } from './lead-list.js'
+import { notices } from './notices.js'
 import { playbookList } from './playbook-list.js'
 import { anyProjection, type AnyProjection } from './projection.js'
 import { sourceList } from './source-list.js'
@@ -18,4 +19,5 @@ export const readModels: ReadonlyArray<AnyProjection> = [
   anyProjection(webhookList),
   anyProjection(deliveries),
   anyProjection(contactTimeline),
+  anyProjection(notices),
 ]
