@@ -29,14 +29,14 @@ export const letterOf = (facts: NoticeFacts, around: Surroundings): Pick<Mail, '
     `Turned off at: ${shown(turned_off_at)}`,
     `Why the last attempt failed: ${reason}`,
     '',
-    ...outlook(`${around.siteUrl}/manage/v1/accounts/${account_id}/webhooks/${webhook_id}/turn_on`, around),
+    ...outlook(new URL(`${around.siteUrl}/manage/v1/accounts/${account_id}/webhooks/${webhook_id}/turn_on`), around),
     '',
     `This goes to the admins and managers of the account ${account_id}.`,
   ]
   return { subject: `The webhook to ${origin} was turned off`, text: `${lines.join('\n')}\n` }
 }
 
-const outlook = (call: string, { state, waiting }: Surroundings): ReadonlyArray<string> => {
+const outlook = (call: URL, { state, waiting }: Surroundings): ReadonlyArray<string> => {
   switch (state) {
     case 'on':
       return ['It was turned on again since: nothing is left to do.']
@@ -49,7 +49,7 @@ const outlook = (call: string, { state, waiting }: Surroundings): ReadonlyArray<
         '',
         'Once the receiver answers again, turn it on. The call takes the operator key:',
         '',
-        `POST ${call}`,
+        `POST ${call.href}`,
         '{"catch_up": true}',
         '',
         'true delivers what is held, then goes on with new activity.',
