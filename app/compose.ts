@@ -28,6 +28,7 @@ import { keptStreams } from './kept-streams.js'
 import type { ManagePorts } from './manage/ports.js'
 import { manageSurface } from './manage/surface.js'
 import { metrics as metricsOf } from './metrics.js'
+import { outgoingMail } from './outgoing-mail.js'
 import { queries as queriesOf } from './queries.js'
 import { reactor as reactorOf } from './reactor.js'
 import { restSurface } from './rest/surface.js'
@@ -89,9 +90,13 @@ const start = async (
 
   const metrics = metricsOf()
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const mail = outgoingMail(config)
   const kept = keptStreams(isShared)
   const dispatch = dispatcher({ store, clock, kept, isShared })
   const reactor = reactorOf({ dispatch, clock, logger })
+  const address = { url: '' }
+  const siteUrl = (): string => config.publicUrl ?? address.url
+  let tellSiteUrl: (url: string) => void = () => undefined
   const followed = followedLog({
     stores,
     roles: config.roles,
@@ -99,6 +104,8 @@ const start = async (
     kept,
     reactor,
     sender,
+    mail,
+    siteUrl: new Promise((resolve) => (tellSiteUrl = resolve)),
     vault,
     clock,
     ids,
@@ -112,7 +119,6 @@ const start = async (
   const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
   const queries = queriesOf({ store, documents, isBehind })
   const limits = rateLimit(clock)
-  const address = { url: '' }
   const manage: ManagePorts = {
     store,
     dispatch,
@@ -123,7 +129,7 @@ const start = async (
     clock,
     sender,
     rateLimit: limits,
-    siteUrl: () => config.publicUrl ?? address.url,
+    siteUrl,
     webhookUrlProblem: (url) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
   const api = [
@@ -144,6 +150,7 @@ const start = async (
     await closed(server)
     await followed.stop()
     sender.close()
+    mail.close()
     await stores.close()
   }
   await followed.begin()
@@ -153,10 +160,11 @@ const start = async (
     return listening
   }
   address.url = listening.right
+  tellSiteUrl(siteUrl())
   logger.info({ address: address.url }, 'listening')
   const isFirstStart = first === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
-  return E.right({ address: address.url, siteUrl: manage.siteUrl(), newOperatorKey, firstAccount, stop })
+  return E.right({ address: address.url, siteUrl: siteUrl(), newOperatorKey, firstAccount, stop })
 }
 
 /** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */

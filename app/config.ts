@@ -17,10 +17,12 @@ export type Config = {
   readonly eventStoreUrl: string | undefined
   /** Undefined: the read models are embedded in the data directory. */
   readonly mongoUrl: string | undefined
+  /** Undefined: mail goes to files in the data directory. */
+  readonly smtpUrl: string | undefined
   readonly roles: ReadonlySet<Role>
 }
 
-/** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks. */
+/** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks and mails. */
 export const roles = ['api', 'projector', 'delivery'] as const
 export type Role = (typeof roles)[number]
 
@@ -33,7 +35,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
-  const { EVENTSTORE_URL, MONGODB_URL, ROLES } = decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, ROLES } = decoded.right
   if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
     return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
   }
@@ -49,6 +51,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     clockRate: CLOCK_RATE ?? 1,
     eventStoreUrl: EVENTSTORE_URL,
     mongoUrl: MONGODB_URL,
+    smtpUrl: SMTP_URL,
     roles: ROLES ?? new Set(roles),
   })
 }
@@ -91,6 +94,28 @@ const beginsWith =
   (text: string): string | undefined =>
     schemes.some((scheme) => text.startsWith(`${scheme}://`)) ? text : undefined
 
+/** What a query may say: whether TLS is a must, and whether certificates are checked. */
+const smtpOptions = ['requireTLS', 'tls.rejectUnauthorized']
+
+const smtpUrl = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, hostname, pathname, searchParams, hash, username, password } = new URL(text)
+  const isServer = ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && ['', '/'].includes(pathname)
+  const isKnown = [...searchParams].every(
+    ([name, value]) => smtpOptions.includes(name) && ['true', 'false'].includes(value),
+  )
+  return isServer && isKnown && hash === '' && isDecodable(username) && isDecodable(password) ? text : undefined
+}
+
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const roleSet = (text: string): ReadonlySet<Role> | undefined => {
   const named = text.split(',').map((name) => name.trim())
   const known = roles.filter((role) => named.includes(role))
@@ -112,5 +137,6 @@ const Settings = t.partial({
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
   EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
+  SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),
   ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
 })

@@ -12,8 +12,12 @@ import { deliveryWorker } from '../projections/delivery/worker.js'
 import { fencedDispatch, fencedDocuments } from '../projections/fenced.js'
 import { follow, type Following, type FollowPorts } from '../projections/follower.js'
 import type { Claim } from '../projections/leases.js'
+import { notices } from '../projections/notices.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../projections/projection.js'
 import { readModels } from '../projections/read-models.js'
+import { mailer, mailerName } from '../projections/notices/mailer.js'
+import { noticeProjector } from '../projections/notices/projector.js'
+import type { MailSender } from '../projections/notices/sender.js'
 import { runProjection } from '../projections/runner.js'
 import { shift, type Shift } from '../projections/shift.js'
 import { behindAlone, behindOthers, type IsBehind } from './behind.js'
@@ -27,7 +31,7 @@ import type { Stores } from './stores.js'
 /** All that follows the log, in this process and beside it. */
 export type FollowedLog = {
   readonly readModels: ReadonlyArray<ShownIn>
-  /** The read models, the reactions and the delivery projector. */
+  /** The read models, the reactions, and what makes deliveries and notices due. */
   readonly shifts: ReadonlyArray<Shift>
   readonly isBehind: IsBehind
   /** Resolves once this process saw what the others wrote up to a position; at once where there are no others. */
@@ -46,6 +50,9 @@ type FollowedLogPorts = {
   readonly kept: KeptStreams
   readonly reactor: Reactor
   readonly sender: WebhookSender
+  readonly mail: MailSender
+  /** Where clients reach the service, known once it listens: nothing is mailed before. */
+  readonly siteUrl: Promise<string>
   readonly vault: Vault
   readonly clock: Clock
   readonly ids: Ids
@@ -88,7 +95,10 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     return { projection, shift: shift(projection.name, collectionOf(projection), start, shiftPorts) }
   }
   const due = kept(anyProjection(deliveries))
-  const shown = readModels.map((projection) => (projection.name === deliveries.name ? due : kept(projection)))
+  const noticed = kept(anyProjection(notices))
+  const shown = readModels.map(
+    (projection) => [due, noticed].find((one) => one.projection.name === projection.name) ?? kept(projection),
+  )
   const reactions = shift(
     'reactions',
     checkpointCollection('reactions'),
@@ -108,7 +118,17 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     },
     shiftPorts,
   )
-  const shifts = [...shown.map((one) => one.shift), reactions, projecting]
+  const noticing = shift(
+    'notice_projector',
+    checkpointCollection('notice_projector'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'notice_projector', interval)
+      const fenced = fencedDispatch(dispatch, claim)
+      return follow(noticeProjector({ store, dispatch: fenced, checkpoint, clock }), following)
+    },
+    shiftPorts,
+  )
+  const shifts = [...shown.map((one) => one.shift), reactions, projecting, noticing]
   const worker = deliveryWorker({
     ...ports,
     store,
@@ -116,6 +136,14 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     pause: (signal) => wait(pauses[0], signal),
     random: () => randomInt(1_000_000) / 1_000_000,
     projected: due.shift,
+  })
+  const mailing = mailer({
+    ...ports,
+    store,
+    documents,
+    sender: ports.mail,
+    pause: (signal) => wait(pauses[0], signal),
+    projected: noticed.shift,
   })
   const watch = logWatch(store, ports.kept)
   const stopping = new AbortController()
@@ -154,7 +182,10 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
           async (claim) => byName.get(claim.name)?.work(claim),
         )
       }
-      if (roles.has('delivery')) membership.share('delivery', () => shares, worker.work)
+      if (roles.has('delivery')) {
+        membership.share('delivery', () => shares, worker.work)
+        membership.share('mailer', () => [mailerName], mailing.work)
+      }
       await built()
       await Promise.all(shifts.map((one) => one.caughtUp(head)))
       if (roles.has('delivery')) working = follow(worker.follower, following)

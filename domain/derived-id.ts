@@ -4,6 +4,8 @@ import type {
   ConversionId,
   DeliveryId,
   LeadId,
+  MemberId,
+  NoticeId,
   RecordId,
   SourceId,
   SubmissionKeyId,
@@ -31,6 +33,10 @@ export const recordIdOf = (conversion: ConversionId, contact: ContactId): Record
 /** One delivery per webhook and activity. */
 export const deliveryIdOf = (webhook: WebhookId, activityId: string): DeliveryId =>
   `dlv_${plain('delivery', webhook, activityId)}`
+
+/** One notice per turning off of a webhook, known by its event's id, and member. */
+export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
+  `ntc_${plain('notice', turnedOffId, member)}`
 
 /** The id of the `index`-th event that the reaction `name` to the event `cause` writes. */
 export const derivedEventId = (cause: string, name: string, index: number): string => uuid5(cause, `${name}/${index}`)

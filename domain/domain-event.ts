@@ -7,6 +7,7 @@ import { DeliveryEvent } from './delivery.js'
 import { EngagementEvent } from './engagement.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
+import { NoticeEvent } from './notice.js'
 import { PlaybookEvent } from './playbook.js'
 import { ResendEvent } from './resend.js'
 import { SubmissionKeyEvent } from './submission-key.js'
@@ -27,6 +28,7 @@ export const DomainEvent = t.union(
     WebhookEvent,
     DeliveryEvent,
     ResendEvent,
+    NoticeEvent,
   ],
   'DomainEvent',
 )
@@ -48,6 +50,7 @@ export const categories = [
   'webhook',
   'delivery',
   'resend',
+  'notice',
 ] as const
 export type Category = (typeof categories)[number]
 

@@ -49,6 +49,9 @@ export type DeliveryId = t.TypeOf<typeof DeliveryId>
 export const ResendId = prefixed('rsd', 'a resend id')
 export type ResendId = t.TypeOf<typeof ResendId>
 
+export const NoticeId = prefixed('ntc', 'a notice id')
+export type NoticeId = t.TypeOf<typeof NoticeId>
+
 /** The id of a remembered `Idempotency-Key` header. */
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>

@@ -3,6 +3,7 @@ import { contacts } from './contacts.js'
 import { conversionList } from './conversion-list.js'
 import { deliveries } from './deliveries.js'
 import { leadList } from './lead-list.js'
+import { notices } from './notices.js'
 import { playbookList } from './playbook-list.js'
 import { anyProjection, type AnyProjection } from './projection.js'
 import { resends } from './resends.js'
@@ -20,4 +21,5 @@ export const readModels: ReadonlyArray<AnyProjection> = [
   anyProjection(deliveries),
   anyProjection(resends),
   anyProjection(contactTimeline),
+  anyProjection(notices),
 ]

@@ -66,6 +66,12 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['EVENTSTORE_URL', 'kurrentdb://user:word@events.example.com'],
   ['MONGODB_URL', '127.0.0.1:27017'],
   ['MONGODB_URL', 'postgres://user:word@documents.example.com'],
+  ['SMTP_URL', 'mail.example.com:587'],
+  ['SMTP_URL', 'https://user:word@mail.example.com'],
+  ['SMTP_URL', 'smtp:///mail'],
+  ['SMTP_URL', 'smtp://user:wo%rd@mail.example.com'],
+  ['SMTP_URL', 'smtp://mail.example.com?logger=true'],
+  ['SMTP_URL', 'smtp://mail.example.com/inbox'],
   ['ROLES', 'delivery'],
   ['ROLES', 'api,projector'],
   ['ROLES', 'api,,delivery'],
@@ -127,6 +133,17 @@ test('the URLs of servers are taken as they stand, and unset ones are embedded s
   t.like(configFrom({ EVENTSTORE_URL: '', MONGODB_URL: ' ' }), {
     right: { eventStoreUrl: undefined, mongoUrl: undefined },
   })
+})
+
+test('a mail server is taken as it stands, with the options that are known', (t) => {
+  for (const SMTP_URL of [
+    'smtp://mail.example.com',
+    'smtps://ada%40example.com:word@mail.example.com:465',
+    'smtp://[::1]:2525/?requireTLS=true&tls.rejectUnauthorized=false',
+  ]) {
+    t.like(configFrom({ SMTP_URL }), { right: { smtpUrl: SMTP_URL } })
+  }
+  t.like(configFrom({}), { right: { smtpUrl: undefined } })
 })
 
 test('a process has the roles that are named, and all of them where none is', (t) => {

@@ -6,13 +6,14 @@ import {
   deliveryIdOf,
   derivedEventId,
   leadIdOf,
+  noticeIdOf,
   recordIdOf,
   submissionKeyIdOf,
   type AccountSecret,
 } from '../../domain/derived-id.js'
-import { ContactId, DeliveryId, LeadId, RecordId, SubmissionKeyId, Uuid } from '../../domain/ids.js'
+import { ContactId, DeliveryId, LeadId, NoticeId, RecordId, SubmissionKeyId, Uuid } from '../../domain/ids.js'
 import { holds } from '../support/property.js'
-import { contactId, conversionId, phone, sourceId, uuid, webhookId } from '../support/samples.js'
+import { contactId, conversionId, memberId, phone, sourceId, uuid, webhookId } from '../support/samples.js'
 
 const secretOf = (byte: number): AccountSecret => Buffer.alloc(32, byte) as AccountSecret
 const secret = secretOf(7)
@@ -25,6 +26,7 @@ const allWith = (key: AccountSecret, text: string, event: string): ReadonlyArray
   recordIdOf(conversionId(), contactId()),
   deliveryIdOf(webhookId(), event),
   derivedEventId(event, text, 0),
+  noticeIdOf(event, memberId()),
 ]
 
 test('the derivation never changes, because stored ids were made by it', (t) => {
@@ -35,6 +37,7 @@ test('the derivation never changes, because stored ids were made by it', (t) => 
     'ccv_2M3YX6QCFJ1HRYVK3AC2VY18M4',
     'dlv_3P6W93C4WNTSBE25XP6AHJZ0SE',
     '9460572b-7909-52b4-b5dd-40d27ef912e0',
+    'ntc_7SD2HJTY4GH31ZT1ZK54K3YB9G',
   ])
 })
 
@@ -49,7 +52,7 @@ test('an id depends on nothing but its parts', (t) => {
 
 test('every id has the shape that its codec asks for', (t) => {
   const shape = (text: string, event: string, byte: number): ReadonlyArray<boolean> => {
-    const [contact, lead, key, record, delivery, derived] = allWith(secretOf(byte), text, event)
+    const [contact, lead, key, record, delivery, derived, notice] = allWith(secretOf(byte), text, event)
     return [
       ContactId.is(contact),
       LeadId.is(lead),
@@ -57,12 +60,13 @@ test('every id has the shape that its codec asks for', (t) => {
       RecordId.is(record),
       DeliveryId.is(delivery),
       Uuid.is(derived),
+      NoticeId.is(notice),
     ]
   }
   holds(
     t,
     fc.property(fc.string({ unit: 'binary' }), fc.uuid({ version: 4 }), fc.nat(255), (text, event, byte) => {
-      assert.deepEqual(shape(text, event, byte), [true, true, true, true, true, true])
+      assert.deepEqual(shape(text, event, byte), [true, true, true, true, true, true, true])
     }),
   )
 })

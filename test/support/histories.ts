@@ -6,13 +6,21 @@ import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../domain/decider.js'
 import { delivery, maximalAttempts, type DeliveryCommand } from '../../domain/delivery.js'
-import { contactIdOf, deliveryIdOf, derivedEventId, recordIdOf, type AccountSecret } from '../../domain/derived-id.js'
+import {
+  contactIdOf,
+  deliveryIdOf,
+  derivedEventId,
+  noticeIdOf,
+  recordIdOf,
+  type AccountSecret,
+} from '../../domain/derived-id.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Recorded } from '../../domain/event.js'
 import type { AccountId, DeliveryId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
+import { notice, type Mailing } from '../../domain/notice.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
@@ -26,6 +34,7 @@ import {
   details,
   engagementId,
   leadId,
+  memberId,
   phone,
   playbookId,
   resendId,
@@ -70,6 +79,7 @@ const doings = [
   'hold, resume, skip or abandon a delivery',
   'resend a delivery',
   'turn a webhook on',
+  'mail a notice',
   'change a playbook',
 ] as const
 
@@ -84,6 +94,13 @@ const beginnings: ReadonlyArray<Step> = [
   { does: 'open an account', whom: 0, how: 0, after: 0 },
   { does: 'create a source', whom: 0, how: 0, after: 1 },
   { does: 'add a webhook', whom: 0, how: 0, after: 0 },
+]
+
+const mailings: ReadonlyArray<Mailing> = [
+  { kind: 'failed', reason: 'SMTP 451' },
+  { kind: 'failed', reason: 'no connection' },
+  { kind: 'refused', reason: 'SMTP 550' },
+  'sent',
 ]
 
 const secretOf = (id: AccountId): AccountSecret => Buffer.from(id) as AccountSecret
@@ -353,6 +370,23 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         if (added === undefined) return
         const { webhook_id, account_id: accountId } = added.data
         execute(webhook, webhook_id, { type: 'TurnOnWebhook', accountId, catchUp: how % 2 === 0, by: 'operator' })
+        return
+      }
+      case 'mail a notice': {
+        const off = pick('WebhookTurnedOff')
+        if (off === undefined) return
+        const added = all('WebhookAdded').find(({ stream }) => stream === off.stream)
+        if (added === undefined) return
+        const { account_id, webhook_id } = added.data
+        const member_id = memberId(how % 3)
+        const notice_id = noticeIdOf(off.id, member_id)
+        const ids = { notice_id, account_id, member_id, webhook_id, turned_off_id: off.id }
+        const facts = { ...ids, turned_off_at: off.time, reason: off.data.reason, due_at: at(now) }
+        execute(notice, notice_id, { type: 'MakeDue', facts }, off)
+        const failures = (streams.get(`notice-${notice_id}`) ?? []).length - 1
+        const mailing = mailings[how % mailings.length] ?? 'sent'
+        const nextAttemptAt = at(now + 60_000)
+        execute(notice, notice_id, { type: 'RecordAttempt', attempt: failures + 1, mailing, nextAttemptAt })
         return
       }
       case 'change a playbook': {

@@ -10,6 +10,7 @@ import type {
   EngagementId,
   LeadId,
   MemberId,
+  NoticeId,
   PlaybookId,
   RecordId,
   ResendId,
@@ -19,6 +20,7 @@ import type {
 } from '../../domain/ids.js'
 import { instantOf, type Instant } from '../../domain/instant.js'
 import type { LeadDetails, LeadFacts } from '../../domain/lead.js'
+import type { NoticeFacts } from '../../domain/notice.js'
 import type { Phone } from '../../domain/phone.js'
 import type { WebhookSettings } from '../../domain/webhook.js'
 
@@ -37,6 +39,7 @@ export const recordId = (n = 1): RecordId => `ccv_${body(n)}`
 export const webhookId = (n = 1): WebhookId => `whk_${body(n)}`
 export const resendId = (n = 1): ResendId => `rsd_${body(n)}`
 export const deliveryId = (n = 1): DeliveryId => `dlv_${body(n)}`
+export const noticeId = (n = 1): NoticeId => `ntc_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 
 export const uuid = (n = 1): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
@@ -108,5 +111,17 @@ export const deliveryFacts = (changed: Partial<DeliveryFacts> = {}): DeliveryFac
   engagement_id: engagementId(),
   due_at: at(),
   body: '{"activity":{}}',
+  ...changed,
+})
+
+export const noticeFacts = (changed: Partial<NoticeFacts> = {}): NoticeFacts => ({
+  notice_id: noticeId(),
+  account_id: accountId(),
+  member_id: memberId(),
+  webhook_id: webhookId(),
+  turned_off_id: uuid(),
+  turned_off_at: at(),
+  reason: 'status 500',
+  due_at: at(),
   ...changed,
 })

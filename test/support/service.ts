@@ -35,6 +35,7 @@ export const configOf = (changed: Partial<Config> = {}): Config => ({
   clockRate: 1,
   eventStoreUrl: undefined,
   mongoUrl: undefined,
+  smtpUrl: undefined,
   roles: new Set(roles),
   ...changed,
 })

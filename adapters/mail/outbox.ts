@@ -1,0 +1,26 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTransport } from 'nodemailer'
+import type { MailSender } from '../../projections/notices/sender.js'
+import { messageOf } from './message.js'
+
+/** Writes each mail to a file of its own, `<notice id>.eml`, which its owner alone reads: a repeat replaces it. */
+export const outboxMail = (directory: string, from: string): MailSender & { readonly close: () => void } => {
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  return {
+    send: async (mail) => {
+      try {
+        const { message } = await composer.sendMail(messageOf(mail, from))
+        await mkdir(directory, { recursive: true, mode: 0o700 })
+        const file = join(directory, `${mail.id}.eml`)
+        const unfinished = `${file}.new`
+        await writeFile(unfinished, message, { mode: 0o600, flush: true })
+        await rename(unfinished, file)
+        return 'sent'
+      } catch {
+        return { kind: 'failed', reason: 'the outbox could not be written' }
+      }
+    },
+    close: () => undefined,
+  }
+}

@@ -1,0 +1,198 @@
+import { account } from '../../domain/account.js'
+import { fold, streamOf } from '../../domain/decider.js'
+import type { Position } from '../../domain/event.js'
+import type { NoticeId, WebhookId } from '../../domain/ids.js'
+import { notice, type NoticeCommand, type NoticeFacts } from '../../domain/notice.js'
+import type { Clock, Dispatch, EventStore, Ids, Logger } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { webhook, type WebhookEvent } from '../../domain/webhook.js'
+import { aborted } from '../aborted.js'
+import { deliveries, laneOf } from '../deliveries.js'
+import { fencedDispatch } from '../fenced.js'
+import { follow, type Follower } from '../follower.js'
+import type { Claim } from '../leases.js'
+import { notices, type NoticeDocument } from '../notices.js'
+import type { Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import type { Shift } from '../shift.js'
+import { letterOf, type Surroundings } from './letter.js'
+import { nextMailingAt } from './schedule.js'
+import type { MailSender } from './sender.js'
+
+export type Mailer = {
+  /** Mails what is due until the claim is lost and what was under way has ended. */
+  readonly work: (claim: Claim) => Promise<void>
+}
+
+export type MailerPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly dispatch: Dispatch
+  readonly sender: MailSender
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  /** Keeps the `notices` read model. */
+  readonly projected: Pick<Shift, 'position' | 'reached'>
+  readonly pause: (signal: AbortSignal) => Promise<void>
+  /** Where clients reach the service: nothing is mailed before that is known. */
+  readonly siteUrl: Promise<string>
+}
+
+/** One process at a time mails, under a claim on this name. */
+export const mailerName = 'mailer'
+
+/** Mails that are under way at most. */
+export const mailsAtOnce = 4
+
+/** What one holder of the claim knows of. */
+type Holding = {
+  readonly claim: Claim
+  readonly siteUrl: string
+  /** Ends a sleep: something became due, or the claim is lost. */
+  bell: AbortController
+}
+
+/** Mails what is due and records how it ended. At least once: a crash in between mails again, under the same id. */
+export const mailer = (ports: MailerPorts): Mailer => {
+  const { store, documents, dispatch, sender, clock, ids, logger, projected, pause, siteUrl } = ports
+  const due = collectionOf(notices)
+
+  const isOver = ({ claim }: Holding): boolean => claim.lost.aborted || !claim.isHeld()
+
+  const arrivals = (holding: Holding): Follower => ({
+    name: mailerName,
+    categories: ['notice'],
+    begin: async () => {
+      // What lies before this is looked up in the read model, what lies behind it is seen here.
+      const position = await projected.position()
+      if (position === undefined) throw new Error('the read model of the notices does not answer')
+      holding.bell.abort()
+      return position
+    },
+    handle: async ({ events }) => {
+      const last = events.findLast(({ type }) => type === 'NoticeDue')
+      if (last === undefined) return
+      await projected.reached(last.position, holding.claim.lost)
+      holding.bell.abort()
+    },
+  })
+
+  /** One look at what is due: mails it, or sleeps until the next notice is due or the bell rings. */
+  const look = async (holding: Holding): Promise<void> => {
+    holding.bell = new AbortController()
+    const found = orThrow(await documents.find(due, { index: 'due', equals: [], limit: mailsAtOnce }))
+    const next = found.map(({ document }) => document as NoticeDocument)
+    const now = clock.now()
+    const ready = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
+    const { signal } = holding.bell
+    if (isOver(holding)) return
+    if (ready.length === 0) {
+      const first = next[0]?.next_attempt_at
+      await (first === undefined ? aborted(signal) : clock.sleepUntil(first, signal))
+      return
+    }
+    const recorded = await Promise.all(ready.map(({ id }) => mailed(holding, id)))
+    for (const position of recorded) {
+      if (position === undefined) await pause(holding.claim.lost)
+      else await projected.reached(position, holding.claim.lost)
+    }
+  }
+
+  /** The position of what it left in the log; undefined where there was nothing to record, or no way to. */
+  const mailed = async (holding: Holding, id: NoticeId): Promise<Position | undefined> => {
+    try {
+      return await tryOnce(holding, id)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      logger.error({ notice: id, reason }, 'the mailing of a notice could not be recorded')
+      return undefined
+    }
+  }
+
+  const tryOnce = async (holding: Holding, id: NoticeId): Promise<Position | undefined> => {
+    const state = orThrow(await dispatch.state(notice, id))
+    // The read model may not show yet what another process did before this one took over.
+    if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
+    const { facts, attempts } = state
+    const owner = orThrow(await dispatch.state(account, facts.account_id))
+    const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
+    if (member === undefined) return record(holding, id, { type: 'AbandonNotice' })
+    const letter = letterOf(facts, await surroundings(holding, facts))
+    // Reading takes its time, and by now another process may be the one that mails.
+    if (isOver(holding)) return undefined
+    const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...letter })
+    const attempt = attempts + 1
+    const nextAttemptAt = nextMailingAt(attempt, clock.now())
+    return record(holding, id, { type: 'RecordAttempt', attempt, mailing, nextAttemptAt })
+  }
+
+  /** How the webhook was when it was turned off, and what became of it. */
+  const surroundings = async (holding: Holding, facts: NoticeFacts): Promise<Surroundings> => {
+    const { events } = orThrow(await store.read(streamOf(webhook, facts.webhook_id)))
+    const index = events.findIndex(({ id }) => id === facts.turned_off_id)
+    const history = events as unknown as ReadonlyArray<WebhookEvent>
+    const then = fold(webhook, webhook.initial, history.slice(0, index + 1))
+    const now = fold(webhook, then, history.slice(index + 1))
+    if (then.kind !== 'off' || now.kind === 'unknown') throw new Error('the stream of a webhook does not turn it off')
+    const waiting = await waitingFor(facts.webhook_id)
+    return { siteUrl: holding.siteUrl, url: then.settings.url, state: now.kind, waiting }
+  }
+
+  /** A delivery is held when its next attempt would come: until then it still stands in its lane. */
+  const waitingFor = async (webhookId: WebhookId): Promise<number> => {
+    const parts = [
+      { index: 'backlog', equals: [webhookId] },
+      ...(['first', 'retry', 'caught-up'] as const).map((kind) => ({
+        index: 'due',
+        equals: [laneOf(webhookId, kind)],
+      })),
+    ]
+    const counts = await Promise.all(parts.map((part) => documents.count(collectionOf(deliveries), part)))
+    return counts.reduce((sum, count) => sum + orThrow(count), 0)
+  }
+
+  /**
+   * The mail is out, so its outcome is recorded however long the store takes. Once another process has taken over it is not:
+   * that one mails again, and its outcome counts.
+   */
+  const record = async (holding: Holding, id: NoticeId, command: NoticeCommand): Promise<Position | undefined> => {
+    const event = ids.uuid()
+    const { execute } = fencedDispatch(dispatch, holding.claim)
+    const cause = { actor: 'notice', event: 'last-of-stream', eventId: () => event } as const
+    for (;;) {
+      const done = await execute(notice, id, command, cause)
+      if (E.isRight(done)) {
+        const last = done.right.events.at(-1)
+        if (last?.type === 'NoticeAbandoned') logger.warn({ notice: id, ...last.data }, 'a notice is given up')
+        return last?.position
+      }
+      const { kind } = done.left
+      if (kind === 'notice-not-found') return undefined
+      logger.warn({ notice: id, reason: kind }, 'a mailing waits to be recorded')
+      if (isOver(holding)) throw new Error(`the store was ${kind}`)
+      await pause(holding.claim.lost)
+    }
+  }
+
+  return {
+    work: async (claim) => {
+      const known = await Promise.race([siteUrl, aborted(claim.lost)])
+      if (known === undefined) return
+      const holding: Holding = { claim, siteUrl: known, bell: new AbortController() }
+      claim.lost.addEventListener('abort', () => holding.bell.abort(), { once: true })
+      const following = follow(arrivals(holding), { store, logger, pause })
+      while (!isOver(holding)) {
+        try {
+          await look(holding)
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error)
+          logger.warn({ reason }, 'due notices could not be read')
+          await pause(claim.lost)
+        }
+      }
+      await following.stop()
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import { account, type AccountEvent, type Role } from '../../domain/account.js'
+import { fold, streamOf } from '../../domain/decider.js'
+import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
+import type { AccountId, MemberId } from '../../domain/ids.js'
+import { notice, type NoticeFacts } from '../../domain/notice.js'
+import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Checkpoint } from '../checkpoint.js'
+import type { Follower } from '../follower.js'
+import type { ProjectedEvent } from '../projection.js'
+
+type TurnedOff = Extract<ProjectedEvent, { readonly type: 'WebhookTurnedOff' }>
+
+type ProjectorPorts = {
+  readonly store: EventStore
+  readonly dispatch: Dispatch
+  readonly checkpoint: Checkpoint
+  readonly clock: Clock
+}
+
+const told: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
+
+/**
+ * Makes one notice due for each admin and manager whom the account has at the point of the log where a webhook is turned off,
+ * and mails nobody (contract 6.6.4). A repeat writes nothing: the stream of a notice follows from that event and the member.
+ */
+export const noticeProjector = ({ store, dispatch, checkpoint, clock }: ProjectorPorts): Follower => {
+  const makeDue = async (event: TurnedOff): Promise<void> => {
+    const added = orThrow(await store.read(event.stream)).events[0]
+    if (added?.type !== 'WebhookAdded') return
+    const { account_id, webhook_id } = added.data
+    for (const member_id of await recipientsAsOf(store, account_id, event)) {
+      const facts: NoticeFacts = {
+        notice_id: noticeIdOf(event.id, member_id),
+        account_id,
+        member_id,
+        webhook_id,
+        turned_off_id: event.id,
+        turned_off_at: event.time,
+        ...(event.data.failing_since === undefined ? {} : { failing_since: event.data.failing_since }),
+        reason: event.data.reason,
+        due_at: clock.now(),
+      }
+      const done = await dispatch.execute(
+        notice,
+        facts.notice_id,
+        { type: 'MakeDue', facts },
+        { actor: 'notice', event, eventId: (index) => derivedEventId(event.id, facts.notice_id, index) },
+      )
+      if (E.isLeft(done)) throw new Error(`a notice was ${done.left.kind}`)
+    }
+  }
+
+  return {
+    name: 'notice_projector',
+    categories: ['webhook'],
+    begin: checkpoint.load,
+    handle: async ({ events, position }) => {
+      for (const event of events) if (event.type === 'WebhookTurnedOff') await makeDue(event)
+      await checkpoint.passed(position)
+    },
+  }
+}
+
+/** Who was an admin or a manager when it happened, whoever came or went since. */
+const recipientsAsOf = async (
+  store: EventStore,
+  accountId: AccountId,
+  { position }: TurnedOff,
+): Promise<ReadonlyArray<MemberId>> => {
+  const { events } = orThrow(await store.read(streamOf(account, accountId)))
+  const before = events.filter((event) => event.position < position) as unknown as ReadonlyArray<AccountEvent>
+  const state = fold(account, account.initial, before)
+  if (state.kind === 'unknown') return []
+  return [...state.members].filter(([, { role }]) => told.has(role)).map(([id]) => id)
+}
