@@ -17,7 +17,7 @@ import type { EventStoreDouble } from '../eventstore-double/double.js'
 import { clientOf, type Client, type Receiver, type Told } from './load.js'
 import { openIn } from './open-sqlite.js'
 import { rightOf } from './right-of.js'
-import { serversOf } from './stores.js'
+import { isOnServers, serversOf } from './stores.js'
 
 export type StoredEvent = DomainEvent & {
   /** Counts the events of the log, from 1 on. */
@@ -228,7 +228,7 @@ export const streams = (): Streams => {
 }
 
 /** How long everything that is owed may take to follow. */
-const patience = 60_000
+const patience = isOnServers ? 60_000 : 30_000
 
 /**
  * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it; gives what
