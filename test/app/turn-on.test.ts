@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { namedIn } from '../support/http.js'
+import { minutesAgo, withPast } from '../support/past-deliveries.js'
 import { labelOf, payloadOf, type Received } from '../support/receiver.js'
 import { having, openAccount, serviceForFile } from '../support/service.js'
 import {
@@ -157,6 +158,34 @@ test('what is caught up with has nineteen attempts again, and may turn the webho
   const [delivered] = await settled(account, webhookId, 1)
   t.like(delivered, { state: 'succeeded', attempts: 39 })
 })
+
+for (const [status, expected] of [
+  [200, { state: 'succeeded', attempts: 19 }],
+  [500, { state: 'due', attempts: 19 }],
+] as const) {
+  test(`an attempt that was under way while the webhook went off and on does not turn it off: ${status}`, async (t) => {
+    const answers: Array<(status: number) => void> = []
+    const lastTry = { at: minutesAgo(5), attempts: 18 }
+    const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {
+      if (n > 2) return 200
+      answers.push((answered) => void response.writeHead(answered).end())
+      return undefined
+    })
+    const [first, second] = (await receiver.received(2)).map(webhookIdOf)
+    answers[0]?.(500)
+    await turned(account, webhookId, 'off')
+    await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
+    t.is(webhookIdOf((await receiver.received(3))[2] as Received), first ?? '')
+    answers[1]?.(status)
+    const [late] = await eventually(
+      async () => (await deliveriesOf(account, webhookId)).filter(({ id }) => id === second),
+      (found) => found[0]?.['attempts'] === 19,
+    )
+    t.like(late, expected)
+    t.is((await webhookOf(account, webhookId))?.['state'], 'on')
+    t.is(receiver.requests.length, 3)
+  })
+}
 
 test('what was skipped stays skipped when the webhook is turned off and on again', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)

@@ -8,6 +8,7 @@ import { deliveryIdOf } from '../../domain/derived-id.js'
 import type { AccountId, DeliveryId, WebhookId } from '../../domain/ids.js'
 import { instantOf, type Instant } from '../../domain/instant.js'
 import { E } from '../../domain/prelude.js'
+import type { Answering } from './receiver.js'
 import { rightOf } from './right-of.js'
 import { deliveryFacts } from './samples.js'
 import { composed, configOf, newDataDir, openAccount, removeDataDir } from './service.js'
@@ -21,11 +22,12 @@ export const minutesAgo = (minutes: number): Instant => instantOf(Date.now() - m
 
 /**
  * A service that starts on a log in which these deliveries to a webhook stand already: their ids in the same order. What is
- * still to be tried of them is due at once, and the receiver answers 500 until it is told otherwise.
+ * still to be tried of them is due at once.
  */
 export const withPast = async (
   t: ExecutionContext,
   past: ReadonlyArray<PastDelivery>,
+  answering: Answering = () => 500,
 ): Promise<Subscription & { readonly deliveryIds: ReadonlyArray<DeliveryId> }> => {
   const dataDir = newDataDir()
   const config = configOf({ dataDir })
@@ -38,7 +40,7 @@ export const withPast = async (
 
   const deliveryIds = await written(dataDir, account.id as AccountId, webhookId as WebhookId, past)
 
-  receiver.answer(() => 500)
+  receiver.answer(answering)
   const service = await composed(config)
   site.url = service.url
   t.teardown(async () => {
