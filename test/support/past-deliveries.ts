@@ -11,7 +11,7 @@ import { E } from '../../domain/prelude.js'
 import type { Answering } from './receiver.js'
 import { rightOf } from './right-of.js'
 import { deliveryFacts } from './samples.js'
-import { composed, configOf, newDataDir, openAccount, removeDataDir } from './service.js'
+import { composed, configOf, newDataDir, openAccount, removeDataDir, type Site } from './service.js'
 import { storesOf } from './stores.js'
 import { hookToken, receiverFor, type Subscription } from './subscription.js'
 
@@ -28,7 +28,7 @@ export const withPast = async (
   t: ExecutionContext,
   past: ReadonlyArray<PastDelivery>,
   answering: Answering = () => 500,
-): Promise<Subscription & { readonly deliveryIds: ReadonlyArray<DeliveryId> }> => {
+): Promise<Subscription & { readonly site: Site; readonly deliveryIds: ReadonlyArray<DeliveryId> }> => {
   const dataDir = newDataDir()
   const config = configOf({ dataDir })
   const site = { url: '' }
@@ -47,7 +47,7 @@ export const withPast = async (
     await service.stop()
     await removeDataDir(dataDir)
   })
-  return { account, receiver, webhookId, deliveryIds }
+  return { site, account, receiver, webhookId, deliveryIds }
 }
 
 const written = async (
