@@ -173,7 +173,10 @@ for (const [status, expected] of [
     })
     const [first, second] = (await receiver.received(2)).map(webhookIdOf)
     answers[0]?.(500)
-    await turned(account, webhookId, 'off')
+    await eventually(
+      () => deliveriesOf(account, webhookId, '&state=held'),
+      (held) => held.length === 1,
+    )
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
     t.is(webhookIdOf((await receiver.received(3))[2] as Received), first ?? '')
     answers[1]?.(status)
