@@ -118,6 +118,7 @@ const start = async (
 
   const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
   const queries = queriesOf({ store, documents, isBehind })
+  metrics.watchDeliveries(queries, clock)
   const limits = rateLimit(clock)
   const manage: ManagePorts = {
     store,

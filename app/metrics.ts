@@ -1,15 +1,21 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { E } from '../domain/prelude.js'
-import type { EventStore } from '../domain/ports.js'
+import { millisecondsOf } from '../domain/instant.js'
+import { E, type Either } from '../domain/prelude.js'
+import type { Clock, EventStore, StoreFailure } from '../domain/ports.js'
+import { deliveries } from '../projections/deliveries.js'
 import type { WebhookResponse } from '../projections/delivery/sender.js'
 import type { Shift } from '../projections/shift.js'
+import { webhookList } from '../projections/webhook-list.js'
 import type { Observed } from './http/server.js'
+import type { Queries } from './queries.js'
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
   /** Reports the lag of these from now on. */
   readonly watch: (store: EventStore, shifts: ReadonlyArray<Shift>, openRequests: () => number) => void
+  /** Reports from now on what waits to be delivered; what can't be read is left out. */
+  readonly watchDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
   readonly text: () => Promise<string>
 }
 
@@ -76,6 +82,62 @@ export const metrics = (): Metrics => {
         },
       })
     },
+    watchDeliveries: (queries, clock) => {
+      for (const { name, help, read } of waitingToBeDelivered(queries, clock)) {
+        new Gauge({
+          name,
+          help,
+          registers: [registry],
+          async collect() {
+            const value = await read()
+            if (E.isLeft(value)) this.remove()
+            else this.set(value.right)
+          },
+        })
+      }
+    },
     text: () => registry.metrics(),
   }
+}
+
+type Waiting = {
+  readonly name: string
+  readonly help: string
+  readonly read: () => Promise<Either<StoreFailure, number>>
+}
+
+/** Of all webhooks, whichever process posts to them. */
+const waitingToBeDelivered = (
+  { count, page }: Pick<Queries, 'count' | 'page'>,
+  clock: Pick<Clock, 'now'>,
+): ReadonlyArray<Waiting> => {
+  const dueBy = (now: string) => ({ index: 'of_all', equals: ['due'], upTo: now })
+  return [
+    {
+      name: 'leadloop_deliveries_due',
+      help: 'Deliveries whose next attempt is due.',
+      read: () => count(deliveries, dueBy(clock.now())),
+    },
+    {
+      name: 'leadloop_delivery_oldest_due_seconds',
+      help: 'How long the attempt that waits longest has been due.',
+      read: async () => {
+        const now = clock.now()
+        const oldest = await page(deliveries, { ...dueBy(now), limit: 1 })
+        if (E.isLeft(oldest)) return oldest
+        const since = oldest.right[0]?.document.state_since ?? now
+        return E.right((millisecondsOf(now) - millisecondsOf(since)) / 1000)
+      },
+    },
+    {
+      name: 'leadloop_deliveries_held',
+      help: 'Deliveries that wait for their webhook to be turned on.',
+      read: () => count(deliveries, { index: 'of_all', equals: ['held'] }),
+    },
+    {
+      name: 'leadloop_webhooks_off',
+      help: 'Webhooks that are turned off.',
+      read: () => count(webhookList, { index: 'by_state', equals: ['off'] }),
+    },
+  ]
 }

@@ -5,7 +5,7 @@ import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contacts, type Contact, type ContactDocument } from '../projections/contacts.js'
 import type { IsBehind } from './behind.js'
-import type { Documents, Entry, IndexPart, Json, Query } from '../projections/ports.js'
+import type { Collection, Documents, Entry, IndexPart, Json, Query } from '../projections/ports.js'
 import { collectionOf, type Projection } from '../projections/projection.js'
 
 /** Reads for the surfaces. */
@@ -66,17 +66,22 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     return E.right(folded?.account_id === account ? folded.contact : undefined)
   }
 
+  /** Nothing to be found and nowhere to look are different: a newer version may have taken the place of this one. */
+  const replaced = async (collection: Collection): Promise<StoreFailure | undefined> => {
+    const isThere = await documents.exists(collection)
+    if (E.isLeft(isThere)) return isThere.left
+    if (isThere.right) return undefined
+    return { kind: 'unavailable', reason: `${collection.name} was replaced by another version` }
+  }
+
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
     const collection = collectionOf(projection)
     const found = await documents.find(collection, query)
-    // Nothing to be found and nowhere to look are different: a newer version may have taken the place of this one.
-    const isThere = E.isLeft(found) || found.right.length > 0 ? E.right(true) : await documents.exists(collection)
-    if (E.isLeft(isThere)) return isThere
-    if (!isThere.right)
-      return E.left({ kind: 'unavailable', reason: `${projection.name} was replaced by another version` })
+    if (E.isLeft(found)) return found
+    const missing = found.right.length > 0 ? undefined : await replaced(collection)
     // A collection holds what its own projection made.
     type Page = ReadonlyArray<Entry & { readonly document: Document }>
-    return E.isLeft(found) ? found : E.right(found.right as Page)
+    return missing === undefined ? E.right(found.right as Page) : E.left(missing)
   }
 
   const list: Queries['list'] = async <Document extends Json>(
@@ -108,7 +113,13 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     return E.isLeft(found) ? found : E.right(found.right.get(key)?.document as Document | undefined)
   }
 
-  const count: Queries['count'] = (projection, part) => documents.count(collectionOf(projection), part)
+  const count: Queries['count'] = async (projection, part) => {
+    const collection = collectionOf(projection)
+    const counted = await documents.count(collection, part)
+    if (E.isLeft(counted)) return counted
+    const missing = counted.right > 0 ? undefined : await replaced(collection)
+    return missing === undefined ? counted : E.left(missing)
+  }
 
   return { contactById, page, byKey, count, list }
 }

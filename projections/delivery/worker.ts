@@ -33,6 +33,8 @@ export type WorkerPorts = AttemptPorts & {
   readonly projected: Pick<Shift, 'position' | 'reached'>
 }
 
+type Found = { readonly found: ReadonlyArray<DeliveryDocument>; readonly more: boolean }
+
 /** First attempts that one look reads ahead: a busy lane is not asked for each of them. */
 const readAhead = 64
 
@@ -59,17 +61,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     return lane
   }
 
-  const find = async (
-    lane: Lane,
-    index: 'due' | 'resends',
-    equals: string,
-    limit: number,
-  ): Promise<ReadonlyArray<DeliveryDocument>> => {
-    const query = { index, equals: [equals], limit: limit + lane.taken.size }
-    return orThrow(await documents.find(collection, query))
-      .map(({ document }) => document as DeliveryDocument)
-      .filter(({ id }) => !lane.taken.has(id))
-      .slice(0, limit)
+  /** Those that are not taken, up to `limit`; `more` when there are others. */
+  const find = async (lane: Lane, index: 'due' | 'resends', equals: string, limit: number): Promise<Found> => {
+    const query = { index, equals: [equals], limit: limit + lane.taken.size + 1 }
+    const all = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+    const found = all.filter(({ id }) => !lane.taken.has(id)).slice(0, limit)
+    return { found, more: all.length > found.length }
   }
 
   const beginRare = async (lane: Lane, kind: 'resend' | 'caught-up'): Promise<void> => {
@@ -77,10 +74,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (limit <= 0 || !lane.rare.delete(kind)) return
     const { webhookId } = lane
     try {
-      const found = await (kind === 'resend'
+      const { found, more } = await (kind === 'resend'
         ? find(lane, 'resends', webhookId, limit)
         : find(lane, 'due', laneOf(webhookId, kind), limit))
-      if (found.length >= limit) lane.rare.add(kind)
+      if (more) lane.rare.add(kind)
       for (const { id } of found) begin(lane, id, kind)
     } catch (error) {
       lane.rare.add(kind)
@@ -93,7 +90,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const limit = free.freeFor(lane)
     if (limit <= 0) return undefined
     const now = clock.now()
-    for (const { id, next_attempt_at } of await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)) {
+    const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)
+    for (const { id, next_attempt_at } of found) {
       if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
       if (free.freeFor(lane) <= 0) return undefined
       begin(lane, id, 'retry')
@@ -105,7 +103,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const beginFirst = async (lane: Lane): Promise<boolean> => {
     if (free.freeFor(lane) <= 0) return false
     if (lane.ahead.length === 0) {
-      for (const { id } of await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)) {
+      const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)
+      for (const { id } of found) {
         lane.taken.add(id)
         lane.ahead.push(id)
       }
@@ -198,9 +197,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (ended.position === undefined) await pause(lane.claim.lost)
     else await projected.reached(ended.position, lane.claim.lost)
     lane.taken.delete(id)
-    if (!ended.comesAgain) return
-    if (kind === 'resend' || kind === 'caught-up') lane.rare.add(kind)
-    look(lane)
+    if (ended.comesAgain && (kind === 'resend' || kind === 'caught-up')) lane.rare.add(kind)
+    if (ended.comesAgain || lane.rare.size > 0) look(lane)
   }
 
   /** Goes on with work that concerns a lane, however often a store fails, and once more where it was asked for meanwhile. */
@@ -260,6 +258,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   /** What became due or is to be settled, and may not stand in the read model yet. */
   const arriving = {
     due: new Set<WebhookId>(),
+    resends: new Set<WebhookId>(),
     unsettled: new Set<WebhookId>(),
     position: beginning,
     isAwaited: false,
@@ -269,12 +268,15 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const awaitDue = async (): Promise<void> => {
     if (arriving.isAwaited) return
     arriving.isAwaited = true
-    while (arriving.due.size + arriving.unsettled.size > 0) {
-      const due = [...arriving.due]
+    while (arriving.due.size + arriving.resends.size + arriving.unsettled.size > 0) {
+      const due = [...arriving.due, ...arriving.resends]
+      const resent = [...arriving.resends]
       const unsettled = [...arriving.unsettled]
       arriving.due.clear()
+      arriving.resends.clear()
       arriving.unsettled.clear()
       await projected.reached(arriving.position, arriving.ending.signal)
+      for (const webhookId of resent) laneFor(webhookId)?.rare.add('resend')
       lookAt(due)
       takeUp(unsettled)
     }
@@ -304,11 +306,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       case 'DeliveryAbandoned':
         arrives(arriving.unsettled, event.data.webhook_id)
         return
-      case 'DeliveryResendRequested': {
-        laneFor(event.data.webhook_id)?.rare.add('resend')
-        arrives(arriving.due, event.data.webhook_id)
+      case 'DeliveryResendRequested':
+        arrives(arriving.resends, event.data.webhook_id)
         return
-      }
       case 'ResendStarted':
         resends.set(event.data.resend_id, event.data.webhook_id)
         arrives(arriving.unsettled, event.data.webhook_id)

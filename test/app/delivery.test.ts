@@ -1,9 +1,19 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { setTimeout as after } from 'node:timers/promises'
 import { sendJson, type Managed } from '../support/http.js'
 import { lead, newPhone } from '../support/leads.js'
-import { labelOf, openReceiver, payloadOf, type Received, type Receiver } from '../support/receiver.js'
-import { having, idsOf, openAccount, serviceForFile, type Account, type Site } from '../support/service.js'
+import { labelOf, payloadOf, type Received } from '../support/receiver.js'
+import { having, idsOf, openAccount, serviceForFile } from '../support/service.js'
+import {
+  deliveriesOf,
+  eventually,
+  hookToken as token,
+  receiverFor,
+  settled,
+  subscribed,
+  turned,
+  webhookOf,
+} from '../support/subscription.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
@@ -11,54 +21,13 @@ const quick = serviceForFile({ clockRate: 200 })
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
 
-const token = 'hook-token-1'
-
-const receiverFor = async (t: ExecutionContext): Promise<Receiver> => {
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
-  return receiver
-}
-
-/** An account with one webhook, and what receives it. */
-const subscribed = async (
-  t: ExecutionContext,
-  where: Site = site,
-  settings: Readonly<Record<string, unknown>> = {},
-): Promise<{ readonly account: Account; readonly receiver: Receiver; readonly webhookId: string }> => {
-  const [account, receiver] = await Promise.all([openAccount(where), receiverFor(t)])
-  const webhookId = await account.addWebhook({ url: receiver.url, token, ...settings })
-  return { account, receiver, webhookId }
-}
-
-const deliveriesOf = async (account: Account, webhookId: string): Promise<ReadonlyArray<Managed>> =>
-  having(await account.manage('GET', `/webhooks/${webhookId}/deliveries?limit=500`), 'deliveries')
-
-const webhookOf = async (account: Account, webhookId: string): Promise<Managed | undefined> =>
-  having(await account.manage('GET', '/webhooks'), 'webhooks').find(({ id }) => id === webhookId)
-
-/** What is recorded a moment after a receiver has answered. */
-const eventually = async <A>(look: () => Promise<A>, isSo: (seen: A) => boolean): Promise<A> => {
-  for (let tries = 0; tries < 500; tries += 1) {
-    const seen = await look()
-    if (isSo(seen)) return seen
-    await after(10)
-  }
-  return look()
-}
-
-const settled = (account: Account, webhookId: string, count: number): Promise<ReadonlyArray<Managed>> =>
-  eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all.length === count && all.every(({ state }) => state !== 'due'),
-  )
-
 const hasLabel =
   (label: string) =>
   (request: Received): boolean =>
     labelOf(request) === label
 
 test('started reaches the webhook: a POST with the bearer token and JSON (contract 5 and 6.2)', async (t) => {
-  const { account, receiver } = await subscribed(t)
+  const { account, receiver } = await subscribed(t, site)
   const phone = newPhone()
   const ids = await account.submitted({ phone, first_name: 'Zoë' })
   const request = await receiver.receivedOne()
@@ -104,7 +73,7 @@ test('the flat format has type, label and originators, and nothing else (contrac
 })
 
 test('lead_originators stand in every payload of a lead that carried one, in no other (contract 4.6.2)', async (t) => {
-  const { account, receiver } = await subscribed(t)
+  const { account, receiver } = await subscribed(t, site)
   const { sold } = await account.standardConversions()
   const withKey = await account.submitted({ external_id: 'E-1' })
   await account.report(withKey.next_engagement_id, 'event', 'interested')
@@ -220,7 +189,7 @@ test('opted_out sets the field of the contact, and a later lead is filtered (con
 })
 
 test('a webhook gets the labels that it subscribed to, and all when it chose none (contract 6.1)', async (t) => {
-  const { account, receiver: all, webhookId: allId } = await subscribed(t)
+  const { account, receiver: all, webhookId: allId } = await subscribed(t, site)
   const [some, none] = [await receiverFor(t), await receiverFor(t)]
   const someId = await account.addWebhook({ url: some.url, token: 'other', events: ['sold', 'interested', 'sold'] })
   const noneId = await account.addWebhook({ url: none.url, token: 'other', events: ['dormant'] })
@@ -240,7 +209,7 @@ test('a webhook gets the labels that it subscribed to, and all when it chose non
 })
 
 test('a webhook of a playbook gets the conversations of that playbook only (contract 6.1)', async (t) => {
-  const { account, receiver: all, webhookId: allId } = await subscribed(t)
+  const { account, receiver: all, webhookId: allId } = await subscribed(t, site)
   const playbook = having(await account.manage('POST', '/playbooks', { title: 'Boats' }), 'playbook')
   const boats = await receiverFor(t)
   const boatsId = await account.addWebhook({ url: boats.url, token, playbook_id: playbook.id })
@@ -255,7 +224,7 @@ test('a webhook of a playbook gets the conversations of that playbook only (cont
 })
 
 test('a webhook of another account gets nothing', async (t) => {
-  const [mine, theirs] = await Promise.all([subscribed(t), subscribed(t)])
+  const [mine, theirs] = await Promise.all([subscribed(t, site), subscribed(t, site)])
   await mine.account.submitted()
   await mine.receiver.received(1)
   t.deepEqual(await deliveriesOf(theirs.account, theirs.webhookId), [])
@@ -273,7 +242,7 @@ test('a webhook that was added later gets what happens from then on', async (t) 
 })
 
 test('a changed webhook is served at its new URL with its new token, format and events', async (t) => {
-  const { account, receiver: old, webhookId } = await subscribed(t)
+  const { account, receiver: old, webhookId } = await subscribed(t, site)
   await account.submitted()
   await old.received(1)
   const next = await receiverFor(t)
@@ -307,7 +276,7 @@ test('a removed webhook gets nothing more, its retries included', async (t) => {
 
 for (const status of [200, 201, 202, 204, 299]) {
   test(`the status ${status} is success (contract 6.6.2)`, async (t) => {
-    const { account, receiver, webhookId } = await subscribed(t)
+    const { account, receiver, webhookId } = await subscribed(t, site)
     receiver.answer(() => status)
     await account.submitted()
     await receiver.received(1)
@@ -320,7 +289,7 @@ for (const status of [200, 201, 202, 204, 299]) {
 
 for (const status of [300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503]) {
   test(`the status ${status} is a failure, tried again after 15 to 25 seconds (contract 6.6.2)`, async (t) => {
-    const { account, receiver, webhookId } = await subscribed(t)
+    const { account, receiver, webhookId } = await subscribed(t, site)
     const elsewhere = await receiverFor(t)
     receiver.answer((_n, response) => {
       response.writeHead(status, { location: elsewhere.url }).end()
@@ -379,7 +348,7 @@ test('a retry shows the contact as it was when the activity happened (design 5)'
 })
 
 test('each webhook and each activity has a webhook-id of its own', async (t) => {
-  const { account, receiver: one } = await subscribed(t)
+  const { account, receiver: one } = await subscribed(t, site)
   const other = await receiverFor(t)
   await account.addWebhook({ url: other.url, token })
   const { next_engagement_id } = await account.submitted()
@@ -389,7 +358,7 @@ test('each webhook and each activity has a webhook-id of its own', async (t) => 
 })
 
 test('a receiver that does not answer has three seconds, and keeps no other waiting (contract 6.6.1)', async (t) => {
-  const { account, receiver: hanging, webhookId } = await subscribed(t)
+  const { account, receiver: hanging, webhookId } = await subscribed(t, site)
   hanging.answer(() => undefined)
   const other = await receiverFor(t)
   await account.addWebhook({ url: other.url, token })
@@ -405,7 +374,7 @@ test('a receiver that does not answer has three seconds, and keeps no other wait
 })
 
 test('a receiver that nobody runs is a failure without a status', async (t) => {
-  const { account, receiver, webhookId } = await subscribed(t)
+  const { account, receiver, webhookId } = await subscribed(t, site)
   await receiver.close()
   await account.submitted()
   const failed = (all: ReadonlyArray<Managed>): boolean => all[0]?.['attempts'] === 1
@@ -418,10 +387,7 @@ test('nineteen failed attempts turn the webhook off, and what follows is held (c
   receiver.answer(() => 500)
   const { next_engagement_id } = await account.submitted()
   const requests = await receiver.received(19)
-  const off = await eventually(
-    () => webhookOf(account, webhookId),
-    (webhook) => webhook?.['state'] === 'off',
-  )
+  const off = await turned(account, webhookId, 'off')
   t.is(off?.['state'], 'off')
   t.like(off?.['turned_off'], { reason: 'status 500' })
   t.is(new Set(requests.map(({ headers }) => headers['webhook-id'])).size, 1)
@@ -456,10 +422,7 @@ test('a webhook that is off does not concern another of the same account', async
   await account.addWebhook({ url: fine.url, token })
   await account.submitted()
   await receiver.received(19)
-  await eventually(
-    () => webhookOf(account, webhookId),
-    (webhook) => webhook?.['state'] === 'off',
-  )
+  await turned(account, webhookId, 'off')
   await account.submitted()
   t.is((await fine.received(2)).length, 2)
 })

@@ -12,8 +12,10 @@ import {
   operatorKey,
   removeDataDir,
   startChild,
+  type Account,
   type Site,
 } from '../support/service.js'
+import { deliveriesOf, eventually, turned } from '../support/subscription.js'
 
 const mark = (): string => `zz${randomBytes(6).toString('hex')}`
 
@@ -45,6 +47,7 @@ const secrets = {
   inQuery: `query-${mark()}`,
   inHeader: `header-${mark()}`,
   inType: `type-${mark()}`,
+  inAnswer: `answer-${mark()}`,
 } as const
 
 const forbidden: ReadonlyArray<string> = [
@@ -58,6 +61,22 @@ const forbidden: ReadonlyArray<string> = [
 const found = (text: string, of: ReadonlyArray<string> = forbidden): ReadonlyArray<string> =>
   of.filter((value) => text.includes(value) || text.includes(encodeURIComponent(value)))
 
+/** What may be done about a delivery that failed; its log shows what the receiver said, and nothing else does. */
+const followUp = async (account: Account, webhookId: string): Promise<void> => {
+  const path = `/webhooks/${webhookId}`
+  const [failed] = await deliveriesOf(account, webhookId, '&state=failed')
+  const shown = await account.manage('GET', `${path}/deliveries/${failed?.id ?? ''}`)
+  if (!shown.text.includes(secrets.inAnswer)) throw new Error(`no excerpt: ${shown.status}`)
+  await account.manage('POST', `${path}/deliveries/${failed?.id ?? ''}/resend`)
+  await account.manage('POST', `${path}/resends`, { from: '2026-01-01', to: '9999-01-01' })
+  await eventually(
+    async () => having(await account.manage('GET', `${path}/resends`), 'resends'),
+    (all) => all[0]?.['state'] === 'completed',
+  )
+  await account.manage('POST', `${path}/turn_on`, { catch_up: true })
+  await turned(account, webhookId, 'off')
+}
+
 /** What holds no value: error bodies here, then the log, what was said to people, and the metrics. */
 const collect = async (
   site: Site,
@@ -65,12 +84,19 @@ const collect = async (
   const account = await openAccount(site)
   const { quoted, sold } = await account.standardConversions()
   const receiver = await openReceiver()
-  receiver.answer(() => 500)
-  await account.addWebhook({ url: receiver.url.replace('/hook', secrets.webhookPath), token: secrets.webhookToken })
+  receiver.answer((n, response) => {
+    const { headers, body } = receiver.requests[n - 1] ?? {}
+    response.writeHead(500).end(`${secrets.inAnswer} ${headers?.authorization ?? ''} ${body?.toString('utf8') ?? ''}`)
+    return undefined
+  })
+  const url = receiver.url.replace('/hook', secrets.webhookPath)
+  const webhookId = await account.addWebhook({ url, token: secrets.webhookToken })
   const good = lead(values)
   const key = { 'idempotency-key': secrets.idempotencyKey }
   const submitted = having(await account.submit(good, key), 'contact_id')
-  await receiver.received(1)
+  await receiver.received(19)
+  await turned(account, webhookId, 'off')
+  await followUp(account, webhookId)
 
   const json = { 'content-type': 'application/json' }
   const post = (body: string | Uint8Array, headers: Readonly<Record<string, string>> = json): Promise<Answer> =>
@@ -126,6 +152,16 @@ const collect = async (
     }),
     account.manage('POST', '/webhooks', { ...hook, token: `${secrets.webhookToken} ${values.household}` }),
     account.manage('POST', '/webhooks', { ...hook, events: [secrets.webhookToken] }),
+    account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: values.first_name }),
+    account.manage('POST', `/webhooks/${secrets.inPath}/turn_on`, { catch_up: true }),
+    account.manage('GET', `/webhooks/${webhookId}/deliveries?state=${secrets.inQuery}&lead_id=${values.lead_id}`),
+    account.manage('GET', `/webhooks/${webhookId}/deliveries?from=${values.date_of_birth}x&to=${secrets.inQuery}`),
+    account.manage('GET', `/webhooks/${webhookId}/deliveries/${secrets.inPath}`),
+    account.manage('POST', `/webhooks/${webhookId}/deliveries/${secrets.inPath}/resend`),
+    account.manage('POST', `/webhooks/${webhookId}/resends`, { from: values.first_name, to: [secrets.note] }),
+    account.manage('GET', `/webhooks/${webhookId}/resends?cursor=${secrets.inQuery}`),
+    account.manage('GET', `/webhooks/${webhookId}/resends/${secrets.inPath}`),
+    account.manage('POST', `/webhooks/${webhookId}/resends/${secrets.inPath}/cancel`),
     account.manage('POST', '/playbooks', {
       title: values.household,
       steps: [{ message: [values.household], delay_minutes: values.first_name }],
@@ -151,7 +187,7 @@ const collect = async (
 
 test('no error body, no log line and no metric holds a personal value or a secret (design 2)', async (t) => {
   const dataDir = newDataDir()
-  const child = startChild({ ...childEnvironment(dataDir), LOG_LEVEL: 'debug', CLOCK_RATE: '100' })
+  const child = startChild({ ...childEnvironment(dataDir), LOG_LEVEL: 'debug', CLOCK_RATE: '1000000' })
   try {
     const site = { url: await child.listening }
     const { errors, credentials } = await collect(site)

@@ -43,6 +43,15 @@ export type Activity = {
 /** Something of the management API: its fields differ from call to call. */
 export type Managed = { readonly id: string; readonly created_at: string; readonly [field: string]: unknown }
 
+/** One event in the log of a delivery. */
+export type LogEntry = {
+  readonly at: string
+  readonly type: string
+  readonly by: string
+  readonly outcome?: Readonly<Record<string, unknown>> | null
+  readonly [field: string]: unknown
+}
+
 /** Every field that an answer of the service may have at the top. */
 export type Body = {
   readonly errors?: ReadonlyArray<string>
@@ -67,6 +76,10 @@ export type Body = {
   readonly webhook?: Managed
   readonly webhooks?: ReadonlyArray<Managed>
   readonly deliveries?: ReadonlyArray<Managed>
+  readonly count?: number
+  readonly delivery?: Managed & { readonly log?: ReadonlyArray<LogEntry> }
+  readonly resend?: Managed
+  readonly resends?: ReadonlyArray<Managed>
   readonly activity?: Activity
   readonly timeline?: ReadonlyArray<Managed & { readonly kind: string }>
   readonly next_cursor?: string | null
