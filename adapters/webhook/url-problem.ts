@@ -1,13 +1,11 @@
 import { isIP } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
 import { isPublicAddress } from '../public-address.js'
+import { isLocalName } from './local-name.js'
 import { systemResolve, type Resolve } from './resolve.js'
 
 /** Milliseconds that a name may take: whoever saves a webhook waits for it. */
 const patience = 3_000
-
-/** Domains that no public name server answers for. */
-const localDomains = ['localhost', 'local', 'internal', 'home.arpa', 'onion']
 
 const system = systemResolve()
 
@@ -29,7 +27,7 @@ const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.+$/g, '')
 
 const isPublicHost = async (host: string, resolve: Resolve): Promise<boolean> => {
   if (isIP(host) !== 0) return isPublicAddress(host)
-  if (!host.includes('.') || localDomains.some((domain) => `.${host}`.endsWith(`.${domain}`))) return false
+  if (isLocalName(host)) return false
   const addresses = await resolvedInTime(host, resolve)
   return addresses.every(({ address }) => isPublicAddress(address))
 }

@@ -9,15 +9,17 @@ import type { Resolve } from '../../adapters/webhook/resolve.js'
 import { webhookUrlProblem } from '../../adapters/webhook/url-problem.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { holds } from '../support/property.js'
+import { openTrap, type Trap } from '../support/trap.js'
 import {
+  asHost,
   forbiddenAddresses,
   forbiddenAnswers,
+  forbiddenHosts,
   forbiddenNames,
-  forbiddenSpellings,
   forbiddenTexts,
   publicAddresses,
   publicUrls,
-} from './webhook-hosts.js'
+} from '../support/webhook-hosts.js'
 
 const forbidden: ReadonlyArray<string> = Object.values(forbiddenAddresses).flat()
 
@@ -29,7 +31,6 @@ const answering =
 const toPublic = answering('93.184.215.14')
 const toLoopback = answering('127.0.0.1')
 const neverAnswering: Resolve = () => new Promise(() => undefined)
-const asHost = (address: string): string => (address.includes(':') ? `[${address}]` : address)
 
 /** Everything that is not undefined, by the text that it came from. */
 const problemsOf = async (
@@ -44,7 +45,7 @@ const each = <A>(texts: ReadonlyArray<string>, value: A): Readonly<Record<string
 const toPrivate = 'must not lead to a private address'
 
 test('a webhook may not lead to a special address, however its URL writes it', async (t) => {
-  const texts = [...forbidden.map(asHost), ...forbiddenSpellings].map((host) => `http://${host}/hook`)
+  const texts = forbiddenHosts.map((host) => `http://${host}/hook`)
   const problems = await problemsOf(texts, (text) => webhookUrlProblem(text, false, neverAnswering))
   t.deepEqual(problems, each(texts, toPrivate))
   t.true(texts.length >= 200)
@@ -104,7 +105,7 @@ test('a name that does not resolve, or not in time, is left to the first attempt
 })
 
 test('where private addresses are allowed, any address and name may be a webhook', async (t) => {
-  const hosts = [...forbidden.map(asHost), ...forbiddenSpellings, ...forbiddenNames]
+  const hosts = [...forbiddenHosts, ...forbiddenNames]
   const texts = hosts.map((host) => `http://${host}/hook`)
   t.deepEqual(await problemsOf(texts, (text) => webhookUrlProblem(text, true, toLoopback)), each(texts, undefined))
 })
@@ -167,17 +168,10 @@ test("an IPv6 address is public when it is global unicast and IANA's registry do
   holds(t, property, { numRuns: 5_000 })
 })
 
-/** Counts the connections that are made to a port of this machine, at whatever address of it. */
-const openTrap = async (t: ExecutionContext): Promise<{ readonly port: number; readonly seen: () => number }> => {
-  let seen = 0
-  const server = createServer((socket) => {
-    seen += 1
-    socket.on('error', () => undefined)
-    socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-  })
-  await new Promise<void>((resolve) => server.listen(0, resolve))
-  t.teardown(() => server.close())
-  return { port: (server.address() as AddressInfo).port, seen: () => seen }
+const trapFor = async (t: ExecutionContext): Promise<Trap> => {
+  const trap = await openTrap()
+  t.teardown(trap.close)
+  return trap
 }
 
 const openSender = (t: ExecutionContext, options: SenderOptions): WebhookSender => {
@@ -206,9 +200,9 @@ const sentTo = async (
 const notPublic = 'the address is not public'
 
 test('nothing is posted to a special address, however the URL writes it', async (t) => {
-  const trap = await openTrap(t)
+  const trap = await trapFor(t)
   const sender = openSender(t, { allowPrivate: false, resolve: toLoopback })
-  const hosts = [...forbidden.map(asHost), ...forbiddenSpellings, ...forbiddenNames]
+  const hosts = [...forbiddenHosts, ...forbiddenNames]
   const urls = hosts.flatMap((host, n) => `${n % 2 === 0 ? 'http' : 'https'}://${host}:${trap.port}/hook`)
   t.deepEqual(await sentTo(urls, (url) => sender.send(requestTo(url))), each(urls, notPublic))
   t.is(trap.seen(), 0)
@@ -219,7 +213,7 @@ test('nothing is posted to a special address, however the URL writes it', async 
 })
 
 test('nothing is posted to a name that leads to a special address, whatever else it leads to', async (t) => {
-  const trap = await openTrap(t)
+  const trap = await trapFor(t)
   for (const beside of [[], ['8.8.8.8'], ['127.0.0.1', '2606:4700:4700::1111']]) {
     const answers = [...forbidden, ...forbiddenAnswers]
     const reasons = await sentTo(answers, (address) => {
@@ -232,7 +226,7 @@ test('nothing is posted to a name that leads to a special address, whatever else
 })
 
 test('a name that leads elsewhere after it was saved gains nothing', async (t) => {
-  const trap = await openTrap(t)
+  const trap = await trapFor(t)
   let asked = 0
   const rebinding: Resolve = (host) => {
     asked += 1
@@ -249,7 +243,7 @@ test('a name that leads elsewhere after it was saved gains nothing', async (t) =
 })
 
 test('the connection goes to the address that was looked at: the name is not asked for again', async (t) => {
-  const trap = await openTrap(t)
+  const trap = await trapFor(t)
   let asked = 0
   const rebinding: Resolve = (host) => {
     asked += 1

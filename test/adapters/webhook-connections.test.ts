@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { Worker } from 'node:worker_threads'
 import { webhookSender } from '../../adapters/webhook.js'
-import { systemResolve } from '../../adapters/webhook/resolve.js'
 import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
 import { passed, until } from '../support/until.js'
 import { newAuthority, newIdentity } from './webhook-certificates.js'
@@ -323,21 +322,4 @@ test('a receiver that accepts no connection is a failure after three seconds, on
   t.true(Number(failed?.durationMs) >= 3_000 && Number(failed?.durationMs) < 5_900, `${failed?.durationMs} ms`)
   t.like(failed?.times, { connect: null, firstByte: null })
   t.like(delivered, { delivered: true, status: 200 })
-})
-
-test('a name that several wait for is asked for once, and again afterwards', async (t) => {
-  const ask = systemResolve()
-  const first = ask('localhost')
-  t.is(ask('localhost'), first)
-  t.not(ask('127.0.0.1'), first)
-  t.true((await first).length > 0)
-  const second = ask('localhost')
-  t.not(second, first)
-  t.true((await second).length > 0)
-  const failing = ask('name.invalid')
-  await t.throwsAsync(failing)
-  t.not(
-    ask('name.invalid').catch(() => undefined),
-    failing,
-  )
 })

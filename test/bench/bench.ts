@@ -1,7 +1,10 @@
 import { rmSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { measureDeliveries } from './deliver.js'
 import { measureFind } from './find.js'
+import { measureIdle } from './idle.js'
 import { measureIntake } from './intake.js'
+import { measureIsolation } from './isolation.js'
 import { measureLatency } from './latency.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
@@ -10,7 +13,8 @@ import type { Compared, Summary } from './summary.js'
 
 /**
  * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
- * measures the adapters of the servers alone.
+ * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
+ * rest.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -138,9 +142,58 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
   return [...rows, againstBaseline('documents to MongoDB, batches of 500', documents, 0.8)]
 }
 
+/** What bad endpoints and what waits cost those that are well. */
+const isolation = async (): Promise<ReadonlyArray<Row>> => {
+  const load = { rounds, perSecond: 200 }
+  const { alone, beset } = await measureIsolation(
+    quick
+      ? { ...load, healthy: 50, seconds: 2, backlog: 2_000, dueToBad: 1_000 }
+      : { ...load, healthy: 1_000, seconds: 10, backlog: 30_000, dueToBad: 100_000 },
+  )
+  say('measured beside bad endpoints')
+  const [retries, idleSeconds] = quick ? [10_000, 5] : [1_000_000, 60]
+  const idle = await measureIdle(retries, idleSeconds)
+  const grown = beset.latency.p99 - alone.latency.p99
+  const ratio = beset.throughput / alone.throughput
+  return [
+    {
+      measured: 'lead sent to webhook received, 200 leads/s, beside three bad endpoints',
+      ours: shown(beset.latency),
+      baseline: shown(alone.latency),
+      ratio: `p99 ${grown < 0 ? '' : '+'}${grown.toFixed(1)} ms`,
+      goal: 'p99 grows by at most 50 ms',
+      met: grown <= 50,
+    },
+    {
+      measured: 'posts to healthy webhooks at saturation, beside three bad endpoints',
+      ours: `${beset.throughput.toFixed(0)}/s`,
+      baseline: `${alone.throughput.toFixed(0)}/s`,
+      ratio: ratio.toFixed(2),
+      goal: 'at least 0.95',
+      met: ratio >= 0.95,
+    },
+    {
+      measured: `at rest with ${retries} retries pending`,
+      ours: `${idle.memory.toFixed(0)} MB (${idle.memoryAtFirst.toFixed(0)} MB once read models were built), ${(idle.share * 100).toFixed(2)} % of a core`,
+      baseline: '-',
+      ratio: '-',
+      goal: 'at most 512 MB and 2 %',
+      met: Math.max(idle.memory, idle.memoryAtFirst) <= 512 && idle.share <= 0.02,
+    },
+  ]
+}
+
+const chosen = (): Promise<ReadonlyArray<Row>> => {
+  if (process.argv.includes('isolation')) return isolation()
+  return process.argv.includes('servers') ? servers() : embeddedAndServers()
+}
+
+const embeddedAndServers = async (): Promise<ReadonlyArray<Row>> => [...(await embedded()), ...(await servers())]
+
 try {
-  const rows = [...(process.argv.includes('servers') ? [] : await embedded()), ...(await servers())]
-  say(`\nmedians of ${rounds} rounds\n`)
+  const rows = await chosen()
+  const loads = loadavg().map((load) => load.toFixed(1))
+  say(`\nmedians of ${rounds} rounds; load average ${loads.join(', ')}\n`)
   say('| measured | Leadloop | baseline | ratio | goal | met |\n|---|---|---|---|---|---|')
   for (const row of rows) {
     say(`| ${row.measured} | ${row.ours} | ${row.baseline} | ${row.ratio} | ${row.goal} | ${row.met ? 'yes' : 'no'} |`)

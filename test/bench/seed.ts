@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { account } from '../../domain/account.js'
 import { delivery } from '../../domain/delivery.js'
 import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
-import type { AccountId, ContactId, DeliveryId, EngagementId, SourceId, WebhookId } from '../../domain/ids.js'
+import type {
+  AccountId,
+  ContactId,
+  DeliveryId,
+  EngagementId,
+  PlaybookId,
+  SourceId,
+  WebhookId,
+} from '../../domain/ids.js'
 import { lead, type LeadFacts } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { phoneFromText } from '../../domain/phone.js'
@@ -105,10 +113,11 @@ export const addWebhook = async (
   accountId: AccountId,
   url: string,
   label: 'started' | 'dormant',
+  playbookId: PlaybookId | null = null,
 ): Promise<WebhookId> => {
   const webhookId: WebhookId = `whk_${ids.ulid()}`
   const format = 'agent'
-  const settings = { url, sealed_token: vault.seal('bench'), events: [label], format, playbook_id: null } as const
+  const settings = { url, sealed_token: vault.seal('bench'), events: [label], format, playbook_id: playbookId } as const
   await run(webhook, webhookId, { type: 'AddWebhook', webhookId, accountId, settings })
   return webhookId
 }

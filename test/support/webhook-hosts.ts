@@ -88,6 +88,15 @@ export const forbiddenSpellings: ReadonlyArray<string> = [
   ...['[::127.0.0.1]', '[0::0]', '[FE80::1]', '[Fd00::1]', '[64:FF9B::127.0.0.1]', '[2002:7f00:1::]'],
 ]
 
+/** As the host of a URL. */
+export const asHost = (address: string): string => (address.includes(':') ? `[${address}]` : address)
+
+/** Every way in which a URL writes a forbidden address. */
+export const forbiddenHosts: ReadonlyArray<string> = [
+  ...Object.values(forbiddenAddresses).flat().map(asHost),
+  ...forbiddenSpellings,
+]
+
 /** Names that are refused without being looked up. */
 export const forbiddenNames: ReadonlyArray<string> = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'localhost..', 'LocalHost', 'ｌｏｃａｌｈｏｓｔ', 'local%68ost'],
