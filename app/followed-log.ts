@@ -3,14 +3,14 @@ import type { Position } from '../domain/event.js'
 import type { Clock, Dispatch, Ids, Logger, Vault } from '../domain/ports.js'
 import { E } from '../domain/prelude.js'
 import { orThrow } from '../domain/store-failed.js'
-import { checkpointCollection, checkpointIn } from '../projections/checkpoint.js'
+import { checkpointCollection, checkpointIn, type Checkpoint } from '../projections/checkpoint.js'
 import { deliveries } from '../projections/deliveries.js'
 import { deliveryProjector } from '../projections/delivery/projector.js'
 import type { WebhookResponse, WebhookSender } from '../projections/delivery/sender.js'
 import { shares } from '../projections/delivery/shares.js'
 import { deliveryWorker } from '../projections/delivery/worker.js'
 import { fencedDispatch, fencedDocuments } from '../projections/fenced.js'
-import { follow, type Following, type FollowPorts } from '../projections/follower.js'
+import { follow, type Follower, type Following, type FollowPorts } from '../projections/follower.js'
 import type { Claim } from '../projections/leases.js'
 import { notices } from '../projections/notices.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../projections/projection.js'
@@ -71,6 +71,8 @@ const naps = [2, 50] as const
 /** Positions that a follower may go without saving how far it has come. Where others wait for it, it always saves. */
 const unsaved = { alone: 500n, beside: 1n }
 
+type FollowerPorts = { readonly dispatch: Dispatch; readonly checkpoint: Checkpoint }
+
 export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
   const { stores, roles, dispatch, reactor, clock, logger, wait } = ports
   const { store, documents, membership, isShared } = stores
@@ -99,35 +101,20 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
   const shown = readModels.map(
     (projection) => [due, noticed].find((one) => one.projection.name === projection.name) ?? kept(projection),
   )
-  const reactions = shift(
-    'reactions',
-    checkpointCollection('reactions'),
-    (claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', interval)
-      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
-    },
-    shiftPorts,
-  )
-  const projecting = shift(
-    'delivery_projector',
-    checkpointCollection('delivery_projector'),
-    (claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'delivery_projector', interval)
-      const fenced = fencedDispatch(dispatch, claim)
-      return follow(deliveryProjector({ store, dispatch: fenced, checkpoint, clock }), following)
-    },
-    shiftPorts,
-  )
-  const noticing = shift(
-    'notice_projector',
-    checkpointCollection('notice_projector'),
-    (claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'notice_projector', interval)
-      const fenced = fencedDispatch(dispatch, claim)
-      return follow(noticeProjector({ store, dispatch: fenced, checkpoint, clock }), following)
-    },
-    shiftPorts,
-  )
+  /** A follower that keeps no documents of its own: its checkpoint and its commands end with its claim. */
+  const followed = (name: string, followerOf: (ports: FollowerPorts) => Follower): Shift =>
+    shift(
+      name,
+      checkpointCollection(name),
+      (claim) => {
+        const checkpoint = checkpointIn(fencedDocuments(documents, claim), name, interval)
+        return follow(followerOf({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+      },
+      shiftPorts,
+    )
+  const reactions = followed('reactions', reactor.follower)
+  const projecting = followed('delivery_projector', (fenced) => deliveryProjector({ store, clock, ...fenced }))
+  const noticing = followed('notice_projector', (fenced) => noticeProjector({ store, clock, ...fenced }))
   const shifts = [...shown.map((one) => one.shift), reactions, projecting, noticing]
   const worker = deliveryWorker({
     ...ports,
