@@ -12,6 +12,7 @@ import {
   serviceForFile,
   type Account,
 } from '../support/service.js'
+import { eventually } from '../support/subscription.js'
 
 const site = serviceForFile()
 /** Its operator does not allow webhooks to private networks. */
@@ -627,7 +628,11 @@ test('the timeline has every lead, activity, conversion and delivery in order (d
   const { sold } = await account.standardConversions()
   await account.record(sold, { contact_id: first.contact_id, custom_value: 7, converted_at: '2020-01-01T00:00:00Z' })
   await receiver.received(1)
-  const entries = having(await account.manage('GET', `/contacts/${first.contact_id}/timeline`), 'timeline')
+  // The read model of the timeline may show a delivery a moment after it was posted.
+  const entries = await eventually(
+    async () => having(await account.manage('GET', `/contacts/${first.contact_id}/timeline`), 'timeline'),
+    (seen) => seen.some(({ kind }) => kind === 'delivery'),
+  )
   t.deepEqual(
     entries.map(({ kind, label }) => (typeof label === 'string' ? `${kind} ${label}` : kind)),
     [
