@@ -229,12 +229,12 @@ const recorded = (
   { delivered, outcome, nextAttemptAt }: Extract<DeliveryCommand, { readonly type: 'RecordAttempt' }>,
   state: KnownDelivery,
 ): ReadonlyArray<DeliveryEvent> => {
-  // It may have been under way when the delivery was held.
-  if (state.kind !== 'due' && state.kind !== 'held') return []
+  // It may have been under way when the delivery was held, or even skipped.
+  if (state.kind !== 'due' && state.kind !== 'held' && state.kind !== 'skipped') return []
   // A second record of one attempt is a repeat: only the next one counts.
   if (outcome.attempt !== state.attempts + 1) return []
   if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
-  if (state.tries + 1 >= maximalAttempts) return [abandoned(state, 'retries-exhausted', outcome)]
+  if (state.tries + 1 >= maximalAttempts && state.kind !== 'skipped') return [abandoned(state, 'retries-exhausted', outcome)]
   return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
 }
 

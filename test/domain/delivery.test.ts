@@ -156,6 +156,15 @@ test('the attempt that was under way when it was held counts, and leaves it held
   given(t, delivery, due, held, failed(1)).when(resume).then(resumed)
 })
 
+test('the attempt that was under way when it was skipped counts, and leaves it skipped unless it succeeded', (t) => {
+  given(t, delivery, due, held, skipped).when(attempt(1, 200)).then(succeeded(1))
+  given(t, delivery, due, held, skipped).when(attempt(1)).then(failed(1))
+  given(t, delivery, due, ...failures(18), held, skipped)
+    .when(attempt(19))
+    .then(failed(19))
+  t.is([due, held, skipped, failed(1)].reduce(delivery.evolve, delivery.initial).kind, 'skipped')
+})
+
 test('what is held or exhausted is caught up with or skipped, once', (t) => {
   for (const waiting of [[due, held], exhausted]) {
     given(t, delivery, ...waiting)
