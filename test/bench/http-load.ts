@@ -62,7 +62,8 @@ export const openLoop = async (
   for (let index = 0; index < count; index += 1) {
     const due = started + (index * 1000) / perSecond
     while (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
-    const connection = idle.pop() ?? (await open(load.port))
+    // In turn: one that waits for long is closed by the server.
+    const connection = idle.shift() ?? (await open(load.port))
     answers.push(
       connection.exchange(load.request(firstSerial + index)).then((status) => {
         if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
