@@ -64,12 +64,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     index: 'due' | 'resends',
     equals: string,
     limit: number,
-  ): Promise<ReadonlyArray<DeliveryDocument>> => {
+  ): Promise<{ readonly found: ReadonlyArray<DeliveryDocument>; readonly isMore: boolean }> => {
     const query = { index, equals: [equals], limit: limit + lane.taken.size }
-    return orThrow(await documents.find(collection, query))
-      .map(({ document }) => document as DeliveryDocument)
-      .filter(({ id }) => !lane.taken.has(id))
-      .slice(0, limit)
+    const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+    const found = shown.filter(({ id }) => !lane.taken.has(id)).slice(0, limit)
+    return { found, isMore: found.length >= limit || found.length < shown.length }
   }
 
   const beginRare = async (lane: Lane, kind: 'resend' | 'caught-up'): Promise<void> => {
@@ -77,10 +76,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (limit <= 0 || !lane.rare.delete(kind)) return
     const { webhookId } = lane
     try {
-      const found = await (kind === 'resend'
+      const { found, isMore } = await (kind === 'resend'
         ? find(lane, 'resends', webhookId, limit)
         : find(lane, 'due', laneOf(webhookId, kind), limit))
-      if (found.length >= limit) lane.rare.add(kind)
+      if (isMore) lane.rare.add(kind)
       for (const { id } of found) begin(lane, id, kind)
     } catch (error) {
       lane.rare.add(kind)
@@ -93,7 +92,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const limit = free.freeFor(lane)
     if (limit <= 0) return undefined
     const now = clock.now()
-    for (const { id, next_attempt_at } of await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)) {
+    const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)
+    for (const { id, next_attempt_at } of found) {
       if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
       if (free.freeFor(lane) <= 0) return undefined
       begin(lane, id, 'retry')
@@ -105,7 +105,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const beginFirst = async (lane: Lane): Promise<boolean> => {
     if (free.freeFor(lane) <= 0) return false
     if (lane.ahead.length === 0) {
-      for (const { id } of await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)) {
+      const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)
+      for (const { id } of found) {
         lane.taken.add(id)
         lane.ahead.push(id)
       }
@@ -198,9 +199,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (ended.position === undefined) await pause(lane.claim.lost)
     else await projected.reached(ended.position, lane.claim.lost)
     lane.taken.delete(id)
-    if (!ended.comesAgain) return
-    if (kind === 'resend' || kind === 'caught-up') lane.rare.add(kind)
-    look(lane)
+    if (ended.comesAgain && (kind === 'resend' || kind === 'caught-up')) lane.rare.add(kind)
+    // It may have been passed over meanwhile, where somebody wanted it once more or it was caught up with.
+    if (ended.comesAgain || lane.rare.size > 0) look(lane)
   }
 
   /** Goes on with work that concerns a lane, however often a store fails, and once more where it was asked for meanwhile. */
@@ -257,9 +258,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     }
   }
 
-  /** What became due or is to be settled, and may not stand in the read model yet. */
+  /** What became due, is asked for or is to be settled, and may not stand in the read model yet. */
   const arriving = {
     due: new Set<WebhookId>(),
+    asked: new Set<WebhookId>(),
     unsettled: new Set<WebhookId>(),
     position: beginning,
     isAwaited: false,
@@ -269,13 +271,17 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const awaitDue = async (): Promise<void> => {
     if (arriving.isAwaited) return
     arriving.isAwaited = true
-    while (arriving.due.size + arriving.unsettled.size > 0) {
+    while (arriving.due.size + arriving.asked.size + arriving.unsettled.size > 0) {
       const due = [...arriving.due]
+      const asked = [...arriving.asked]
       const unsettled = [...arriving.unsettled]
       arriving.due.clear()
+      arriving.asked.clear()
       arriving.unsettled.clear()
       await projected.reached(arriving.position, arriving.ending.signal)
       lookAt(due)
+      for (const webhookId of asked) laneFor(webhookId)?.rare.add('resend')
+      lookAt(asked)
       takeUp(unsettled)
     }
     arriving.isAwaited = false
@@ -304,11 +310,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       case 'DeliveryAbandoned':
         arrives(arriving.unsettled, event.data.webhook_id)
         return
-      case 'DeliveryResendRequested': {
-        laneFor(event.data.webhook_id)?.rare.add('resend')
-        arrives(arriving.due, event.data.webhook_id)
+      case 'DeliveryResendRequested':
+        arrives(arriving.asked, event.data.webhook_id)
         return
-      }
       case 'ResendStarted':
         resends.set(event.data.resend_id, event.data.webhook_id)
         arrives(arriving.unsettled, event.data.webhook_id)
@@ -347,7 +351,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       claims.set(claim.name, claim)
       const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name)
       takeUp(mine)
-      for (const webhookId of mine) arriving.due.add(webhookId)
+      // What came while the share was another's may not be shown yet.
+      for (const webhookId of mine) {
+        arriving.asked.add(webhookId)
+        arriving.unsettled.add(webhookId)
+      }
       void awaitDue()
       await aborted(claim.lost)
       claims.delete(claim.name)
