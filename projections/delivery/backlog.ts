@@ -36,12 +36,15 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
   const { documents, dispatch, clock, ids, projected, pause } = ports
   const collection = collectionOf(deliveries)
 
-  const execute = async (all: ReadonlyArray<DeliveryDocument>, command: DeliveryCommand): Promise<void> => {
+  const execute = async (
+    all: ReadonlyArray<DeliveryDocument>,
+    commandFor: (index: number) => DeliveryCommand,
+  ): Promise<void> => {
     const fenced = fencedDispatch(dispatch, lane.claim)
     const cause = { actor: 'delivery', event: 'last-of-stream' } as const
     let newest = beginning
     for (const done of await Promise.all(
-      all.map(({ id }) => fenced.execute(delivery, id, command, { ...cause, eventId: ids.uuid })),
+      all.map(({ id }, index) => fenced.execute(delivery, id, commandFor(index), { ...cause, eventId: ids.uuid })),
     )) {
       if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
       for (const { position } of done.right.events) if (position > newest) newest = position
@@ -76,7 +79,7 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
   const holdAll = async (command: DeliveryCommand): Promise<void> => {
     for (;;) {
       const all = await dueOf(batch)
-      if (all.length > 0) await execute(all, command)
+      if (all.length > 0) await execute(all, () => command)
       // What is tried in this moment may be due again afterwards.
       else if (lane.taken.size > 0) await pause(lane.claim.lost)
       else return
@@ -92,7 +95,7 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
       all.length > 0 && !isOver(lane);
       all = await backlogAfter(undefined)
     ) {
-      await execute(all, { type: 'AbandonDelivery' })
+      await execute(all, () => ({ type: 'AbandonDelivery' }))
     }
   }
 
@@ -106,10 +109,12 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
       const { catchUp, by } = receiver.turnedOn
       if (catchUp) {
         await roomInLane()
-        await execute(all, { type: 'ResumeDelivery', dueAt: clock.now() })
+        const now = clock.now()
+        // A millisecond apart, and none in the time to come: what is due at one time has no order.
+        await execute(all, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - all.length) }))
         lane.rare.add('caught-up')
         look(lane)
-      } else await execute(all, { type: 'SkipDelivery', by })
+      } else await execute(all, () => ({ type: 'SkipDelivery', by }))
       const last = page.at(-1)
       if (last === undefined || page.length < batch) return
       after = { key: last.id, value: last.backlog_order ?? '' }
