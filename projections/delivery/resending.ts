@@ -1,7 +1,7 @@
 import { delivery } from '../../domain/delivery.js'
 import { beginning } from '../../domain/event.js'
 import type { ResendId } from '../../domain/ids.js'
-import type { Clock, Dispatch, Ids } from '../../domain/ports.js'
+import type { Clock, Dispatch, EventStore, Ids } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../domain/resend.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -13,6 +13,7 @@ import type { Shift } from '../shift.js'
 import { isOver, type Lane } from './lane.js'
 
 export type ResendingPorts = {
+  readonly store: Pick<EventStore, 'head'>
   readonly documents: Documents
   readonly dispatch: Dispatch
   readonly clock: Clock
@@ -29,7 +30,7 @@ const batch = 32
  * which resends it was part, so one that was interrupted begins anew and repeats none.
  */
 export const carryOutResend = async (
-  { documents, dispatch, clock, ids, projected, pause }: ResendingPorts,
+  { store, documents, dispatch, clock, ids, projected, pause }: ResendingPorts,
   lane: Lane,
   id: ResendId,
   look: (lane: Lane) => void,
@@ -61,6 +62,8 @@ export const carryOutResend = async (
     if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
   }
 
+  // Until the read model shows what failed, and what was asked for, before this began.
+  await projected.reached(orThrow(await store.head()), lane.claim.lost)
   let after: Cursor | undefined
   while (!isOver(lane)) {
     const state = orThrow(await dispatch.state(resend, id))
