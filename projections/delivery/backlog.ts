@@ -1,50 +1,40 @@
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import { beginning } from '../../domain/event.js'
 import { later } from '../../domain/instant.js'
-import type { Clock, Dispatch, Ids } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { isLate, webhook, type WebhookState } from '../../domain/webhook.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
 import { fencedDispatch } from '../fenced.js'
-import type { Cursor, Documents } from '../ports.js'
+import type { Cursor } from '../ports.js'
 import { collectionOf } from '../projection.js'
-import type { Shift } from '../shift.js'
+import { batch, type ChorePorts } from './chore.js'
 import { isOver, type Lane } from './lane.js'
 
-export type BacklogPorts = {
-  readonly documents: Documents
-  readonly dispatch: Dispatch
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly projected: Pick<Shift, 'reached'>
-  readonly pause: (signal: AbortSignal) => Promise<void>
-}
-
-/** Deliveries that are caught up with in a second at most: 100,000 of them take about half an hour. */
-const perSecond = 50
-
-/** Deliveries that are changed together, and that wait to be posted at most. */
-const batch = 32
+/**
+ * Deliveries in a second at most: 100,000 are caught up with in about half an hour. What is only written goes faster, and
+ * leaves the store to others all the same.
+ */
+const perSecond = { caughtUp: 50, written: 1_000 }
 
 /**
  * Brings what a webhook has not got in line with its being on, off or gone, until nothing is left to do: of one that is off,
  * what is due is held; of one that was turned on, what was held before is caught up with, or skipped, as whoever turned it on
  * chose. Each step is recorded by the delivery it concerns, so whatever was interrupted goes on where it was.
  */
-export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
+export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
   const { documents, dispatch, clock, ids, projected, pause } = ports
   const collection = collectionOf(deliveries)
 
   const execute = async (
     all: ReadonlyArray<DeliveryDocument>,
-    commandAt: (place: number) => DeliveryCommand,
+    commandFor: (index: number) => DeliveryCommand,
   ): Promise<void> => {
     const fenced = fencedDispatch(dispatch, lane.claim)
     const cause = { actor: 'delivery', event: 'last-of-stream' } as const
     let newest = beginning
     for (const done of await Promise.all(
-      all.map(({ id }, place) => fenced.execute(delivery, id, commandAt(place), { ...cause, eventId: ids.uuid })),
+      all.map(({ id }, index) => fenced.execute(delivery, id, commandFor(index), { ...cause, eventId: ids.uuid })),
     )) {
       if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
       for (const { position } of done.right.events) if (position > newest) newest = position
@@ -53,6 +43,9 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
     // The read model does not show yet what is so already.
     else if (all.length > 0) await pause(lane.claim.lost)
   }
+
+  const breathe = async (count: number, rate: number): Promise<void> =>
+    clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lane.claim.lost)
 
   const dueOf = async (limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
     const found: Array<DeliveryDocument> = []
@@ -84,18 +77,18 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
       else if (lane.taken.size > 0) await pause(lane.claim.lost)
       else return
       if (isOver(lane) || (await receiverNow()).kind === 'on') return
+      if (all.length >= batch) await breathe(all.length, perSecond.written)
     }
   }
 
   const receiverNow = async (): Promise<WebhookState> => orThrow(await dispatch.state(webhook, lane.webhookId))
 
   const abandonBacklog = async (): Promise<void> => {
-    for (
-      let all = await backlogAfter(undefined);
-      all.length > 0 && !isOver(lane);
-      all = await backlogAfter(undefined)
-    ) {
+    while (!isOver(lane)) {
+      const all = await backlogAfter(undefined)
       await execute(all, () => ({ type: 'AbandonDelivery' }))
+      if (all.length < batch) return
+      await breathe(all.length, perSecond.written)
     }
   }
 
@@ -110,15 +103,15 @@ export const settleBacklog = async (ports: BacklogPorts, lane: Lane, look: (lane
       if (catchUp) {
         await roomInLane()
         const now = clock.now()
-        // They are posted in the order of their due times, so no two share one.
-        await execute(all, (place) => ({ type: 'ResumeDelivery', dueAt: later(now, place) }))
+        // A millisecond apart, and none in the time to come: what is due at one time has no order.
+        await execute(all, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - all.length) }))
         lane.rare.add('caught-up')
         look(lane)
       } else await execute(all, () => ({ type: 'SkipDelivery', by }))
       const last = page.at(-1)
       if (last === undefined || page.length < batch) return
       after = { key: last.id, value: last.backlog_order ?? '' }
-      if (catchUp) await clock.sleepUntil(later(clock.now(), (all.length * 1_000) / perSecond), lane.claim.lost)
+      await breathe(all.length, catchUp ? perSecond.caughtUp : perSecond.written)
     }
   }
 

@@ -1,35 +1,22 @@
 import { delivery } from '../../domain/delivery.js'
 import { beginning } from '../../domain/event.js'
 import type { ResendId } from '../../domain/ids.js'
-import type { Clock, Dispatch, Ids } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../domain/resend.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../deliveries.js'
 import { fencedDispatch } from '../fenced.js'
-import type { Cursor, Documents } from '../ports.js'
+import type { Cursor } from '../ports.js'
 import { collectionOf } from '../projection.js'
-import type { Shift } from '../shift.js'
+import { batch, type ChorePorts } from './chore.js'
 import { isOver, type Lane } from './lane.js'
-
-export type ResendingPorts = {
-  readonly documents: Documents
-  readonly dispatch: Dispatch
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly projected: Pick<Shift, 'reached'>
-  readonly pause: (signal: AbortSignal) => Promise<void>
-}
-
-/** Deliveries that wait to be resent to one webhook at most. */
-const batch = 32
 
 /**
  * Asks for each failed delivery of a period once, oldest first, and is complete when all are posted. Each delivery knows of
  * which resends it was part, so one that was interrupted begins anew and repeats none.
  */
 export const carryOutResend = async (
-  { documents, dispatch, clock, ids, projected, pause }: ResendingPorts,
+  { store, documents, dispatch, clock, ids, projected, pause }: ChorePorts,
   lane: Lane,
   id: ResendId,
   look: (lane: Lane) => void,
@@ -61,6 +48,8 @@ export const carryOutResend = async (
     if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
   }
 
+  // Until the read model shows what failed, and what was asked for, before this began.
+  await projected.reached(orThrow(await store.head()), lane.claim.lost)
   let after: Cursor | undefined
   while (!isOver(lane)) {
     const state = orThrow(await dispatch.state(resend, id))

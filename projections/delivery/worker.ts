@@ -33,7 +33,7 @@ export type WorkerPorts = AttemptPorts & {
   readonly projected: Pick<Shift, 'position' | 'reached'>
 }
 
-type Found = { readonly found: ReadonlyArray<DeliveryDocument>; readonly more: boolean }
+type Found = { readonly found: ReadonlyArray<DeliveryDocument>; readonly isMore: boolean }
 
 /** First attempts that one look reads ahead: a busy lane is not asked for each of them. */
 const readAhead = 64
@@ -61,12 +61,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     return lane
   }
 
-  /** Those that are not taken, up to `limit`; `more` when there are others. */
+  /** Those that are not taken, up to `limit`. */
   const find = async (lane: Lane, index: 'due' | 'resends', equals: string, limit: number): Promise<Found> => {
-    const query = { index, equals: [equals], limit: limit + lane.taken.size + 1 }
-    const all = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
-    const found = all.filter(({ id }) => !lane.taken.has(id)).slice(0, limit)
-    return { found, more: all.length > found.length }
+    const query = { index, equals: [equals], limit: limit + lane.taken.size }
+    const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+    const found = shown.filter(({ id }) => !lane.taken.has(id)).slice(0, limit)
+    return { found, isMore: found.length >= limit || found.length < shown.length }
   }
 
   const beginRare = async (lane: Lane, kind: 'resend' | 'caught-up'): Promise<void> => {
@@ -74,10 +74,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     if (limit <= 0 || !lane.rare.delete(kind)) return
     const { webhookId } = lane
     try {
-      const { found, more } = await (kind === 'resend'
+      const { found, isMore } = await (kind === 'resend'
         ? find(lane, 'resends', webhookId, limit)
         : find(lane, 'due', laneOf(webhookId, kind), limit))
-      if (more) lane.rare.add(kind)
+      if (isMore) lane.rare.add(kind)
       for (const { id } of found) begin(lane, id, kind)
     } catch (error) {
       lane.rare.add(kind)
@@ -198,6 +198,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     else await projected.reached(ended.position, lane.claim.lost)
     lane.taken.delete(id)
     if (ended.comesAgain && (kind === 'resend' || kind === 'caught-up')) lane.rare.add(kind)
+    // It may have been passed over meanwhile, where somebody wanted it once more or it was caught up with.
     if (ended.comesAgain || lane.rare.size > 0) look(lane)
   }
 
@@ -255,10 +256,10 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     }
   }
 
-  /** What became due or is to be settled, and may not stand in the read model yet. */
+  /** What became due, is asked for or is to be settled, and may not stand in the read model yet. */
   const arriving = {
     due: new Set<WebhookId>(),
-    resends: new Set<WebhookId>(),
+    asked: new Set<WebhookId>(),
     unsettled: new Set<WebhookId>(),
     position: beginning,
     isAwaited: false,
@@ -268,16 +269,17 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const awaitDue = async (): Promise<void> => {
     if (arriving.isAwaited) return
     arriving.isAwaited = true
-    while (arriving.due.size + arriving.resends.size + arriving.unsettled.size > 0) {
-      const due = [...arriving.due, ...arriving.resends]
-      const resent = [...arriving.resends]
+    while (arriving.due.size + arriving.asked.size + arriving.unsettled.size > 0) {
+      const due = [...arriving.due]
+      const asked = [...arriving.asked]
       const unsettled = [...arriving.unsettled]
       arriving.due.clear()
-      arriving.resends.clear()
+      arriving.asked.clear()
       arriving.unsettled.clear()
       await projected.reached(arriving.position, arriving.ending.signal)
-      for (const webhookId of resent) laneFor(webhookId)?.rare.add('resend')
       lookAt(due)
+      for (const webhookId of asked) laneFor(webhookId)?.rare.add('resend')
+      lookAt(asked)
       takeUp(unsettled)
     }
     arriving.isAwaited = false
@@ -307,7 +309,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         arrives(arriving.unsettled, event.data.webhook_id)
         return
       case 'DeliveryResendRequested':
-        arrives(arriving.resends, event.data.webhook_id)
+        arrives(arriving.asked, event.data.webhook_id)
         return
       case 'ResendStarted':
         resends.set(event.data.resend_id, event.data.webhook_id)
@@ -347,7 +349,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       claims.set(claim.name, claim)
       const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name)
       takeUp(mine)
-      for (const webhookId of mine) arriving.due.add(webhookId)
+      // What came while the share was another's may not be shown yet.
+      for (const webhookId of mine) {
+        arriving.asked.add(webhookId)
+        arriving.unsettled.add(webhookId)
+      }
       void awaitDue()
       await aborted(claim.lost)
       claims.delete(claim.name)

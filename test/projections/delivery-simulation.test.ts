@@ -21,7 +21,17 @@ test('the same seed gives the same history bit for bit, alone and beside others'
 })
 
 test('whatever receivers do and wherever the process crashes, every promise of a delivery is kept', async (t) => {
-  const seen = { crashes: 0, repeats: 0, turnedOff: 0, held: 0, open: 0 }
+  const seen = {
+    crashes: 0,
+    repeats: 0,
+    turnedOff: 0,
+    held: 0,
+    resumed: 0,
+    skipped: 0,
+    resent: 0,
+    completed: 0,
+    open: 0,
+  }
   for (let seed = 1; seed <= 40; seed += 1) {
     const history = await eventfulDays(seed, seed % 4 > 0)
     t.deepEqual(breaches(history), [], `seed ${seed}`)
@@ -29,10 +39,15 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     seen.repeats += history.arrivals.length - attemptsIn(history)
     seen.turnedOff += count(history, 'WebhookTurnedOff')
     seen.held += count(history, 'DeliveryHeld')
+    seen.resumed += count(history, 'DeliveryResumed')
+    seen.skipped += count(history, 'DeliverySkipped')
+    seen.resent += count(history, 'DeliveryResent')
+    seen.completed += count(history, 'ResendCompleted')
     seen.open = Math.max(seen.open, ...history.arrivals.map(({ open }) => open))
   }
   t.log(seen)
   t.true(seen.crashes > 80 && seen.repeats > 20 && seen.turnedOff > 20 && seen.held > 100)
+  t.true(seen.resumed > 100 && seen.skipped > 100 && seen.resent > 50 && seen.completed > 20)
   t.is(seen.open, 8)
 })
 

@@ -6,6 +6,8 @@ import { at } from './samples.js'
 export type ManualClock = Clock & {
   /** Moves to the next instant that somebody sleeps until; false when nobody does. */
   readonly toNextAlarm: () => boolean
+  /** Somebody set the clock: it goes on from here, and nobody wakes. */
+  readonly set: (instant: Instant) => void
 }
 
 export const manualClock = (): ManualClock => {
@@ -36,6 +38,9 @@ export const manualClock = (): ManualClock => {
       now = later(next, 0)
       ring()
       return true
+    },
+    set: (instant) => {
+      now = instant
     },
   }
 }

@@ -1,6 +1,10 @@
 import type { ActivityLabel } from '../../../domain/activity.js'
+import { delivery } from '../../../domain/delivery.js'
 import { engagement } from '../../../domain/engagement.js'
+import type { DeliveryId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
+import { resend } from '../../../domain/resend.js'
 import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
 import {
   accountId,
@@ -11,6 +15,7 @@ import {
   leadFacts,
   leadId,
   phone,
+  resendId,
   webhookId,
   webhookSettings,
 } from '../samples.js'
@@ -35,6 +40,39 @@ export const changeWebhook =
   (n: number, settings: Partial<WebhookSettings>): Command =>
   (process) =>
     process.execute(webhook, webhookId(n), { type: 'ChangeWebhook', accountId: accountId(), settings })
+
+export const turnOn =
+  (n: number, catchUp: boolean, by = 'somebody'): Command =>
+  (process) =>
+    process.execute(webhook, webhookId(n), { type: 'TurnOnWebhook', accountId: accountId(), catchUp, by })
+
+export const removeWebhook =
+  (n: number): Command =>
+  (process) =>
+    process.execute(webhook, webhookId(n), { type: 'RemoveWebhook', accountId: accountId() })
+
+export const resendOne =
+  (id: DeliveryId): Command =>
+  (process, clock) =>
+    process.execute(delivery, id, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
+
+/** The resend number `n`, of all that failed to the webhook number `to` and became due from an instant on. */
+export const startResend =
+  (n: number, to: number, from: Instant): Command =>
+  (process, clock) =>
+    process.execute(resend, resendId(n), {
+      type: 'StartResend',
+      resendId: resendId(n),
+      accountId: accountId(),
+      webhookId: webhookId(to),
+      from,
+      to: clock.now(),
+    })
+
+export const cancelResend =
+  (n: number, to: number): Command =>
+  (process) =>
+    process.execute(resend, resendId(n), { type: 'CancelResend', webhookId: webhookId(to) })
 
 /** The lead number `n`, with a conversation of its number; a contact that is known takes over the name. */
 export const submitLead =

@@ -12,7 +12,11 @@ export type Life = {
   readonly end: () => void
   /** Does something for this life: its answer is given as long as the life goes on. */
   readonly serve: <A>(work: () => Promise<A>) => Promise<A>
-  readonly steps: Steps
+  /**
+   * Those of the log are those of an embedded one, which a process that works alone may keep streams of: whoever appends has the
+   * answer before anybody is shown what was written, and a stream is read at once.
+   */
+  readonly steps: { readonly log: Steps; readonly documents: Steps }
   readonly clock: Clock
 }
 
@@ -36,6 +40,23 @@ export const beginLife = (number: number, { clock, delay, durable, stir }: LifeP
     const answer = await work()
     return isOver() ? never() : answer
   }
+  const read: Steps['read'] = (_of, look) =>
+    serve(async () => {
+      const seen = look()
+      await delay()
+      return seen
+    })
+  const write: Steps['write'] = (of, put) =>
+    serve(async () => {
+      await delay()
+      if (isOver()) return never()
+      durable(`writes ${of}`)
+      // This very step may be the last one.
+      if (isOver()) return never()
+      const written = put()
+      durable(`wrote ${of}`)
+      return written
+    })
   return {
     number,
     isOver,
@@ -44,24 +65,18 @@ export const beginLife = (number: number, { clock, delay, durable, stir }: LifeP
     },
     serve,
     steps: {
-      read: (_of, look) =>
-        serve(async () => {
-          const seen = look()
-          await delay()
-          return seen
-        }),
-      write: (of, put) =>
-        serve(async () => {
-          await delay()
-          if (isOver()) return never()
-          durable(`writes ${of}`)
-          // This very step may be the last one.
-          if (isOver()) return never()
-          const written = put()
-          durable(`wrote ${of}`)
+      log: {
+        read: (of, look) => (of === 'log' ? read(of, look) : serve(() => Promise.resolve(look()))),
+        write,
+      },
+      documents: {
+        read,
+        write: async (of, put) => {
+          const written = await write(of, put)
           await delay()
           return written
-        }),
+        },
+      },
     },
     clock: {
       now: clock.now,

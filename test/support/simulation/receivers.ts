@@ -22,6 +22,9 @@ export type Arrival = {
   readonly head: Position
   /** Requests that this life has open to the webhook, with this one. */
   readonly open: number
+  readonly delivered: boolean
+  /** Milliseconds until the answer comes. */
+  readonly takes: number
 }
 
 /** `status` is null where no response comes; `takes` milliseconds. */
@@ -66,6 +69,8 @@ export const openReceivers = ({ answer, clock, trace, head }: ReceiverPorts): Re
             const webhookId = url.slice(host.length) as WebhookId
             const nth = (counts.get(webhookId) ?? 0) + 1
             counts.set(webhookId, nth)
+            const { status, takes } = answer(webhookId, nth)
+            const delivered = status !== null && status >= 200 && status < 300
             const arrival: Arrival = {
               life: life.number,
               webhookId,
@@ -75,15 +80,16 @@ export const openReceivers = ({ answer, clock, trace, head }: ReceiverPorts): Re
               timestamp,
               head: head(),
               open: add(webhookId, 1),
+              delivered,
+              takes,
             }
             arrivals.push(arrival)
-            const { status, takes } = answer(webhookId, nth)
             trace.note(`life ${life.number} posts ${id} to ${url}, body ${arrival.digest}, ${token}, ${signature}`)
             await clock.sleep(takes)
             add(webhookId, -1)
             trace.note(`life ${life.number} has posted ${id}: ${status ?? 'no response'} after ${takes} ms`)
             return {
-              delivered: status !== null && status >= 200 && status < 300,
+              delivered,
               status,
               reason: status === null ? 'timeout' : `HTTP ${status}`,
               durationMs: takes,

@@ -27,6 +27,8 @@ export type Simulation = {
   readonly crashAt: (step: number) => void
   /** Takes back what `crashAt` has not brought about yet. */
   readonly crashNoMore: () => void
+  /** What was written so far. */
+  readonly log: () => ReadonlyArray<Recorded<DomainEvent>>
   /** What came of it. */
   readonly history: () => Promise<History>
 }
@@ -47,6 +49,8 @@ export type History = {
   readonly arrivals: ReadonlyArray<Arrival>
   /** The head of the log when a life ended, one after the other; the last life goes on. */
   readonly crashes: ReadonlyArray<Position>
+  /** Milliseconds that a store took at most on the way there and on the way back. */
+  readonly slowest: number
   /** The read models, by name. */
   readonly shown: ReadonlyMap<string, Readonly<Record<string, Json>>>
   readonly trace: ReadonlyArray<string>
@@ -94,8 +98,8 @@ export const openSimulation = (scene: Scene): Simulation => {
       },
     })
     const process = virtualProcess({
-      store: memoryEventStore(log, life.steps),
-      documents: memoryDocuments(state, life.steps),
+      store: memoryEventStore(log, life.steps.log),
+      documents: memoryDocuments(state, life.steps.documents),
       sender: receivers.sender(life),
       clock: life.clock,
       ids,
@@ -183,6 +187,7 @@ export const openSimulation = (scene: Scene): Simulation => {
     crashNoMore: () => {
       stepsLeft = 0
     },
+    log: () => eventsIn(log),
     history: async () => {
       const documents = memoryDocuments(state)
       const shown = new Map<string, Record<string, Json>>()
@@ -194,7 +199,9 @@ export const openSimulation = (scene: Scene): Simulation => {
       }
       const events = eventsIn(log)
       for (const { position, ...event } of events) trace.note(`event ${position} ${JSON.stringify(event)}`)
-      return { events, arrivals: receivers.arrivals, crashes, shown, trace: trace.lines, digest: trace.digest() }
+      const { arrivals } = receivers
+      const { slowest } = scene
+      return { events, arrivals, crashes, slowest, shown, trace: trace.lines, digest: trace.digest() }
     },
   }
 }

@@ -6,6 +6,7 @@ import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/domain-event.js'
 import { later } from '../../../domain/instant.js'
 import type { AnyCommand, Clock, EventStore, Ids, Logger } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/checkpoint.js'
 import { deliveries } from '../../../projections/deliveries.js'
@@ -17,6 +18,7 @@ import { fencedDispatch, fencedDocuments } from '../../../projections/fenced.js'
 import { follow, type FollowPorts } from '../../../projections/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { resends } from '../../../projections/resends.js'
 import { runProjection } from '../../../projections/runner.js'
 import { shift, type Shift } from '../../../projections/shift.js'
 import { webhookList } from '../../../projections/webhook-list.js'
@@ -53,7 +55,11 @@ type ProcessPorts = {
   readonly unsaved: bigint
 }
 
-export const shownIn: ReadonlyArray<AnyProjection> = [anyProjection(deliveries), anyProjection(webhookList)]
+export const shownIn: ReadonlyArray<AnyProjection> = [
+  anyProjection(deliveries),
+  anyProjection(resends),
+  anyProjection(webhookList),
+]
 
 export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, clock, ids, logger, unsaved } = ports
@@ -98,7 +104,8 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     },
     shiftPorts,
   )
-  const shifts = [projected, kept(anyProjection(webhookList)), reactions, projecting]
+  const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(kept)
+  const shifts = [projected, ...shownBeside, reactions, projecting]
   const worker = deliveryWorker({
     ...ports,
     dispatch,
@@ -124,6 +131,8 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     },
     execute: async (decider, id, command) => {
       const done = await dispatch.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
+      // Asked again after a crash, or too late: it was removed.
+      if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
       await reactor.react(rightOf(done).events)
     },
   }
