@@ -11,7 +11,7 @@ import { webhook } from '../../domain/webhook.js'
 import { holds } from '../support/property.js'
 import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../support/samples.js'
 
-const numbers = [1, 2, 3] as const
+const numbers = [1, 2] as const
 
 /** What happens to the deliveries of one webhook; `times` in a row. A late record goes by the version of long ago. */
 type Step =
@@ -24,14 +24,10 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: some('fail late', 19) },
   some('succeed', 1),
   { weight: 2, arbitrary: some('resend and fail', 30) },
-  fc.record({
-    does: fc.constantFrom('hold' as const, 'catch up' as const, 'catch up' as const),
-    n: fc.constantFrom(...numbers),
-  }),
-  {
-    weight: 2,
-    arbitrary: fc.record({ does: fc.constantFrom('turn on' as const, 'turn on' as const, 'change' as const) }),
-  },
+  fc.record({ does: fc.constant('hold' as const), n: fc.constantFrom(...numbers) }),
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('catch up' as const), n: fc.constantFrom(...numbers) }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('turn on' as const) }) },
+  fc.record({ does: fc.constant('change' as const) }),
 )
 
 function some<Does extends 'fail' | 'fail late' | 'succeed' | 'resend and fail'>(does: Does, most: number) {
@@ -118,6 +114,10 @@ test('a webhook is turned off by the nineteenth failure of one delivery, once, a
         if (state.kind !== 'on' && state.kind !== 'off') throw new Error('it was added')
         return state
       }
+      const isAsExpected = (): void => {
+        assert.equal(receiver().kind, expected.isOn() ? 'on' : 'off')
+        assert.deepEqual(turnedOff, expected.turnedOff)
+      }
       const attempt = (
         type: 'RecordAttempt' | 'RecordResend',
         n: number,
@@ -146,13 +146,13 @@ test('a webhook is turned off by the nineteenth failure of one delivery, once, a
               attempt('RecordAttempt', step.n, step.does === 'fail late', false)
               expected.fail(step.n, isLate)
               if (isLate && expected.isOn()) seen.late += 1
+              isAsExpected()
             }
             break
-          case 'succeed': {
+          case 'succeed':
             attempt('RecordAttempt', step.n, false, true)
             expected.end(step.n)
             break
-          }
           case 'resend and fail':
             for (let times = 0; times < step.times; times += 1) {
               execute(delivery, deliveryId(step.n), { type: 'RequestResend', resendId: null, dueAt: at() })
@@ -186,8 +186,7 @@ test('a webhook is turned off by the nineteenth failure of one delivery, once, a
             })
             break
         }
-        assert.equal(receiver().kind, expected.isOn() ? 'on' : 'off')
-        assert.deepEqual(turnedOff, expected.turnedOff)
+        isAsExpected()
       }
       seen.turnedOff += turnedOff.length
     }),
