@@ -234,7 +234,8 @@ const recorded = (
   // A second record of one attempt is a repeat: only the next one counts.
   if (outcome.attempt !== state.attempts + 1) return []
   if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
-  if (state.tries + 1 >= maximalAttempts && state.kind !== 'skipped') return [abandoned(state, 'retries-exhausted', outcome)]
+  if (state.tries + 1 >= maximalAttempts && state.kind !== 'skipped')
+    return [abandoned(state, 'retries-exhausted', outcome)]
   return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
 }
 
