@@ -3,6 +3,7 @@ import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { machineTime } from '../time.js'
 import { tried } from './failure.js'
+import { heartbeats } from './heartbeats.js'
 
 export type MongoConnection = {
   readonly db: Db
@@ -33,8 +34,11 @@ const options = {
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
 } satisfies MongoClientOptions
 
-/** Milliseconds between two attempts to reach a server that was never there. */
+/** Milliseconds between two attempts to reach a server that was never there, and between two looks at the heartbeats. */
 const pauseLength = 500
+
+/** In milliseconds: longer than it takes to connect, to shake hands and to wait for an answer. */
+const longestHeartbeat = timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTimeoutMS + 1_000
 
 /**
  * Opens the database that the path of `url` names, `leadloop` where it names none. The server need not be there: until it is
@@ -46,7 +50,7 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
     const client = new MongoClient(url, options)
     const db = client.db(databaseOf(url))
     const closing = new AbortController()
-    const connecting = connected(client, logger, closing.signal)
+    const connecting = keptConnected(client, logger, closing.signal)
     return E.right({
       db,
       close: async () => {
@@ -59,6 +63,19 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
     })
   } catch {
     return E.left({ kind: 'unusable' })
+  }
+}
+
+/** The same client goes on after it was closed, so whoever holds the database notices a broken connection and no more. */
+const keptConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
+  const { isHung } = heartbeats(client, longestHeartbeat, machineTime.now)
+  const isOver = (): boolean => signal.aborted
+  while (!isOver()) {
+    await connected(client, logger, signal)
+    while (!isOver() && !isHung(machineTime.now())) await machineTime.sleep(pauseLength, signal)
+    if (isOver()) return
+    logger?.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
+    await client.close()
   }
 }
 

@@ -3,6 +3,7 @@ import {
   MongoError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
+  MongoNotConnectedError,
   MongoServerError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
@@ -77,8 +78,9 @@ const byCode: ReadonlyMap<number, string> = new Map([
 /** What the driver says without the server, the special before the general. A pool that was cleared is a network error. */
 const byKind: ReadonlyArray<readonly [abstract new (...args: never) => Error, string]> = [
   [MongoServerSelectionError, unreachable],
-  // Between two attempts at the first connection.
+  // Between two attempts at the first connection, or at one that is made anew.
   [MongoTopologyClosedError, unreachable],
+  [MongoNotConnectedError, unreachable],
   [MongoNetworkTimeoutError, tooSlow],
   [MongoNetworkError, 'the connection to MongoDB broke'],
 ]
