@@ -6,9 +6,9 @@ export type Heartbeats = {
 }
 
 /**
- * Watches the heartbeats by which the driver learns of its servers. One that begins in the moment in which its connection
- * breaks waits for ever, in this version of the driver: `write` tells it of a full buffer, and a socket that is gone never
- * tells that the buffer drained. Then no server is ever found again.
+ * Watches the heartbeats by which the driver learns of its servers. In this version of the driver (7.8.0) one that begins in
+ * the moment in which its connection breaks may never end, neither well nor with an error, although it has time limits: then
+ * no server is found again, however long it has been back.
  */
 export const heartbeats = (client: Pick<MongoClient, 'on'>, longest: number, now: () => number): Heartbeats => {
   const begun = new Map<string, number>()
