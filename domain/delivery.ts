@@ -140,44 +140,59 @@ const begun = (facts: DeliveryFacts): KnownDelivery => ({
   resends: new Set(),
 })
 
+/** What an event makes of the kind of a delivery that is known. */
+export const kindAfter = (kind: KnownDelivery['kind'], event: DeliveryEvent): KnownDelivery['kind'] => {
+  switch (event.type) {
+    case 'DeliveryDue':
+    case 'DeliveryResumed':
+      return 'due'
+    case 'DeliveryHeld':
+      return 'held'
+    case 'DeliverySkipped':
+      return 'skipped'
+    case 'DeliverySucceeded':
+      return 'succeeded'
+    case 'DeliveryAbandoned':
+      if (event.data.why === 'retries-exhausted') return 'failed'
+      return kind === 'succeeded' ? 'succeeded' : 'abandoned'
+    case 'DeliveryResent':
+      return event.data.delivered ? 'succeeded' : kind
+    case 'DeliveryAttemptFailed':
+    case 'DeliveryResendRequested':
+      return kind
+    default:
+      return unreachable(event)
+  }
+}
+
 const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
   if (event.type === 'DeliveryDue') return begun(event.data)
   if (state.kind === 'unknown') return state
+  const after = { ...state, kind: kindAfter(state.kind, event) }
   switch (event.type) {
     case 'DeliveryAttemptFailed': {
       const { outcome, next_attempt_at } = event.data
-      return { ...state, attempts: outcome.attempt, tries: state.tries + 1, dueAt: next_attempt_at }
+      return { ...after, attempts: outcome.attempt, tries: state.tries + 1, dueAt: next_attempt_at }
     }
     case 'DeliveryHeld':
-      return { ...state, kind: 'held' }
-    case 'DeliveryResumed':
-      return { ...state, kind: 'due', tries: 0, since: event.data.due_at, dueAt: event.data.due_at }
     case 'DeliverySkipped':
-      return { ...state, kind: 'skipped' }
+      return after
+    case 'DeliveryResumed':
+      return { ...after, tries: 0, since: event.data.due_at, dueAt: event.data.due_at }
     case 'DeliverySucceeded':
-      return { ...state, kind: 'succeeded', attempts: event.data.outcome.attempt }
+      return { ...after, attempts: event.data.outcome.attempt }
     case 'DeliveryAbandoned': {
       const { why, outcome } = event.data
-      if (why === 'retries-exhausted') return { ...state, kind: 'failed', attempts: outcome?.attempt ?? state.attempts }
-      return { ...state, kind: state.kind === 'succeeded' ? 'succeeded' : 'abandoned', resend: undefined }
+      if (why === 'retries-exhausted') return { ...after, attempts: outcome?.attempt ?? state.attempts }
+      return { ...after, resend: undefined }
     }
     case 'DeliveryResendRequested': {
       const { resend_id: resendId } = event.data
-      return {
-        ...state,
-        resend: { resendId },
-        resends: resendId === null ? state.resends : new Set(state.resends).add(resendId),
-      }
+      const resends = resendId === null ? state.resends : new Set(state.resends).add(resendId)
+      return { ...after, resend: { resendId }, resends }
     }
-    case 'DeliveryResent': {
-      const { delivered, outcome } = event.data
-      return {
-        ...state,
-        kind: delivered ? 'succeeded' : state.kind,
-        attempts: outcome.attempt,
-        resend: undefined,
-      }
-    }
+    case 'DeliveryResent':
+      return { ...after, attempts: event.data.outcome.attempt, resend: undefined }
     default:
       return unreachable(event)
   }

@@ -46,7 +46,10 @@ export type NoticeState =
   | { readonly kind: 'due'; readonly facts: NoticeFacts; readonly attempts: number; readonly dueAt: Instant }
   | { readonly kind: 'over' }
 
-/** How one attempt ended: `refused` is for good, `failed` is tried again. */
+/**
+ * How one attempt ended. `sent`: whoever took it answers for it from now on; `refused`: for good; `failed`: it is tried again.
+ * `reason` is one of a few words of ours and holds nothing that a server said.
+ */
 export type Mailing = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
 
 export type NoticeCommand =

@@ -1,6 +1,7 @@
+import { kindAfter } from '../domain/delivery.js'
 import type { ContactId } from '../domain/ids.js'
 import type { Instant } from '../domain/instant.js'
-import { stateAfter, type DeliveryKind } from './deliveries.js'
+import type { DeliveryKind } from './deliveries.js'
 import type { Projection } from './projection.js'
 
 /** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, no personal value. */
@@ -72,7 +73,7 @@ export const contactTimeline: Projection<TimelineEntry> = {
       case 'DeliveryResent': {
         if (entry === undefined) return undefined
         const outcome = 'outcome' in event.data ? event.data.outcome : null
-        const state = stateAfter(entry['state'] as DeliveryKind, event)
+        const state = kindAfter(entry['state'] as DeliveryKind, event)
         return { ...entry, state, attempts: outcome?.attempt ?? entry['attempts'] }
       }
       default:

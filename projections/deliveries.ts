@@ -1,5 +1,5 @@
 import type { ActivityLabel } from '../domain/activity.js'
-import type { AttemptOutcome, DeliveryEvent, KnownDelivery } from '../domain/delivery.js'
+import { kindAfter, type AttemptOutcome, type KnownDelivery } from '../domain/delivery.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../domain/ids.js'
 import { millisecondsOf, type Instant } from '../domain/instant.js'
 import type { Projection } from './projection.js'
@@ -49,27 +49,6 @@ export const laneOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-
 
 export const stateOf = (webhook: WebhookId, state: DeliveryKind): string => `${webhook}/${state}`
 export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${webhook}/${lead ?? ''}`
-
-/** The state of a delivery after an event of it. */
-export const stateAfter = (state: DeliveryKind, event: DeliveryEvent): DeliveryKind => {
-  switch (event.type) {
-    case 'DeliveryHeld':
-      return 'held'
-    case 'DeliveryResumed':
-      return 'due'
-    case 'DeliverySkipped':
-      return 'skipped'
-    case 'DeliverySucceeded':
-      return 'succeeded'
-    case 'DeliveryAbandoned':
-      if (event.data.why === 'retries-exhausted') return 'failed'
-      return state === 'succeeded' ? 'succeeded' : 'abandoned'
-    case 'DeliveryResent':
-      return event.data.delivered ? 'succeeded' : state
-    default:
-      return state
-  }
-}
 
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
@@ -132,7 +111,7 @@ export const deliveries: Projection<DeliveryDocument> = {
         const { why, outcome } = event.data
         const tried = outcome === null ? document : { ...document, ...after(outcome) }
         if (why === 'retries-exhausted') return waiting(tried, 'failed', outcome?.webhook_version)
-        return withoutResend(settled(tried, stateAfter(document.state, event)))
+        return withoutResend(settled(tried, kindAfter(document.state, event)))
       }
       case 'DeliveryResendRequested':
         return { ...document, resend: document.webhook_id, resend_at: event.data.due_at }

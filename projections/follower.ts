@@ -1,6 +1,7 @@
 import type { Category } from '../domain/domain-event.js'
 import { beginning, type Position } from '../domain/event.js'
 import type { EventBatch, EventStore, Logger } from '../domain/ports.js'
+import { reasonOf } from './reason-of.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
 export type Follower = {
@@ -71,7 +72,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
       try {
         await attempt()
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = reasonOf(error)
         if (error instanceof CannotFollow) {
           logger.error({ follower: follower.name, reason }, 'a follower of the log stopped')
           failure = reason

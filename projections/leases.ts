@@ -14,6 +14,9 @@ export type Claim = {
   readonly release: () => Promise<void>
 }
 
+/** Whether the work under a claim must end, or another process may have taken it over. */
+export const isOver = (claim: Claim): boolean => claim.lost.aborted || !claim.isHeld()
+
 /** One process among those that share work. */
 export type Membership = {
   /**

@@ -5,8 +5,9 @@ import type { Clock, Dispatch, Ids, Logger, Vault } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../domain/webhook.js'
-import { fencedDispatch } from '../fenced.js'
-import { isOver, type Lane } from './lane.js'
+import { recordInsistently } from '../insist.js'
+import { isOver } from '../leases.js'
+import type { Lane } from './lane.js'
 import { paceAfter } from './pace.js'
 import { nextAttemptAt } from './schedule.js'
 import { unsealable, type WebhookResponse, type WebhookSender } from './sender.js'
@@ -39,7 +40,7 @@ const nothing = (comesAgain: boolean): Ended => ({ position: undefined, comesAga
 
 /** Posts a delivery once and records how that ended. At least once: a crash in between repeats the post. */
 export const attempts = (ports: AttemptPorts): Attempts => {
-  const { dispatch, sender, clock, ids, logger, random, pause, observe } = ports
+  const { dispatch, sender, clock, logger, random, observe } = ports
 
   const post = async (lane: Lane, receiver: KnownWebhook, state: KnownDelivery) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
@@ -49,33 +50,18 @@ export const attempts = (ports: AttemptPorts): Attempts => {
     return { delivered: response.delivered, outcome: outcomeOf(response, state.attempts + 1, receiver.version) }
   }
 
-  /**
-   * The request is out, so its outcome is recorded however long the store takes. Once another process has taken over it is
-   * not: that one posts again, and its outcome counts.
-   */
   const record = async (lane: Lane, id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
-    const event = ids.uuid()
-    const { execute } = fencedDispatch(dispatch, lane.claim)
-    const cause = { actor: 'delivery', event: 'last-of-stream', eventId: () => event } as const
-    for (;;) {
-      const done = await execute(delivery, id, command, cause)
-      if (E.isRight(done)) {
-        const last = done.right.events.at(-1)
-        if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
-          const { webhook_id, outcome } = last.data
-          logger.warn(
-            { webhook: webhook_id, delivery: id, reason: outcome?.reason },
-            'the retries of a delivery are exhausted',
-          )
-        }
-        return { position: last?.position, comesAgain: done.right.state.kind === 'due' }
-      }
-      const { kind } = done.left
-      if (kind === 'delivery-not-found') return nothing(false)
-      logger.warn({ delivery: id, reason: kind }, 'an attempt waits to be recorded')
-      if (isOver(lane)) throw new Error(`the store was ${kind}`)
-      await pause(lane.claim.lost)
+    const done = await recordInsistently(ports, lane.claim, 'delivery', delivery, id, command)
+    if (E.isLeft(done)) return nothing(false)
+    const last = done.right.events.at(-1)
+    if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
+      const { webhook_id, outcome } = last.data
+      logger.warn(
+        { webhook: webhook_id, delivery: id, reason: outcome?.reason },
+        'the retries of a delivery are exhausted',
+      )
     }
+    return { position: last?.position, comesAgain: done.right.state.kind === 'due' }
   }
 
   const receiverOf = async ({ webhookId }: Lane): Promise<WebhookState> =>
@@ -89,7 +75,7 @@ export const attempts = (ports: AttemptPorts): Attempts => {
       if (state.tries > 0 && state.dueAt > clock.now()) return nothing(true)
       const receiver = await receiverOf(lane)
       // Reading takes its time, and by now the webhook may be another's to post to.
-      if (isOver(lane)) return nothing(true)
+      if (isOver(lane.claim)) return nothing(true)
       if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery', webhookVersion: receiver.version })
       if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
       const posted = await post(lane, receiver, state)
@@ -100,7 +86,7 @@ export const attempts = (ports: AttemptPorts): Attempts => {
       const state = orThrow(await dispatch.state(delivery, id))
       if (state.kind === 'unknown' || state.resend === undefined) return nothing(false)
       const receiver = await receiverOf(lane)
-      if (isOver(lane)) return nothing(true)
+      if (isOver(lane.claim)) return nothing(true)
       if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(lane, id, { type: 'AbandonDelivery' })
       const posted = await post(lane, receiver, state)
       return record(lane, id, { type: 'RecordResend', ...posted })

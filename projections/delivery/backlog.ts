@@ -1,15 +1,13 @@
-import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
-import { beginning } from '../../domain/event.js'
+import type { DeliveryCommand } from '../../domain/delivery.js'
 import { later } from '../../domain/instant.js'
-import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { isLate, webhook, type WebhookState } from '../../domain/webhook.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
-import { fencedDispatch } from '../fenced.js'
+import { isOver } from '../leases.js'
 import type { Cursor } from '../ports.js'
 import { collectionOf } from '../projection.js'
-import { batch, type ChorePorts } from './chore.js'
-import { isOver, type Lane } from './lane.js'
+import { batch, changed, type ChorePorts } from './chore.js'
+import type { Lane } from './lane.js'
 
 /**
  * Deliveries in a second at most: 100,000 are caught up with in about half an hour. What is only written goes faster, and
@@ -23,25 +21,16 @@ const perSecond = { caughtUp: 50, written: 1_000 }
  * chose. Each step is recorded by the delivery it concerns, so whatever was interrupted goes on where it was.
  */
 export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
-  const { documents, dispatch, clock, ids, projected, pause } = ports
+  const { documents, dispatch, clock, pause } = ports
   const collection = collectionOf(deliveries)
 
   const execute = async (
     all: ReadonlyArray<DeliveryDocument>,
     commandFor: (index: number) => DeliveryCommand,
   ): Promise<void> => {
-    const fenced = fencedDispatch(dispatch, lane.claim)
-    const cause = { actor: 'delivery', event: 'last-of-stream' } as const
-    let newest = beginning
-    for (const done of await Promise.all(
-      all.map(({ id }, index) => fenced.execute(delivery, id, commandFor(index), { ...cause, eventId: ids.uuid })),
-    )) {
-      if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
-      for (const { position } of done.right.events) if (position > newest) newest = position
-    }
-    if (newest > beginning) await projected.reached(newest, lane.claim.lost)
+    const isChanged = await changed(ports, lane, all, commandFor)
     // The read model does not show yet what is so already.
-    else if (all.length > 0) await pause(lane.claim.lost)
+    if (!isChanged && all.length > 0) await pause(lane.claim.lost)
   }
 
   const breathe = async (count: number, rate: number): Promise<void> =>
@@ -76,7 +65,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
       // What is tried in this moment may be due again afterwards.
       else if (lane.taken.size > 0) await pause(lane.claim.lost)
       else return
-      if (isOver(lane) || (await receiverNow()).kind === 'on') return
+      if (isOver(lane.claim) || (await receiverNow()).kind === 'on') return
       if (all.length >= batch) await breathe(all.length, perSecond.written)
     }
   }
@@ -84,7 +73,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   const receiverNow = async (): Promise<WebhookState> => orThrow(await dispatch.state(webhook, lane.webhookId))
 
   const abandonBacklog = async (): Promise<void> => {
-    while (!isOver(lane)) {
+    while (!isOver(lane.claim)) {
       const all = await backlogAfter(undefined)
       await execute(all, () => ({ type: 'AbandonDelivery' }))
       if (all.length < batch) return
@@ -94,7 +83,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
 
   const takeUp = async (): Promise<void> => {
     let after: Cursor | undefined
-    while (!isOver(lane)) {
+    while (!isOver(lane.claim)) {
       const receiver = await receiverNow()
       if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
       const page = await backlogAfter(after)
@@ -118,10 +107,11 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   /** Until those that were caught up with before have been posted. */
   const roomInLane = async (): Promise<void> => {
     const part = { index: 'due', equals: [laneOf(lane.webhookId, 'caught-up')] }
-    while (!isOver(lane) && orThrow(await documents.count(collection, part)) >= batch) await pause(lane.claim.lost)
+    while (!isOver(lane.claim) && orThrow(await documents.count(collection, part)) >= batch)
+      await pause(lane.claim.lost)
   }
 
-  if (isOver(lane)) return
+  if (isOver(lane.claim)) return
   const receiver = await receiverNow()
   if (receiver.kind === 'on') return takeUp()
   if (receiver.kind === 'off') return holdAll({ type: 'HoldDelivery', webhookVersion: receiver.version })

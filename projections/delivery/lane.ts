@@ -41,5 +41,3 @@ export const laneTo = (webhookId: WebhookId, claim: Claim): Lane => ({
   again: false,
   alarm: undefined,
 })
-
-export const isOver = ({ claim }: Lane): boolean => claim.lost.aborted || !claim.isHeld()

@@ -1,57 +1,49 @@
-import { delivery } from '../../domain/delivery.js'
-import { beginning } from '../../domain/event.js'
 import type { ResendId } from '../../domain/ids.js'
 import { E } from '../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../domain/resend.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../deliveries.js'
 import { fencedDispatch } from '../fenced.js'
+import { isOver } from '../leases.js'
 import type { Cursor } from '../ports.js'
 import { collectionOf } from '../projection.js'
-import { batch, type ChorePorts } from './chore.js'
-import { isOver, type Lane } from './lane.js'
+import { batch, changed, type ChorePorts } from './chore.js'
+import type { Lane } from './lane.js'
 
 /**
  * Asks for each failed delivery of a period once, oldest first, and is complete when all are posted. Each delivery knows of
  * which resends it was part, so one that was interrupted begins anew and repeats none.
  */
 export const carryOutResend = async (
-  { store, documents, dispatch, clock, ids, projected, pause }: ChorePorts,
+  ports: ChorePorts,
   lane: Lane,
   id: ResendId,
   look: (lane: Lane) => void,
 ): Promise<void> => {
+  const { store, documents, dispatch, clock, ids, projected, pause } = ports
   const collection = collectionOf(deliveries)
-  const { execute } = fencedDispatch(dispatch, lane.claim)
-  const cause = { actor: 'delivery', event: 'last-of-stream' } as const
 
   const waiting = async (): Promise<number> =>
     orThrow(await documents.count(collection, { index: 'resends', equals: [lane.webhookId] }))
 
   const request = async (all: ReadonlyArray<DeliveryDocument>): Promise<void> => {
     const command = { type: 'RequestResend', resendId: id, dueAt: clock.now() } as const
-    let newest = beginning
-    for (const one of all) {
-      const done = await execute(delivery, one.id, command, { ...cause, eventId: ids.uuid })
-      if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
-      for (const { position } of done.right.events) newest = position
-    }
-    if (newest === beginning) return
-    await projected.reached(newest, lane.claim.lost)
+    if (!(await changed(ports, lane, all, () => command))) return
     lane.rare.add('resend')
     look(lane)
   }
 
   const complete = async (): Promise<void> => {
     const command: ResendCommand = { type: 'CompleteResend' }
-    const done = await execute(resend, id, command, { ...cause, eventId: ids.uuid })
+    const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
+    const done = await fencedDispatch(dispatch, lane.claim).execute(resend, id, command, cause)
     if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
   }
 
   // Until the read model shows what failed, and what was asked for, before this began.
   await projected.reached(orThrow(await store.head()), lane.claim.lost)
   let after: Cursor | undefined
-  while (!isOver(lane)) {
+  while (!isOver(lane.claim)) {
     const state = orThrow(await dispatch.state(resend, id))
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
@@ -61,8 +53,8 @@ export const carryOutResend = async (
     const last = found.at(-1)
     const isLast = last === undefined || found.length < batch
     const most = isLast ? 0 : batch - 1
-    while ((await waiting()) > most && !isOver(lane)) await pause(lane.claim.lost)
-    if (isLast) return isOver(lane) ? undefined : complete()
+    while ((await waiting()) > most && !isOver(lane.claim)) await pause(lane.claim.lost)
+    if (isLast) return isOver(lane.claim) ? undefined : complete()
     after = { key: last.key, value: last.document['created_at'] as string }
   }
 }

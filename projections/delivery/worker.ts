@@ -1,18 +1,18 @@
 import { beginning } from '../../domain/event.js'
 import type { DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { aborted } from '../aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../deliveries.js'
 import type { Follower } from '../follower.js'
-import type { Claim } from '../leases.js'
-import type { Documents } from '../ports.js'
+import { isOver, type Claim } from '../leases.js'
 import { collectionOf, type ProjectedEvent } from '../projection.js'
+import { reasonOf } from '../reason-of.js'
 import type { Shift } from '../shift.js'
 import { attempts, type AttemptPorts, type Ended } from './attempts.js'
 import { settleBacklog } from './backlog.js'
-import { isOver, laneTo, type AttemptKind, type Lane } from './lane.js'
+import type { ChorePorts } from './chore.js'
+import { laneTo, type AttemptKind, type Lane } from './lane.js'
 import { carryOutResend } from './resending.js'
 import { shareOf } from './shares.js'
 import { slots } from './slots.js'
@@ -26,12 +26,7 @@ export type DeliveryWorker = {
   readonly open: () => number
 }
 
-export type WorkerPorts = AttemptPorts & {
-  readonly store: EventStore
-  readonly documents: Documents
-  /** Keeps the `deliveries` read model. */
-  readonly projected: Pick<Shift, 'position' | 'reached'>
-}
+export type WorkerPorts = AttemptPorts & ChorePorts & { readonly projected: Pick<Shift, 'position'> }
 
 type Found = { readonly found: ReadonlyArray<DeliveryDocument>; readonly isMore: boolean }
 
@@ -135,7 +130,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Looks at a lane, one look at a time. */
   const look = (lane: Lane): void => {
-    if (isOver(lane)) {
+    if (isOver(lane.claim)) {
       free.looked(lane)
       return
     }
@@ -147,7 +142,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     lane.again = false
     fill(lane)
       .catch(async (error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = reasonOf(error)
         logger.warn({ webhook: lane.webhookId, reason }, 'due deliveries could not be read')
         lane.again = true
         await pause(lane.claim.lost)
@@ -173,12 +168,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   }
 
   const begin = (lane: Lane, id: DeliveryId, kind: AttemptKind): void => {
-    if (isOver(lane)) return
+    if (isOver(lane.claim)) return
     const leave = free.take(lane)
     lane.taken.add(id)
     const attempt = (kind === 'resend' ? resent(lane, id) : scheduled(lane, id))
       .catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error)
+        const reason = reasonOf(error)
         logger.error({ delivery: id, reason }, 'an attempt could not be recorded')
         return { position: undefined, comesAgain: true }
       })
@@ -208,12 +203,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const run = async (lane: Lane): Promise<void> => {
       const mine = { again: true }
       working.set(lane, mine)
-      while (mine.again && !isOver(lane)) {
+      while (mine.again && !isOver(lane.claim)) {
         mine.again = false
         try {
           await work(lane)
         } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error)
+          const reason = reasonOf(error)
           logger.warn({ webhook: lane.webhookId, reason }, `${what} goes on after a pause`)
           mine.again = true
           await pause(lane.claim.lost)
@@ -238,7 +233,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     for (const [id, webhookId] of resends) {
       if (webhookId !== lane.webhookId) continue
       await carryOutResend(ports, lane, id, look)
-      if (!isOver(lane)) resends.delete(id)
+      if (!isOver(lane.claim)) resends.delete(id)
     }
   })
 
@@ -249,10 +244,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       if (lane === undefined) continue
       look(lane)
       settle(lane)
-    }
-    for (const webhookId of new Set(resends.values())) {
-      const lane = laneFor(webhookId)
-      if (lane !== undefined) resendAll(lane)
+      if (new Set(resends.values()).has(webhookId)) resendAll(lane)
     }
   }
 

@@ -9,12 +9,13 @@ import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type WebhookEvent } from '../../domain/webhook.js'
 import { aborted } from '../aborted.js'
 import { deliveries, laneOf } from '../deliveries.js'
-import { fencedDispatch } from '../fenced.js'
 import { follow, type Follower } from '../follower.js'
-import type { Claim } from '../leases.js'
+import { recordInsistently } from '../insist.js'
+import { isOver, type Claim } from '../leases.js'
 import { notices, type NoticeDocument } from '../notices.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
+import { reasonOf } from '../reason-of.js'
 import type { Shift } from '../shift.js'
 import { letterOf, type Surroundings } from './letter.js'
 import { nextMailingAt } from './schedule.js'
@@ -56,10 +57,8 @@ type Holding = {
 
 /** Mails what is due and records how it ended. At least once: a crash in between mails again, under the same id. */
 export const mailer = (ports: MailerPorts): Mailer => {
-  const { store, documents, dispatch, sender, clock, ids, logger, projected, pause, siteUrl } = ports
+  const { store, documents, dispatch, sender, clock, logger, projected, pause, siteUrl } = ports
   const due = collectionOf(notices)
-
-  const isOver = ({ claim }: Holding): boolean => claim.lost.aborted || !claim.isHeld()
 
   const arrivals = (holding: Holding): Follower => ({
     name: mailerName,
@@ -87,7 +86,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     const now = clock.now()
     const ready = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
     const { signal } = holding.bell
-    if (isOver(holding)) return
+    if (isOver(holding.claim)) return
     if (ready.length === 0) {
       const first = next[0]?.next_attempt_at
       await (first === undefined ? aborted(signal) : clock.sleepUntil(first, signal))
@@ -105,7 +104,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     try {
       return await tryOnce(holding, id)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       logger.error({ notice: id, reason }, 'the mailing of a notice could not be recorded')
       return undefined
     }
@@ -121,7 +120,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     if (member === undefined) return record(holding, id, { type: 'AbandonNotice' })
     const letter = letterOf(facts, await surroundings(holding, facts))
     // Reading takes its time, and by now another process may be the one that mails.
-    if (isOver(holding)) return undefined
+    if (isOver(holding.claim)) return undefined
     const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...letter })
     const attempt = attempts + 1
     const nextAttemptAt = nextMailingAt(attempt, clock.now())
@@ -153,27 +152,12 @@ export const mailer = (ports: MailerPorts): Mailer => {
     return counts.reduce((sum, count) => sum + orThrow(count), 0)
   }
 
-  /**
-   * The mail is out, so its outcome is recorded however long the store takes. Once another process has taken over it is not:
-   * that one mails again, and its outcome counts.
-   */
   const record = async (holding: Holding, id: NoticeId, command: NoticeCommand): Promise<Position | undefined> => {
-    const event = ids.uuid()
-    const { execute } = fencedDispatch(dispatch, holding.claim)
-    const cause = { actor: 'notice', event: 'last-of-stream', eventId: () => event } as const
-    for (;;) {
-      const done = await execute(notice, id, command, cause)
-      if (E.isRight(done)) {
-        const last = done.right.events.at(-1)
-        if (last?.type === 'NoticeAbandoned') logger.warn({ notice: id, ...last.data }, 'a notice is given up')
-        return last?.position
-      }
-      const { kind } = done.left
-      if (kind === 'notice-not-found') return undefined
-      logger.warn({ notice: id, reason: kind }, 'a mailing waits to be recorded')
-      if (isOver(holding)) throw new Error(`the store was ${kind}`)
-      await pause(holding.claim.lost)
-    }
+    const done = await recordInsistently(ports, holding.claim, 'notice', notice, id, command)
+    if (E.isLeft(done)) return undefined
+    const last = done.right.events.at(-1)
+    if (last?.type === 'NoticeAbandoned') logger.warn({ notice: id, ...last.data }, 'a notice is given up')
+    return last?.position
   }
 
   return {
@@ -183,11 +167,11 @@ export const mailer = (ports: MailerPorts): Mailer => {
       const holding: Holding = { claim, siteUrl: known, bell: new AbortController() }
       claim.lost.addEventListener('abort', () => holding.bell.abort(), { once: true })
       const following = follow(arrivals(holding), { store, logger, pause })
-      while (!isOver(holding)) {
+      while (!isOver(holding.claim)) {
         try {
           await look(holding)
         } catch (error) {
-          const reason = error instanceof Error ? error.message : String(error)
+          const reason = reasonOf(error)
           logger.warn({ reason }, 'due notices could not be read')
           await pause(claim.lost)
         }

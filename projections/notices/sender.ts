@@ -1,5 +1,8 @@
 import type { NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import type { Mailing } from '../../domain/notice.js'
+
+export type { Mailing }
 
 /** One e-mail to one address. Its id and time are the same on every attempt, so that a repeat can be recognised. */
 export type Mail = {
@@ -10,11 +13,5 @@ export type Mail = {
   readonly text: string
 }
 
-/**
- * `sent`: whoever took it answers for it from now on. `refused`: for good; `failed`: it may be tried again. `reason` is one of
- * a few words of ours and holds nothing that a server said.
- */
-export type MailOutcome = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
-
 /** Sends mail. Never rejects, and ends within a time of its own. */
-export type MailSender = { readonly send: (mail: Mail) => Promise<MailOutcome> }
+export type MailSender = { readonly send: (mail: Mail) => Promise<Mailing> }

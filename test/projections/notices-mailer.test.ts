@@ -9,12 +9,12 @@ import { keptStreams } from '../../app/kept-streams.js'
 import { account, type AccountCommand } from '../../domain/account.js'
 import { delivery } from '../../domain/delivery.js'
 import { millisecondsOf } from '../../domain/instant.js'
-import { maximalMailings, notice } from '../../domain/notice.js'
+import { maximalMailings, notice, type Mailing } from '../../domain/notice.js'
 import { webhook } from '../../domain/webhook.js'
 import { deliveries } from '../../projections/deliveries.js'
 import { notices } from '../../projections/notices.js'
 import { mailer } from '../../projections/notices/mailer.js'
-import type { Mail, MailOutcome } from '../../projections/notices/sender.js'
+import type { Mail } from '../../projections/notices/sender.js'
 import { anyProjection, collectionOf } from '../../projections/projection.js'
 import { runProjection } from '../../projections/runner.js'
 import { shift } from '../../projections/shift.js'
@@ -36,9 +36,9 @@ import {
   webhookSettings,
 } from '../support/samples.js'
 
-type Answer = (mail: Mail) => Promise<MailOutcome>
+type Answer = (mail: Mail) => Promise<Mailing>
 
-const greylisted: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
+const greylisted: Mailing = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
 /** A webhook that is off, members of its account, and the read models, for one mailer or several. */
@@ -283,7 +283,7 @@ test('one whose claim was lost neither mails nor writes any more', async (t) => 
 
 test('a claim that is given back waits for the mail that is under way, and its outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
-  let finish: (outcome: MailOutcome) => void = () => undefined
+  let finish: (outcome: Mailing) => void = () => undefined
   const { sent, claim, done } = mail(() => new Promise((resolve) => (finish = resolve)))
   await makeDue(1)
   await until(() => sent.length === 1)
