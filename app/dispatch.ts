@@ -20,6 +20,9 @@ import type { Known, KeptStreams } from './kept-streams.js'
 /** Conflicts come from other processes only: within this one, commands for a stream wait for each other. */
 const maximalTries = 4
 
+/** A stream as it was read; no events where it was not. */
+type Loaded<State> = Known<State> & { readonly events: ReadonlyArray<Recorded<DomainEvent>> }
+
 type DispatchPorts = {
   readonly store: EventStore
   readonly clock: Clock
@@ -35,7 +38,7 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
   const load = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     stream: string,
-  ): Promise<Either<StoreFailure, Known<State>>> => {
+  ): Promise<Either<StoreFailure, Loaded<State>>> => {
     const read = await store.read(stream)
     if (E.isLeft(read)) return read
     const { events, revision } = read.right
@@ -43,7 +46,7 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
     const state = fold(decider, decider.initial, events as unknown as ReadonlyArray<Event>)
     const known = { state, revision, last: antecedentOf(events.at(-1)) }
     kept.set(stream, known)
-    return E.right(known)
+    return E.right({ ...known, events })
   }
 
   const attempt = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
@@ -55,8 +58,12 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
   ): Promise<'conflict' | Either<Refusal | StoreFailure, Outcome<State>>> => {
     const hit = kept.get(stream) as Known<State> | undefined
     const isNew = isFirst && hit === undefined && decider.founding.has(command.type)
-    const begun: Known<State> = { state: decider.initial, revision: 'no-stream', last: undefined }
-    const loaded = isNew ? E.right(begun) : hit === undefined ? await load(decider, stream) : E.right(hit)
+    const begun: Loaded<State> = { state: decider.initial, revision: 'no-stream', last: undefined, events: [] }
+    const loaded: Either<StoreFailure, Loaded<State>> = isNew
+      ? E.right(begun)
+      : hit === undefined
+        ? await load(decider, stream)
+        : E.right({ ...hit, events: [] })
     if (E.isLeft(loaded)) return loaded
     const { state, revision, last } = loaded.right
     const decided = decider.decide(command, state)
@@ -67,7 +74,7 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
     }
     if (E.isLeft(decided)) return decided
     const [first, ...rest] = decided.right.map((event, index) => newEvent(event, index, cause, last, clock))
-    if (first === undefined) return E.right({ state, events: [] })
+    if (first === undefined) return E.right({ state, events: broughtAbout(loaded.right.events, cause) })
     const appended = await store.append(stream, revision, [first, ...rest])
     if (E.isLeft(appended)) {
       kept.forget(stream)
@@ -121,6 +128,13 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
     recent: (decider, id, isEnough) => stateOf(decider, id, (state) => !isShared || isEnough(state)),
   }
 }
+
+/** What another process appended for the same cause, where the stream was read. */
+const broughtAbout = (
+  events: ReadonlyArray<Recorded<DomainEvent>>,
+  { event }: Cause,
+): ReadonlyArray<Recorded<DomainEvent>> =>
+  event === undefined || event === 'last-of-stream' ? [] : events.filter(({ causationId }) => causationId === event.id)
 
 /** What was appended, as it is told to whoever asked: see `Outcome`. */
 const recordedIn = (

@@ -11,13 +11,25 @@ import { reactor } from '../../app/reactor.js'
 import { account } from '../../domain/account.js'
 import { conversion } from '../../domain/conversion.js'
 import { beginning, type Position } from '../../domain/event.js'
+import { lead } from '../../domain/lead.js'
 import { E } from '../../domain/prelude.js'
 import { webhook } from '../../domain/webhook.js'
 import { readModels } from '../../projections/read-models.js'
 import { until } from '../eventstore-double/open-double.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
-import { accountId, apiKeyId, conversionId, playbookId, webhookId } from '../support/samples.js'
+import {
+  accountId,
+  apiKeyId,
+  contactId,
+  conversionId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  playbookId,
+  webhookId,
+} from '../support/samples.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
 
@@ -54,7 +66,12 @@ const open = async (t: ExecutionContext) => {
   const clock = systemClock(1)
   const ids = randomIds(clock)
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const process = () => {
+    const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+    return { dispatch, reactor: reactor({ dispatch, clock, logger: silent }) }
+  }
+  const here = process()
+  const elsewhere = process()
   const asked: Array<Asked> = []
   const seen: Array<Position> = []
   const behind = new Map<string, Array<() => void>>()
@@ -77,8 +94,7 @@ const open = async (t: ExecutionContext) => {
     },
   })
   const { run, caughtUpWith } = commands({
-    dispatch,
-    reactor: reactor({ dispatch, clock, logger: silent }),
+    ...here,
     ids,
     readModels: readModels.map(shownIn),
     seen: (position) => {
@@ -122,6 +138,20 @@ const open = async (t: ExecutionContext) => {
       const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
       const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
       return run(account, accountId(), command, 'test')
+    },
+    /** The lead as another process took it, which has carried on by now what follows. */
+    leadTakenElsewhere: async (n: number) => {
+      const ofItsOwn = {
+        lead_id: leadId(n),
+        engagement_id: engagementId(n),
+        details: details({ first_name: `Ada ${n}` }),
+      }
+      const facts = leadFacts(ofItsOwn)
+      const command = { type: 'SubmitLead', facts } as const
+      const cause = { actor: 'vendor', eventId: ids.uuid }
+      const { events } = rightOf(await elsewhere.dispatch.execute(lead, leadId(n), command, cause))
+      await elsewhere.reactor.react(events)
+      return events[0]
     },
   }
 }
@@ -181,6 +211,19 @@ test.serial('what follows from an event that was written before can be waited fo
   t.true(namesOf(asked).includes('playbook_list'))
   go()
   await waiting
+})
+
+test.serial('what another process wrote first because of the same event is waited for too', async (t) => {
+  const { store, asked, leadTakenElsewhere, caughtUpWith } = await open(t)
+  await leadTakenElsewhere(1)
+  const second = await leadTakenElsewhere(2)
+  if (second === undefined) return t.fail()
+  await caughtUpWith(second)
+  const changed = rightOf(await store.read(`contact-${contactId()}`)).events.find(
+    ({ type }) => type === 'ContactDetailsChanged',
+  )
+  t.truthy(changed)
+  t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
 test.serial('it waits for a second at most, and then nobody waits for two', async (t) => {
