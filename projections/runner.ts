@@ -32,6 +32,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
   const collection = collectionOf(projection)
   let saved = beginning
   let idle = 0
+  /** All up to here is written: a checkpoint that ran ahead of a write would lose it. */
   let handled = beginning
   let isSavingSoon = false
   const ending = new AbortController()
@@ -55,18 +56,20 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
           orThrow(await documents.promote(collection))
         }
         saved = orThrow(await documents.checkpoint(collection))
+        handled = saved
         return saved
       },
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
         idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
-        handled = position
         if (idle > 0 && idle < idleBatches) {
+          handled = position
           if (isWaitedFor) void saveSoon()
           return
         }
         idle = 0
         await applyBatch(projection, documents, { events: mine, position })
+        handled = position
         saved = position
       },
       end: async (position) => {

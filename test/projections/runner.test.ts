@@ -4,6 +4,7 @@ import { sqliteEventStore } from '../../adapters/event-store/sqlite.js'
 import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
 import type { DomainEvent } from '../../domain/domain-event.js'
 import type { Position } from '../../domain/event.js'
+import { E } from '../../domain/prelude.js'
 import { fencedDocuments } from '../../projections/fenced.js'
 import type { Following } from '../../projections/follower.js'
 import type { Documents } from '../../projections/ports.js'
@@ -14,6 +15,7 @@ import { newEvent } from '../support/events.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
 import { accountId, conversionId } from '../support/samples.js'
+import { until } from '../support/until.js'
 
 type Titles = { readonly title: string }
 
@@ -59,7 +61,10 @@ const open = async (t: ExecutionContext) => {
       const event = newEvent(n, defined(n, title))
       return rightOf(await store.append(`conversion-${conversionId(n)}`, 'no-stream', [event])).position
     },
-    run: (one: AnyProjection = projection, changed: { documents?: Documents; isWaitedFor?: boolean } = {}) => {
+    run: (
+      one: AnyProjection = projection,
+      changed: { documents?: Documents; isWaitedFor?: boolean; pause?: () => Promise<void> } = {},
+    ) => {
       const following = runProjection(one, {
         store,
         documents,
@@ -171,15 +176,76 @@ test('where nobody waits for it, what changes nothing moves it once in a hundred
   t.is(await checkpoint(), hundredth)
 })
 
-test('a batch without events of its categories moves the checkpoint for nobody', async (t) => {
+/** Whatever stops here goes on once it is let. */
+const gate = () => {
+  const stopped: Array<() => void> = []
+  let isOpen = false
+  return {
+    stopped,
+    pass: (): Promise<void> => (isOpen ? Promise.resolve() : new Promise((resolve) => stopped.push(resolve))),
+    open: (): void => {
+      isOpen = true
+      for (const goOn of stopped.splice(0)) goOn()
+    },
+  }
+}
+
+test('a batch without events of its categories moves the checkpoint after a pause, for those who look at it', async (t) => {
   const { store, define, run, checkpoint } = await open(t)
-  const { reached } = run(projection, { isWaitedFor: true })
+  const pauses = gate()
+  t.teardown(pauses.open)
+  const { reached } = run(projection, { isWaitedFor: true, pause: pauses.pass })
   const changed = await define('one')
   await reached(changed)
   const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
   await reached(other.position)
   t.is(await checkpoint(), changed)
+  pauses.open()
+  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) === other.position)
 })
+
+for (const how of ['under way', 'in vain'] as const) {
+  test(`while a write is ${how}, no checkpoint moves past what it was to write`, async (t) => {
+    const { documents, store, define, run, count, checkpoint } = await open(t)
+    const pauses = gate()
+    const writes = gate()
+    let isHeld = false
+    const watched: Documents = {
+      ...documents,
+      apply: async (collection, changes, position) => {
+        if (isHeld && changes.length > 0) {
+          await writes.pass()
+          if (how === 'in vain') return E.left({ kind: 'unavailable', reason: 'away' })
+        }
+        return documents.apply(collection, changes, position)
+      },
+    }
+    t.teardown(() => {
+      isHeld = false
+      pauses.open()
+      writes.open()
+    })
+    const { reached } = run(projection, { documents: watched, isWaitedFor: true, pause: pauses.pass })
+    await reached(await define('zero'))
+    const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
+    await reached(idle)
+    isHeld = true
+    const changed = await define('one')
+    await until('it is being written', 5_000, () => writes.stopped.length > 0)
+    if (how === 'in vain') {
+      writes.open()
+      await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
+    }
+    pauses.stopped[0]?.()
+    await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
+    t.is(await checkpoint(), idle)
+    isHeld = false
+    writes.open()
+    pauses.open()
+    await reached(changed)
+    t.is(await count(), 2)
+  })
+}
 
 test('its end saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
