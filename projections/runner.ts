@@ -35,7 +35,14 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
   /** All up to here is written: a checkpoint that ran ahead of a write would lose it. */
   let handled = beginning
   let isSavingSoon = false
+  let lastWrite: Promise<unknown> = Promise.resolve()
   const ending = new AbortController()
+
+  /** One write after the other: two of one checkpoint at once are more than every server settles. */
+  const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
+    lastWrite = lastWrite.then(write, write)
+    return lastWrite
+  }
 
   /** What others see of a read model that has nothing to do should not look as if it lagged behind. */
   const saveSoon = async (): Promise<void> => {
@@ -43,7 +50,9 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
     isSavingSoon = true
     await pause(ending.signal, soon)
     isSavingSoon = false
-    if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+    await inTurn(async () => {
+      if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+    })
   }
   return follow(
     {
@@ -68,14 +77,16 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
           return
         }
         idle = 0
-        await applyBatch(projection, documents, { events: mine, position })
-        handled = position
-        saved = position
+        await inTurn(async () => {
+          await applyBatch(projection, documents, { events: mine, position })
+          handled = position
+          saved = position
+        })
       },
       end: async (position) => {
         ending.abort()
         // What is not saved here is looked at once more, and found done.
-        if (position > saved) await documents.apply(collection, [], position)
+        if (position > saved) await inTurn(() => documents.apply(collection, [], position))
       },
     },
     ports,

@@ -15,7 +15,7 @@ import { newEvent } from '../support/events.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
 import { accountId, conversionId } from '../support/samples.js'
-import { until } from '../support/until.js'
+import { passed, until } from '../support/until.js'
 
 type Titles = { readonly title: string }
 
@@ -204,48 +204,68 @@ test('a batch without events of its categories moves the checkpoint after a paus
   await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) === other.position)
 })
 
-for (const how of ['under way', 'in vain'] as const) {
-  test(`while a write is ${how}, no checkpoint moves past what it was to write`, async (t) => {
-    const { documents, store, define, run, count, checkpoint } = await open(t)
-    const pauses = gate()
-    const writes = gate()
-    let isHeld = false
-    const watched: Documents = {
-      ...documents,
-      apply: async (collection, changes, position) => {
-        if (isHeld && changes.length > 0) {
-          await writes.pass()
-          if (how === 'in vain') return E.left({ kind: 'unavailable', reason: 'away' })
-        }
-        return documents.apply(collection, changes, position)
-      },
-    }
-    t.teardown(() => {
-      isHeld = false
-      pauses.open()
-      writes.open()
-    })
-    const { reached } = run(projection, { documents: watched, isWaitedFor: true, pause: pauses.pass })
-    await reached(await define('zero'))
-    const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
-    await reached(idle)
-    isHeld = true
-    const changed = await define('one')
-    await until('it is being written', 5_000, () => writes.stopped.length > 0)
-    if (how === 'in vain') {
-      writes.open()
-      await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
-    }
-    pauses.stopped[0]?.()
-    await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
-    t.is(await checkpoint(), idle)
+/** A read model that has an idle batch to save, and its next write held: `goOn` lets it end well, or badly. */
+const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
+  const { documents, store, define, run, count, checkpoint } = await open(t)
+  const pauses = gate()
+  const writes = gate()
+  const underWay = { now: 0, most: 0 }
+  let isHeld = false
+  const watched: Documents = {
+    ...documents,
+    apply: async (collection, changes, position) => {
+      underWay.now += 1
+      underWay.most = Math.max(underWay.most, underWay.now)
+      const fails = isHeld && end === 'badly'
+      if (isHeld && changes.length > 0) await writes.pass()
+      const done = fails
+        ? E.left({ kind: 'unavailable', reason: 'away' } as const)
+        : await documents.apply(collection, changes, position)
+      underWay.now -= 1
+      return done
+    },
+  }
+  const goOn = (): void => {
     isHeld = false
     writes.open()
+  }
+  t.teardown(() => {
+    goOn()
     pauses.open()
-    await reached(changed)
-    t.is(await count(), 2)
   })
+  const { reached } = run(projection, { documents: watched, isWaitedFor: true, pause: pauses.pass })
+  await reached(await define('zero'))
+  const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
+  await reached(idle)
+  isHeld = true
+  const changed = await define('one')
+  await until('it is being written', 5_000, () => writes.stopped.length > 0)
+  return { pauses, idle, changed, underWay, reached, goOn, count, checkpoint }
 }
+
+test('while a write is under way no checkpoint is written beside it', async (t) => {
+  const { pauses, idle, changed, underWay, reached, goOn, count, checkpoint } = await holdWrite(t, 'well')
+  pauses.open()
+  await passed(50)
+  t.true((await checkpoint()) <= idle)
+  goOn()
+  await reached(changed)
+  t.is(underWay.most, 1)
+  t.is(await checkpoint(), changed)
+  t.is(await count(), 2)
+})
+
+test('after a write in vain no checkpoint moves past what it was to write', async (t) => {
+  const { pauses, idle, changed, reached, goOn, count, checkpoint } = await holdWrite(t, 'badly')
+  goOn()
+  await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
+  pauses.stopped[0]?.()
+  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
+  t.is(await checkpoint(), idle)
+  pauses.open()
+  await reached(changed)
+  t.is(await count(), 2)
+})
 
 test('its end saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
