@@ -1,15 +1,18 @@
 import { setMaxListeners } from 'node:events'
 import { performance } from 'node:perf_hooks'
-import type { Decider } from '../domain/decider.js'
+import { streamOf, type Decider } from '../domain/decider.js'
 import type { DomainEvent } from '../domain/domain-event.js'
 import { beginning, type Position, type Recorded } from '../domain/event.js'
-import type { AnyCommand, Contended, Dispatch, Ids, Outcome, StoreFailure } from '../domain/ports.js'
+import type { AnyCommand, Contended, Dispatch, EventStore, Ids, Outcome, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import type { AnyProjection } from '../projections/projection.js'
 import type { Shift } from '../projections/shift.js'
 import type { Reactor } from './reactor.js'
 
-/** Executes the commands of clients so that their next request sees the result (design, section 3). */
+/**
+ * Executes the commands of clients so that their next request sees the result (design, section 3), also where it was so
+ * already: somebody else may have seen to it a moment ago.
+ */
 export type Commands = {
   readonly run: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
@@ -17,14 +20,13 @@ export type Commands = {
     command: Command,
     actor: string,
   ) => Promise<Either<Refusal | StoreFailure | Contended, Outcome<State>>>
-  /** Waits until what follows from an event that was written before can be read. */
-  readonly caughtUpWith: (event: Recorded<DomainEvent>) => Promise<void>
 }
 
 /** A read model that answers requests, and the shift that keeps it. */
 export type ShownIn = { readonly projection: AnyProjection; readonly shift: Shift }
 
 type CommandPorts = {
+  readonly store: EventStore
   readonly dispatch: Dispatch
   readonly reactor: Reactor
   readonly ids: Ids
@@ -39,7 +41,7 @@ const longestWait = 1_000
 /** In milliseconds: after a wait in vain nobody waits for so long, so that read models that are away slow no lead down. */
 const rest = 2_000
 
-export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPorts): Commands => {
+export const commands = ({ store, dispatch, reactor, ids, readModels, seen }: CommandPorts): Commands => {
   let restsUntil = 0
 
   /** Waits until the read models that these events concern show them, in whichever process they are kept. */
@@ -60,14 +62,19 @@ export const commands = ({ dispatch, reactor, ids, readModels, seen }: CommandPo
     late.abort()
   }
 
+  /** What there is instead of what nobody had to write; a store that fails leaves nothing to wait for. */
+  const standing = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
+    const read = await store.read(stream)
+    return E.isRight(read) ? read.right.events : []
+  }
+
   return {
     run: async (decider, id, command, actor) => {
       const outcome = await dispatch.execute(decider, id, command, { actor, eventId: ids.uuid })
-      if (E.isRight(outcome)) await shown(await reactor.react(outcome.right.events))
+      if (E.isLeft(outcome)) return outcome
+      const { events } = outcome.right
+      await shown(await reactor.react(events.length > 0 ? events : await standing(streamOf(decider, id))))
       return outcome
-    },
-    caughtUpWith: async (event) => {
-      await shown(await reactor.react([event]))
     },
   }
 }

@@ -116,7 +116,7 @@ const start = async (
   const { shifts, isBehind } = followed
   metrics.watch(store, shifts, followed.openRequests)
 
-  const commands = commandsOf({ dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
+  const commands = commandsOf({ store, dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
   const queries = queriesOf({ store, documents, isBehind })
   metrics.watchDeliveries(queries, clock)
   const limits = rateLimit(clock)
@@ -135,7 +135,7 @@ const start = async (
   }
   const api = [
     mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock, isBehind }), logger),
-    mounted(intakeSurface({ store, dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
+    mounted(intakeSurface({ dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
     mounted(manageSurface(manage, operatorKey), logger),
   ]
   const server = httpServer(

@@ -68,7 +68,8 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
     const { state, revision, last } = loaded.right
     const decided = decider.decide(command, state)
     const isChange = E.isRight(decided) && decided.right.length > 0
-    if (!isChange && isShared && hit !== undefined) {
+    // What is kept may be behind, and tells nothing of what stands there for the same cause.
+    if (!isChange && hit !== undefined && (isShared || reactedTo(cause) !== undefined)) {
       kept.forget(stream)
       return attempt(decider, stream, command, cause, false)
     }
@@ -129,12 +130,17 @@ export const dispatcher = ({ store, clock, kept, isShared }: DispatchPorts): Dis
   }
 }
 
-/** What another process appended for the same cause, where the stream was read. */
+/** The event that brought a command about, unless a client did. */
+const reactedTo = ({ event }: Cause): Antecedent | undefined => (event === 'last-of-stream' ? undefined : event)
+
+/** What was appended before for the same event, where the stream was read. */
 const broughtAbout = (
   events: ReadonlyArray<Recorded<DomainEvent>>,
-  { event }: Cause,
-): ReadonlyArray<Recorded<DomainEvent>> =>
-  event === undefined || event === 'last-of-stream' ? [] : events.filter(({ causationId }) => causationId === event.id)
+  cause: Cause,
+): ReadonlyArray<Recorded<DomainEvent>> => {
+  const before = reactedTo(cause)
+  return before === undefined ? [] : events.filter(({ causationId }) => causationId === before.id)
+}
 
 /** What was appended, as it is told to whoever asked: see `Outcome`. */
 const recordedIn = (

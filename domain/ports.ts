@@ -76,8 +76,8 @@ export type Cause = {
 export type Antecedent = Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
 
 /**
- * The state after the command, and what it appended: nothing where it was so already, or what another process had appended
- * for the same event that brought the command about. All events of one append carry the position of its last one, which is
+ * The state after the command, and what it appended: nothing where it was so already, or what had been appended
+ * before for the same event that brought the command about. All events of one append carry the position of its last one, which is
  * all that a store tells.
  */
 export type Outcome<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }

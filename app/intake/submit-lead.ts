@@ -5,7 +5,7 @@ import { AccountId, SourceId, type LeadId } from '../../domain/ids.js'
 import { lead, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
-import type { Clock, Dispatch, EventStore, Ids, Vault } from '../../domain/ports.js'
+import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { decodeSubmission, originatorsOf, type Submission } from '../../domain/submission.js'
@@ -15,7 +15,6 @@ import type { RateLimit } from '../http/rate-limit.js'
 import type { Answer, Problem } from '../problem.js'
 
 export type IntakePorts = {
-  readonly store: EventStore
   readonly dispatch: Dispatch
   readonly commands: Commands
   readonly vault: Vault
@@ -117,15 +116,9 @@ const claimed = async (
   return E.right(claim.right.state.kind === 'claimed' ? claim.right.state.leadId : leadId)
 }
 
-const submitted = async ({ store, commands }: IntakePorts, facts: LeadFacts): Promise<Either<Problem, Answer>> => {
+const submitted = async ({ commands }: IntakePorts, facts: LeadFacts): Promise<Either<Problem, Answer>> => {
   const outcome = await commands.run(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor')
-  if (E.isLeft(outcome)) return outcome
-  if (outcome.right.events.length === 0) {
-    const first = await store.read(`lead-${facts.lead_id}`)
-    const [event] = E.isRight(first) ? first.right.events : []
-    if (event !== undefined) await commands.caughtUpWith(event)
-  }
-  return answerOf(outcome.right.state)
+  return E.isLeft(outcome) ? outcome : answerOf(outcome.right.state)
 }
 
 /** The body of the 200 (design, section 7). */

@@ -65,6 +65,17 @@ const steps: Readonly<Record<string, Step>> = {
     assert.ok(timeline.some(({ label }) => label === 'sold'))
     assert.equal((await account.report(next_engagement_id, 'outcome', 'qualified')).status, 409)
   },
+  'a record that others report at the same time is on the timeline for each of them': async (account) => {
+    const { contact_id } = await account.submitted()
+    const { sold } = await account.standardConversions()
+    const seen = async () => {
+      const { id } = having(await account.record(sold, { contact_id }), 'conversion_contact')
+      const timeline = await timelineOf(account, contact_id)
+      assert.ok(timeline.some((entry) => entry.id === id))
+      assert.ok(timeline.some(({ label }) => label === 'sold'))
+    }
+    await Promise.all(Array.from({ length: 5 }, seen))
+  },
   'an opt-out shows in the contact': async (account) => {
     const { contact_id, next_engagement_id } = await account.submitted()
     assert.equal((await account.report(next_engagement_id, 'outcome', 'opted_out')).status, 201)
