@@ -10,25 +10,33 @@ import { keptStreams } from '../../app/kept-streams.js'
 import { reactor } from '../../app/reactor.js'
 import { account } from '../../domain/account.js'
 import { conversion } from '../../domain/conversion.js'
+import { delivery } from '../../domain/delivery.js'
+import type { DomainEvent } from '../../domain/domain-event.js'
 import { beginning, type Position } from '../../domain/event.js'
 import { lead } from '../../domain/lead.js'
+import type { Revision } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { webhook } from '../../domain/webhook.js'
 import { readModels } from '../../projections/read-models.js'
 import { until } from '../eventstore-double/open-double.js'
+import { newEvent } from '../support/events.js'
 import { openSqlite } from '../support/open-sqlite.js'
 import { rightOf } from '../support/right-of.js'
 import {
   accountId,
   apiKeyId,
+  at,
   contactId,
   conversionId,
+  deliveryFacts,
+  deliveryId,
   details,
   engagementId,
   leadFacts,
   leadId,
   playbookId,
   webhookId,
+  webhookSettings,
 } from '../support/samples.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
@@ -77,6 +85,7 @@ const open = async (t: ExecutionContext) => {
   }
   const here = process()
   const elsewhere = process()
+  let put = 0
   const asked: Array<Asked> = []
   const seen: Array<Position> = []
   const behind = new Map<string, Array<() => void>>()
@@ -144,6 +153,15 @@ const open = async (t: ExecutionContext) => {
       const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
       return run(account, accountId(), command, 'test')
     },
+    /** As it was written before. */
+    put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
+      let revision: Revision = 'no-stream'
+      for (const event of events) {
+        put += 1
+        revision = rightOf(await store.append(stream, revision, [newEvent(put, event)])).revision
+      }
+    },
+    askForResend: () => run(delivery, deliveryId(), { type: 'RequestResend', resendId: null, dueAt: at() }, 'test'),
     takeLead: (n: number) => run(lead, leadId(n), submission(n), 'vendor'),
     /** By another process, which carries on at once what follows. */
     takeLeadElsewhere: async (n: number): Promise<void> => {
@@ -207,6 +225,28 @@ test.serial('what was so already, and what follows from it, is waited for too', 
   t.true(namesOf(asked).includes('playbook_list'))
   go()
   t.deepEqual(rightOf(await again).events, [])
+})
+
+test.serial('what was so already brings nothing about a second time', async (t) => {
+  const { store, asked, put, askForResend } = await open(t)
+  const outcome = { attempt: 19, status: 500, reason: 'status 500', duration_ms: 1 }
+  const webhookIds = { webhook_id: webhookId(), account_id: accountId() }
+  await put(
+    `webhook-${webhookId()}`,
+    { type: 'WebhookAdded', data: { ...webhookIds, settings: webhookSettings() } },
+    { type: 'WebhookTurnedOff', data: { delivery_id: deliveryId(), reason: outcome.reason } },
+    { type: 'WebhookTurnedOn', data: { catch_up: false, by: 'operator' } },
+  )
+  const deliveryIds = { delivery_id: deliveryId(), webhook_id: webhookId() }
+  await put(
+    `delivery-${deliveryId()}`,
+    { type: 'DeliveryDue', data: deliveryFacts() },
+    { type: 'DeliveryAbandoned', data: { ...deliveryIds, why: 'retries-exhausted', outcome } },
+  )
+  rightOf(await askForResend())
+  t.deepEqual(rightOf(await askForResend()).events, [])
+  t.true(namesOf(asked).includes('deliveries'))
+  t.is(rightOf(await store.read(`webhook-${webhookId()}`)).events.length, 3)
 })
 
 test.serial('what another process wrote first because of the same event is waited for too', async (t) => {
