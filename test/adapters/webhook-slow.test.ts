@@ -34,8 +34,8 @@ const says = (...parts: ReadonlyArray<readonly [number, string]>): Behaviour => 
 })
 
 const silent: Behaviour = {}
-const inTwoClocks = [4_000, 5_900] as const
-const atTheVeryEnd = [5_000, 8_900] as const
+const inTwoClocks = [3_990, 5_900] as const
+const atTheVeryEnd = [4_990, 8_900] as const
 
 const late: ReadonlyArray<Row> = [
   { name: 'silence', behaviour: silent, ends: noResponse, takes: afterThreeSeconds },
@@ -72,7 +72,7 @@ const late: ReadonlyArray<Row> = [
     name: 'a response of 2.5 seconds',
     behaviour: says([2_500, empty]),
     ends: 200,
-    takes: [2_490, 2_990],
+    takes: [2_490, 3_400],
     isKept: true,
   },
   { name: 'a response of 3.5 seconds', behaviour: says([3_500, empty]), ends: noResponse, takes: afterThreeSeconds },

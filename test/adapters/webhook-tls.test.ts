@@ -288,7 +288,7 @@ test.serial('a handshake of two seconds and a response of two: each has a clock 
     'slow',
     passingOn(() => slow.port, 2_000),
     200,
-    { takes: [4_000, 5_900], isKept: true },
+    { takes: [3_990, 5_900], isKept: true },
   )
   await runRows(t, [row], { ...trusted, others: 1 })
 })
