@@ -115,6 +115,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       next = await beginRetries(lane)
       await beginRare(lane, 'caught-up')
     }
+    // It may have ended while this looked: an alarm that is set now is nobody's to stop.
+    if (isOver(lane.claim)) return
     // The end of one that is open wakes it.
     if (lane.open.size >= lane.pace.allowed) return
     if (free.freeFor(lane) <= 0) free.wait(lane)
