@@ -9,8 +9,8 @@ const outsideIsForbidden = (...groups) => [
 ]
 
 const fromOutside = [
-  { object: 'Date', property: 'now', message: 'Time is injected: see adapters/clock.ts.' },
-  { object: 'Math', property: 'random', message: 'Randomness is injected: see adapters/ids.ts.' },
+  { object: 'Date', property: 'now', message: 'Time is injected: see adapters/node/clock.ts.' },
+  { object: 'Math', property: 'random', message: 'Randomness is injected: see adapters/node/ids.ts.' },
 ]
 
 export default tseslint.config(
@@ -37,7 +37,7 @@ export default tseslint.config(
         'error',
         {
           selector: 'NewExpression[callee.name="Date"][arguments.length=0]',
-          message: 'Time is injected: see adapters/clock.ts.',
+          message: 'Time is injected: see adapters/node/clock.ts.',
         },
       ],
       'no-console': 'error',
@@ -52,7 +52,7 @@ export default tseslint.config(
   { files: ['projections/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('adapters', 'app') } },
   { files: ['adapters/**/*.ts'], rules: { 'no-restricted-imports': outsideIsForbidden('app') } },
   {
-    files: ['adapters/clock.ts', 'test/**/*.ts', 'app/cli/**/*.ts'],
+    files: ['adapters/node/clock.ts', 'test/**/*.ts', 'app/cli/**/*.ts'],
     rules: {
       'no-restricted-properties': 'off',
       'no-restricted-syntax': 'off',

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { E } from '../domain/prelude.js'
-import { compose, type Service } from './compose.js'
-import { configFrom, type Config } from './config.js'
-import { traceOf } from './trace.js'
-import { welcome } from './welcome.js'
+import { compose, type Service } from './composition/compose.js'
+import { configFrom, type Config } from './composition/config.js'
+import { traceOf } from './http/trace.js'
+import { welcome } from './composition/welcome.js'
 
 /** For people: standard output holds the JSON log and nothing else. */
 const say = (text: string): void => {

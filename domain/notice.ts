@@ -38,7 +38,7 @@ export const NoticeEvent = t.union([
 ])
 export type NoticeEvent = t.TypeOf<typeof NoticeEvent>
 
-/** In all about four days: see projections/notices/schedule.ts. */
+/** In all about four days: see projections/notices/retry-schedule.ts. */
 export const maximalMailings = 32
 
 export type NoticeState =

@@ -1,6 +1,6 @@
 import type { Decider } from './decider.js'
 import type { AccountSecret } from './derived-id.js'
-import type { Category, DomainEvent } from './domain-event.js'
+import type { Category, DomainEvent } from './events.js'
 import type { Envelope, Position, Recorded } from './event.js'
 import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'

@@ -1,7 +1,7 @@
 import { contact, type ContactCommand } from './contact.js'
 import { conversion, type ConversionCommand } from './conversion.js'
 import type { Decider } from './decider.js'
-import type { DomainEvent } from './domain-event.js'
+import type { DomainEvent } from './events.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import type { Recorded } from './event.js'
 import type { Instant } from './instant.js'

@@ -1,4 +1,4 @@
-import type { DomainEvent } from './domain-event.js'
+import type { DomainEvent } from './events.js'
 
 /** The schema version that new events are written with. */
 export const schemaVersion = 1

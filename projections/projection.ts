@@ -1,6 +1,5 @@
-import type { Category, DomainEvent, EventType } from '../domain/domain-event.js'
+import type { Category, DomainEvent, EventType } from '../domain/events.js'
 import type { Recorded } from '../domain/event.js'
-import { CannotFollow } from './follower.js'
 import type { Change, Collection, Indexes, Json, Stored } from './ports.js'
 
 export type ProjectedEvent = Recorded<DomainEvent>
@@ -31,6 +30,9 @@ export const collectionOf = (
   { name, version, indexes }: Pick<AnyProjection, 'name' | 'version' | 'indexes'>,
   generation: Collection['generation'] = 'live',
 ): Collection => ({ name, version, indexes, generation })
+
+/** A follower can't go on: it stops, loudly, and no other does. Its message holds no value of an event. */
+export class CannotFollow extends Error {}
 
 /** An event that a projection can't fold: its position and type, and nothing of what it holds. */
 export class Unprojectable extends CannotFollow {

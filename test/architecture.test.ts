@@ -43,20 +43,16 @@ for (const folder of folders) {
   })
 }
 
-/** The composition root, in parts. */
-const roots: ReadonlyArray<string> = ['app/compose.ts', 'app/stores.ts', 'app/secrets.ts', 'app/outgoing-mail.ts']
-
 test('only the composition root and the command line import adapters', (t) => {
   const importers = imports.filter(
     ({ from, to }) =>
-      isIn('app', from) && isIn('adapters', to) && !roots.includes(from) && !from.startsWith('app/cli/'),
+      isIn('app', from) && isIn('adapters', to) && !from.startsWith('app/composition/') && !from.startsWith('app/cli/'),
   )
   t.deepEqual(importers.map(shown), [])
 })
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
-  const allowed =
-    /\/(ports|leases|sender|domain-event|event|instant|ids|prelude|upcast|derived-id|phone|store-failed)\.ts$/
+  const allowed = /\/(ports|leases|sender|events|event|instant|ids|prelude|upcast|derived-id|phone|store-failed)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )

@@ -1,5 +1,5 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
-import type { DomainEvent } from '../../domain/domain-event.js'
+import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
 import { meaningOf } from './failure.js'

@@ -1,5 +1,5 @@
 import { jsonEvent, type EventData, type ResolvedEvent } from '@eventstore/db-client'
-import { categories, type DomainEvent } from '../../domain/domain-event.js'
+import { categories, type DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'

@@ -3,7 +3,7 @@ import type { Mailing, MailSender } from '../../projections/notices/sender.js'
 import { messageOf } from './message.js'
 
 export type SmtpOptions = {
-  /** `smtp://` or `smtps://`, with the query parameters of nodemailer that `app/config.ts` lets through. */
+  /** `smtp://` or `smtps://`, with the query parameters of nodemailer that `app/composition/config.ts` lets through. */
   readonly url: string
   readonly from: string
   /** Milliseconds that the server may be silent, and that one mail may take in all. */

@@ -1,7 +1,7 @@
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
 import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { machineTime } from '../time.js'
+import { machineTime } from '../node/monotonic-time.js'
 import { tried } from './failure.js'
 import { heartbeats } from './heartbeats.js'
 

@@ -1,10 +1,10 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { LookupFunction, OnReadOpts, Socket, TcpSocketConnectOpts } from 'node:net'
-import { isPublicAddress } from '../public-address.js'
+import { isPublicAddress } from './addresses/public-address.js'
 import type { Attempt } from './attempt.js'
-import { ForbiddenAddress } from './forbidden-address.js'
-import type { Resolve } from './resolve.js'
+import { ForbiddenAddress } from './addresses/forbidden-address.js'
+import type { Resolve } from './addresses/resolve.js'
 
 /** Connections that are kept and used again. */
 export type Connections = {

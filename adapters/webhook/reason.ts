@@ -1,4 +1,4 @@
-import { ForbiddenAddress } from './forbidden-address.js'
+import { ForbiddenAddress } from './addresses/forbidden-address.js'
 
 export const noConnection = 'no connection within 3 s'
 export const noResponse = 'no response within 3 s'

@@ -1,7 +1,7 @@
 import bodyParser from 'koa-bodyparser'
 import type { Middleware } from 'koa'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Problem } from '../problem.js'
+import type { Problem } from './problem.js'
 
 /** Bodies up to 100 kB (design, section 7). */
 const limit = '100kb'

@@ -1,5 +1,5 @@
 import type { Either } from '../../domain/prelude.js'
-import type { Answer, Problem } from '../problem.js'
+import type { Answer, Problem } from './problem.js'
 
 /** What a handler sees of a request: nothing of Koa. */
 export type Request = {

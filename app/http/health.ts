@@ -1,6 +1,6 @@
 import { E } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
-import type { Shift } from '../../projections/shift.js'
+import type { Shift } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
 
 type HealthPorts = { readonly store: EventStore; readonly shifts: ReadonlyArray<Shift> }

@@ -1,5 +1,5 @@
 import { E } from '../../domain/prelude.js'
-import type { Metrics } from '../metrics.js'
+import type { Metrics } from './metrics.js'
 import type { Surface } from './endpoint.js'
 
 /** `GET /metrics`, in the text format of Prometheus. */

@@ -9,10 +9,10 @@ import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { decodeSubmission, originatorsOf, type Submission } from '../../domain/submission.js'
-import type { Commands } from '../commands.js'
+import type { Commands } from '../commands/client-commands.js'
 import type { Request } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
-import type { Answer, Problem } from '../problem.js'
+import type { Answer, Problem } from '../http/problem.js'
 
 export type IntakePorts = {
   readonly dispatch: Dispatch

@@ -5,7 +5,7 @@ import type { Dispatch } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { bearerOf } from '../http/bearer.js'
 import type { Request } from '../http/endpoint.js'
-import type { Problem } from '../problem.js'
+import type { Problem } from '../http/problem.js'
 
 /** Who holds the operator key: sees every account. */
 export type Operator = { readonly actor: 'operator' }

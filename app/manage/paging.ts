@@ -2,8 +2,8 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Cursor, Json, Query } from '../../projections/ports.js'
 import type { Projection } from '../../projections/projection.js'
 import type { Request } from '../http/endpoint.js'
-import type { Problem } from '../problem.js'
-import type { Queries } from '../queries.js'
+import type { Problem } from '../http/problem.js'
+import type { Queries } from '../../projections/queries.js'
 
 type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly next_cursor: string | null }
 

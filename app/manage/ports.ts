@@ -1,8 +1,8 @@
 import type { Clock, Dispatch, EventStore, Ids, Vault } from '../../domain/ports.js'
 import type { WebhookSender } from '../../projections/delivery/sender.js'
-import type { Commands } from '../commands.js'
+import type { Commands } from '../commands/client-commands.js'
 import type { RateLimit } from '../http/rate-limit.js'
-import type { Queries } from '../queries.js'
+import type { Queries } from '../../projections/queries.js'
 
 /** What the management API works with. */
 export type ManagePorts = {

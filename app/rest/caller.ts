@@ -8,7 +8,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Request } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import { bearerOf } from '../http/bearer.js'
-import type { Problem } from '../problem.js'
+import type { Problem } from '../http/problem.js'
 
 /** The account that an API key opens, and nothing else (contract 5). */
 export type Caller = { readonly accountId: AccountId; readonly secret: AccountSecret; readonly actor: string }

@@ -3,8 +3,8 @@ import { ContactId } from '../../domain/ids.js'
 import { phoneFromText } from '../../domain/phone.js'
 import { E } from '../../domain/prelude.js'
 import type { Endpoint } from '../http/endpoint.js'
-import type { Problem } from '../problem.js'
-import type { Queries } from '../queries.js'
+import type { Problem } from '../http/problem.js'
+import type { Queries } from '../../projections/queries.js'
 import type { Caller } from './caller.js'
 
 /** Contract 4.1 and 4.2. */

@@ -6,8 +6,8 @@ import { notice, type NoticeFacts } from '../../domain/notice.js'
 import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Checkpoint } from '../checkpoint.js'
-import type { Follower } from '../follower.js'
+import type { Checkpoint } from '../subscriptions/checkpoint.js'
+import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
 
 type TurnedOff = Extract<ProjectedEvent, { readonly type: 'WebhookTurnedOff' }>

@@ -6,15 +6,15 @@ import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as written } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { mongoDocuments } from '../../adapters/documents/mongodb.js'
-import { eventStoreDb } from '../../adapters/event-store/eventstoredb.js'
+import { mongoDocuments } from '../../adapters/mongodb/documents.js'
+import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
 import { connect } from '../../adapters/eventstoredb/connection.js'
 import { connectMongo } from '../../adapters/mongodb/connection.js'
 import { beginning } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import type { Change, Collection } from '../../projections/ports.js'
-import { follow } from '../../projections/follower.js'
-import { at } from '../support/samples.js'
+import { follow } from '../../projections/subscriptions/follower.js'
+import { at } from '../kit/samples.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 import { orFail } from './tools.js'
 
@@ -22,7 +22,7 @@ import { orFail } from './tools.js'
 export type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
 
 const inFlight = 64
-const program = fileURLToPath(new URL('../eventstore-double/main.js', import.meta.url))
+const program = fileURLToPath(new URL('../eventstoredb-double/main.js', import.meta.url))
 
 export type EventStoreServer = { readonly url: string; readonly stop: () => Promise<void> }
 

@@ -5,8 +5,8 @@ import { randomBytes } from 'node:crypto'
 import { beginning } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import type { Change, Collection, Cursor, Documents, Entry, Json, Query, Stored } from '../../projections/ports.js'
-import { holdsAsync } from '../support/property.js'
-import { rightOf } from '../support/right-of.js'
+import { holdsAsync } from '../kit/property.js'
+import { rightOf } from '../kit/right-of.js'
 
 export type OpenDocuments = {
   readonly documents: Documents

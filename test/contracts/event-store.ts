@@ -2,13 +2,13 @@ import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Category, DomainEvent } from '../../domain/domain-event.js'
+import type { Category, DomainEvent } from '../../domain/events.js'
 import { beginning, type Envelope, type Position, type Recorded } from '../../domain/event.js'
 import type { Appended, EventBatch, EventStore, NewEvent, Revision } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { holdsAsync } from '../support/property.js'
-import { rightOf } from '../support/right-of.js'
-import { activity, at, attribution, uuid } from '../support/samples.js'
+import { holdsAsync } from '../kit/property.js'
+import { rightOf } from '../kit/right-of.js'
+import { activity, at, attribution, uuid } from '../kit/samples.js'
 
 export type OpenStore = {
   readonly store: EventStore

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Claim, Membership } from '../../projections/leases.js'
+import type { Claim, Membership } from '../../projections/subscriptions/leases.js'
 
 export type OpenMembership = {
   /** The only one. */
@@ -9,7 +9,7 @@ export type OpenMembership = {
   readonly close: () => Promise<void>
 }
 
-/** What every `Membership` does (projections/leases.ts). */
+/** What every `Membership` does (projections/subscriptions/leases.ts). */
 export const leasesContract = (name: string, open: () => Promise<OpenMembership>): void => {
   const behaviour = (
     title: string,

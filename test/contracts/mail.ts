@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Mail, MailSender } from '../../projections/notices/sender.js'
-import { textOf } from '../support/mail-text.js'
-import { at, noticeId } from '../support/samples.js'
+import { textOf } from '../kit/mail-text.js'
+import { at, noticeId } from '../kit/samples.js'
 
 export type OpenMail = {
   /** Mails from `leadloop@example.com`. */

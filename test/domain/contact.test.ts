@@ -15,8 +15,8 @@ import {
   playbookId,
   recordId,
   sourceId,
-} from '../support/samples.js'
-import { given } from '../support/specification.js'
+} from '../kit/samples.js'
+import { given } from '../kit/specification.js'
 
 type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant; readonly at?: Instant }
 

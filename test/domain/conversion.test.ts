@@ -1,7 +1,7 @@
 import test from 'ava'
 import { conversion, type ConversionEvent } from '../../domain/conversion.js'
-import { accountId, conversionId } from '../support/samples.js'
-import { given } from '../support/specification.js'
+import { accountId, conversionId } from '../kit/samples.js'
+import { given } from '../kit/specification.js'
 
 const define = {
   type: 'DefineConversion',

@@ -1,10 +1,10 @@
 import test from 'ava'
 import { decode, t as io } from '../../domain/codec.js'
-import { DomainEvent } from '../../domain/domain-event.js'
+import { DomainEvent } from '../../domain/events.js'
 import { E } from '../../domain/prelude.js'
 import { schemaVersion, upcast } from '../../domain/upcast.js'
-import { goldenEvents } from '../support/golden.js'
-import { unknownFields } from '../support/unknown-fields.js'
+import { goldenEvents } from '../kit/golden.js'
+import { unknownFields } from '../kit/unknown-fields.js'
 
 const golden = goldenEvents()
 

@@ -8,7 +8,7 @@ import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, type Decider } from '../../domain/decider.js'
 import { delivery, maximalAttempts, type DeliveryCommand } from '../../domain/delivery.js'
-import { DomainEvent } from '../../domain/domain-event.js'
+import { DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
@@ -30,10 +30,10 @@ import {
   sourceCommands,
   submissionKeyCommands,
   webhookCommands,
-} from '../support/commands.js'
-import { holds } from '../support/property.js'
-import { at, deliveryFacts } from '../support/samples.js'
-import { unknownFields } from '../support/unknown-fields.js'
+} from '../kit/commands.js'
+import { holds } from '../kit/property.js'
+import { at, deliveryFacts } from '../kit/samples.js'
+import { unknownFields } from '../kit/unknown-fields.js'
 
 type AnyCommand = { readonly type: string }
 

@@ -4,8 +4,8 @@ import {
   type MarketingSourceCommand,
   type MarketingSourceEvent,
 } from '../../domain/marketing-source.js'
-import { accountId, playbookId, sourceId } from '../support/samples.js'
-import { given } from '../support/specification.js'
+import { accountId, playbookId, sourceId } from '../kit/samples.js'
+import { given } from '../kit/specification.js'
 
 const create = {
   type: 'CreateSource',

@@ -2,7 +2,7 @@ import test from 'ava'
 import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import type { ConversionRecordFacts } from '../../domain/conversion-record.js'
-import type { DomainEvent } from '../../domain/domain-event.js'
+import type { DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
@@ -10,8 +10,8 @@ import { playbook, standardPlaybook } from '../../domain/playbook.js'
 import { reactions, type Intent } from '../../domain/reactions.js'
 import { upcast } from '../../domain/upcast.js'
 import { webhook } from '../../domain/webhook.js'
-import { goldenEvents } from '../support/golden.js'
-import { logOf } from '../support/log.js'
+import { goldenEvents } from '../kit/golden.js'
+import { logOf } from '../kit/log.js'
 import {
   accountId,
   activity,
@@ -28,7 +28,7 @@ import {
   recordId,
   sourceId,
   webhookId,
-} from '../support/samples.js'
+} from '../kit/samples.js'
 
 const now = at(60_000)
 

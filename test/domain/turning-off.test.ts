@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { fold, type Decider } from '../../domain/decider.js'
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
-import type { DomainEvent } from '../../domain/domain-event.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
 import { webhook } from '../../domain/webhook.js'
-import { holds } from '../support/property.js'
-import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../support/samples.js'
+import { holds } from '../kit/property.js'
+import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../kit/samples.js'
 
 const numbers = [1, 2] as const
 

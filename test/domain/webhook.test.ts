@@ -1,7 +1,7 @@
 import test from 'ava'
 import { signingSecretsAt, webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
-import { accountId, at, deliveryId, webhookId, webhookSettings } from '../support/samples.js'
-import { given } from '../support/specification.js'
+import { accountId, at, deliveryId, webhookId, webhookSettings } from '../kit/samples.js'
+import { given } from '../kit/specification.js'
 
 const add: WebhookCommand = {
   type: 'AddWebhook',

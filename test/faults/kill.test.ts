@@ -8,7 +8,7 @@ import {
   killed,
   startService,
   type ChildService,
-} from '../support/child-service.js'
+} from '../kit/child-service.js'
 import {
   clientOf,
   loadOn,
@@ -24,9 +24,9 @@ import {
   type Random,
   type Receiver,
   type Told,
-} from '../support/load.js'
-import { isOnServers } from '../support/stores.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../support/streams.js'
+} from '../kit/load.js'
+import { isOnServers } from '../kit/stores.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
 
 /** What the load on one directory is like. */
 type Life = {

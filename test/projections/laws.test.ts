@@ -1,12 +1,12 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { categoryOf, DomainEvent } from '../../domain/domain-event.js'
+import { categoryOf, DomainEvent } from '../../domain/events.js'
 import type { AnyProjection } from '../../projections/projection.js'
-import { readModels } from '../../projections/read-models.js'
-import { histories, type History } from '../support/histories.js'
-import { applied, documentsIn, project, type Held } from '../support/project.js'
-import { holds } from '../support/property.js'
+import { readModels } from '../../projections/read-models/registry.js'
+import { histories, type History } from '../kit/histories.js'
+import { applied, documentsIn, project, type Held } from '../kit/project.js'
+import { holds } from '../kit/property.js'
 
 const cuts = fc.array(fc.nat(80), { maxLength: 12 })
 

@@ -1,9 +1,9 @@
 import test from 'ava'
-import { contacts } from '../../projections/contacts.js'
+import { contacts } from '../../projections/read-models/contacts.js'
 import { anyProjection, changesOf, keysToRead, Unprojectable } from '../../projections/projection.js'
-import { readModels } from '../../projections/read-models.js'
-import { logOf } from '../support/log.js'
-import { accountId, contactId, details, engagementId, leadId, sourceId } from '../support/samples.js'
+import { readModels } from '../../projections/read-models/registry.js'
+import { logOf } from '../kit/log.js'
+import { accountId, contactId, details, engagementId, leadId, sourceId } from '../kit/samples.js'
 
 const projection = anyProjection(contacts)
 

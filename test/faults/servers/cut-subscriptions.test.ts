@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf } from '../../support/child-service.js'
-import { isWhole, onServers, openFleet } from '../../support/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../support/load.js'
-import { until } from '../../support/until.js'
-import { vendorsAt } from '../../support/vendors.js'
+import { addressOf } from '../../kit/child-service.js'
+import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
+import { until } from '../../kit/until.js'
+import { vendorsAt } from '../../kit/vendors.js'
 
 const cuts = 100
 

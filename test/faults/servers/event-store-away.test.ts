@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
-import type { EventStoreDouble } from '../../eventstore-double/double.js'
-import { addressOf } from '../../support/child-service.js'
-import { isWhole, onServers, openFleet } from '../../support/fleet.js'
+import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
+import { addressOf } from '../../kit/child-service.js'
+import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
 import {
   clientOf,
   finding,
@@ -13,9 +13,9 @@ import {
   startReceiver,
   usualMix,
   type Account,
-} from '../../support/load.js'
-import { passed, until } from '../../support/until.js'
-import { between, vendorsAt } from '../../support/vendors.js'
+} from '../../kit/load.js'
+import { passed, until } from '../../kit/until.js'
+import { between, vendorsAt } from '../../kit/vendors.js'
 
 type Outage = {
   readonly begin: (double: EventStoreDouble) => Promise<void> | void

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Faults } from '../../eventstore-double/faults.js'
-import { addressOf } from '../../support/child-service.js'
-import { isWhole, onServers, openFleet } from '../../support/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver, usualMix } from '../../support/load.js'
-import { passed, until } from '../../support/until.js'
-import { vendorsAt } from '../../support/vendors.js'
+import type { Faults } from '../../eventstoredb-double/faults.js'
+import { addressOf } from '../../kit/child-service.js'
+import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver, usualMix } from '../../kit/load.js'
+import { passed, until } from '../../kit/until.js'
+import { vendorsAt } from '../../kit/vendors.js'
 
 const losses: Readonly<Record<string, (faults: Faults) => void>> = {
   'breaks off': (faults) => faults.breakAfterWriting(1),

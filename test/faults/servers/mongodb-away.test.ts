@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, operatorKey } from '../../support/child-service.js'
-import { isWhole, onServers, openFleet } from '../../support/fleet.js'
+import { addressOf, operatorKey } from '../../kit/child-service.js'
+import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
 import {
   clientOf,
   finding,
@@ -11,11 +11,11 @@ import {
   seedOf,
   startReceiver,
   type Account,
-} from '../../support/load.js'
-import { addressOf as serverOf, urlAt } from '../../support/mongodb.js'
-import { tcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
-import { passed, until } from '../../support/until.js'
-import { between, vendorsAt } from '../../support/vendors.js'
+} from '../../kit/load.js'
+import { addressOf as serverOf, urlAt } from '../../kit/mongodb.js'
+import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
+import { passed, until } from '../../kit/until.js'
+import { between, vendorsAt } from '../../kit/vendors.js'
 
 const outages: Readonly<Record<string, (proxy: TcpProxy) => Promise<void> | void>> = {
   gone: (proxy) => proxy.takeAway(),

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
-import { startDouble } from '../../eventstore-double/double.js'
-import { addressOf, isRefused, startService, temporaryDirectory } from '../../support/child-service.js'
-import { onServers } from '../../support/fleet.js'
-import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../support/load.js'
-import { testDatabase } from '../../support/mongodb.js'
-import { until } from '../../support/until.js'
+import { startDouble } from '../../eventstoredb-double/double.js'
+import { addressOf, isRefused, startService, temporaryDirectory } from '../../kit/child-service.js'
+import { onServers } from '../../kit/fleet.js'
+import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
+import { testDatabase } from '../../kit/mongodb.js'
+import { until } from '../../kit/until.js'
 
 /** The closed loop on one server and the embedded other store; a second process on the folder is refused. */
 const loops = async (t: ExecutionContext, environment: Readonly<Record<string, string>>): Promise<void> => {

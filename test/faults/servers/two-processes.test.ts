@@ -1,12 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, type ChildService } from '../../support/child-service.js'
-import { added, onServers, openFleet, type Fleet } from '../../support/fleet.js'
-import { sendJson, type Answer } from '../../support/http.js'
-import { lead } from '../../support/leads.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../support/load.js'
-import { bearer, having, idsOf, openAccount as openManaged, operatorKey } from '../../support/service.js'
-import { passed, until } from '../../support/until.js'
-import { vendorsAt } from '../../support/vendors.js'
+import { addressOf, type ChildService } from '../../kit/child-service.js'
+import { added, onServers, openFleet, type Fleet } from '../../kit/fleet.js'
+import { sendJson, type Answer } from '../../kit/http.js'
+import { lead } from '../../kit/leads.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
+import { bearer, having, idsOf, openAccount as openManaged, operatorKey } from '../../kit/service.js'
+import { passed, until } from '../../kit/until.js'
+import { vendorsAt } from '../../kit/vendors.js'
 
 const rounds = 30
 

@@ -1,0 +1,49 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import type { AccountSecret } from '../../domain/derived-id.js'
+import type { Vault } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+
+const algorithm = 'aes-256-gcm'
+const nonceLength = 12
+const tagLength = 16
+
+/** AES-256-GCM under a key of 32 bytes; sealed texts are base64url of nonce, tag and cipher text. */
+export const aesVault = (key: Buffer): Vault => {
+  const seal = (plain: string): string => {
+    const nonce = randomBytes(nonceLength)
+    const cipher = createCipheriv(algorithm, key, nonce)
+    const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+  }
+
+  const open = (sealed: string): Either<{ readonly kind: 'unsealable' }, string> => {
+    const bytes = Buffer.from(sealed, 'base64url')
+    try {
+      const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceLength), { authTagLength: tagLength })
+      decipher.setAuthTag(bytes.subarray(nonceLength, nonceLength + tagLength))
+      const plain = decipher.update(bytes.subarray(nonceLength + tagLength))
+      return E.right(Buffer.concat([plain, decipher.final()]).toString('utf8'))
+    } catch {
+      return E.left({ kind: 'unsealable' })
+    }
+  }
+
+  const sign: Vault['sign'] = (sealed, text) => {
+    const secret = open(sealed)
+    if (E.isLeft(secret)) return secret
+    const bytes = Buffer.from(secret.right, 'base64')
+    return E.right(`v1,${createHmac('sha256', bytes).update(text).digest('base64')}`)
+  }
+
+  const secrets = new Map<string, AccountSecret>()
+  const accountSecret: Vault['accountSecret'] = (sealed) => {
+    const known = secrets.get(sealed)
+    if (known !== undefined) return E.right(known)
+    const opened = open(sealed)
+    if (E.isLeft(opened)) return opened
+    const secret = Buffer.from(opened.right, 'base64url') as AccountSecret
+    secrets.set(sealed, secret)
+    return E.right(secret)
+  }
+  return { seal, open, sign, accountSecret }
+}

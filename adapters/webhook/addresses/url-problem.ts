@@ -1,0 +1,44 @@
+import { isIP } from 'node:net'
+import { setTimeout as after } from 'node:timers/promises'
+import { isPublicAddress } from './public-address.js'
+import { isLocalName } from './local-name.js'
+import { systemResolve, type Resolve } from './resolve.js'
+
+/** Milliseconds that a name may take: whoever saves a webhook waits for it. */
+const patience = 3_000
+
+const system = systemResolve()
+
+/** Why a URL can't be a webhook's; undefined when it can. A name that does not resolve yet is left to the first attempt. */
+export const webhookUrlProblem = async (
+  text: string,
+  allowPrivate: boolean,
+  resolve: Resolve = system,
+): Promise<string | undefined> => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return 'must be an http or https URL'
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials'
+  if (allowPrivate || (await isPublicHost(hostOf(url), resolve))) return undefined
+  return 'must not lead to a private address'
+}
+
+/** Without the brackets of an IPv6 address and the dot behind a full name. */
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.+$/g, '')
+
+const isPublicHost = async (host: string, resolve: Resolve): Promise<boolean> => {
+  if (isIP(host) !== 0) return isPublicAddress(host)
+  if (isLocalName(host)) return false
+  const addresses = await resolvedInTime(host, resolve)
+  return addresses.every(({ address }) => isPublicAddress(address))
+}
+
+const resolvedInTime = async (host: string, resolve: Resolve): ReturnType<Resolve> => {
+  const over = new AbortController()
+  try {
+    return await Promise.race([resolve(host), after(patience, [], { signal: over.signal })])
+  } catch {
+    return []
+  } finally {
+    over.abort()
+  }
+}

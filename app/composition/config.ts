@@ -1,0 +1,142 @@
+import { decode, t } from '../../domain/codec.js'
+import { E, type Either } from '../../domain/prelude.js'
+
+export type Config = {
+  readonly host: string
+  readonly port: number
+  /** Where clients reach the service, without a slash at the end; undefined: where it listens. */
+  readonly publicUrl: string | undefined
+  readonly dataDir: string
+  readonly operatorKey: string | undefined
+  /** 32 bytes. */
+  readonly secretKey: Buffer | undefined
+  readonly allowPrivateWebhooks: boolean
+  readonly logLevel: string
+  readonly clockRate: number
+  /** Undefined: the log is embedded in the data directory. */
+  readonly eventStoreUrl: string | undefined
+  /** Undefined: the read models are embedded in the data directory. */
+  readonly mongoUrl: string | undefined
+  /** Undefined: mail goes to files in the data directory. */
+  readonly smtpUrl: string | undefined
+  readonly roles: ReadonlySet<Role>
+}
+
+/** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks and mails. */
+export const roles = ['api', 'projector', 'delivery'] as const
+export type Role = (typeof roles)[number]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Decodes the environment once; left: one sentence for each setting that is wrong, without its value. */
+export const configFrom = (environment: Environment): Either<ReadonlyArray<string>, Config> => {
+  const settings = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
+  const decoded = decode(Settings, settings)
+  if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
+  const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
+    decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, ROLES } = decoded.right
+  if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
+    return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
+  }
+  return E.right({
+    host: HOST ?? '127.0.0.1',
+    port: PORT ?? 8080,
+    publicUrl: PUBLIC_URL,
+    dataDir: DATA_DIR ?? './data',
+    operatorKey: OPERATOR_KEY,
+    secretKey: SECRET_KEY,
+    allowPrivateWebhooks: ALLOW_PRIVATE_WEBHOOKS ?? false,
+    logLevel: LOG_LEVEL ?? 'info',
+    clockRate: CLOCK_RATE ?? 1,
+    eventStoreUrl: EVENTSTORE_URL,
+    mongoUrl: MONGODB_URL,
+    smtpUrl: SMTP_URL,
+    roles: ROLES ?? new Set(roles),
+  })
+}
+
+/** A codec for a setting: text in, `read` gives its value or undefined when it can't be one. */
+const setting = <A>(name: string, read: (text: string) => A | undefined): t.Type<A, unknown> =>
+  new t.Type<A, unknown, unknown>(
+    name,
+    (_value): _value is A => false,
+    (value, context) => {
+      const settled = typeof value === 'string' ? read(value.trim()) : undefined
+      return settled === undefined ? t.failure(value, context) : t.success(settled)
+    },
+    t.identity,
+  )
+
+const numberWithin =
+  (least: number, most: number, isWhole: boolean) =>
+  (text: string): number | undefined => {
+    const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN
+    return number >= least && number <= most && (!isWhole || Number.isInteger(number)) ? number : undefined
+  }
+
+const siteUrl = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isPlain = url.search === '' && url.hash === '' && url.username === ''
+  return ['http:', 'https:'].includes(url.protocol) && isPlain ? text.replace(/\/+$/, '') : undefined
+}
+
+const key = (text: string): Buffer | undefined => {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length === 32 ? bytes : undefined
+}
+
+const levels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
+
+const beginsWith =
+  (...schemes: ReadonlyArray<string>) =>
+  (text: string): string | undefined =>
+    schemes.some((scheme) => text.startsWith(`${scheme}://`)) ? text : undefined
+
+/** What a query may say: whether TLS is a must, and whether certificates are checked. */
+const smtpOptions = ['requireTLS', 'tls.rejectUnauthorized']
+
+const smtpUrl = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, hostname, pathname, searchParams, hash, username, password } = new URL(text)
+  const isServer = ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && ['', '/'].includes(pathname)
+  const isKnown = [...searchParams].every(
+    ([name, value]) => smtpOptions.includes(name) && ['true', 'false'].includes(value),
+  )
+  return isServer && isKnown && hash === '' && isDecodable(username) && isDecodable(password) ? text : undefined
+}
+
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const roleSet = (text: string): ReadonlySet<Role> | undefined => {
+  const named = text.split(',').map((name) => name.trim())
+  const known = roles.filter((role) => named.includes(role))
+  return named.every((name) => roles.some((role) => role === name)) ? new Set(known) : undefined
+}
+
+const Settings = t.partial({
+  HOST: t.string,
+  PORT: setting('a port number from 0 to 65535', numberWithin(0, 65_535, true)),
+  PUBLIC_URL: setting('an http or https URL', siteUrl),
+  DATA_DIR: t.string,
+  OPERATOR_KEY: setting('at least 16 characters long', (text) => (text.length >= 16 ? text : undefined)),
+  SECRET_KEY: setting('32 bytes in base64', key),
+  ALLOW_PRIVATE_WEBHOOKS: setting(
+    'true or false',
+    (text) => ({ true: true, '1': true, false: false, '0': false })[text],
+  ),
+  LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
+  CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
+  EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
+  MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
+  SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),
+  ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
+})

@@ -1,0 +1,143 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { millisecondsOf } from '../../domain/instant.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Clock, EventStore, StoreFailure } from '../../domain/ports.js'
+import { deliveries } from '../../projections/read-models/deliveries.js'
+import type { WebhookResponse } from '../../projections/delivery/sender.js'
+import type { Shift } from '../../projections/subscriptions/leased-follower.js'
+import { webhookList } from '../../projections/read-models/webhook-list.js'
+import type { Observed } from './server.js'
+import type { Queries } from '../../projections/queries.js'
+
+export type Metrics = {
+  readonly request: (observed: Observed) => void
+  readonly attempt: (response: WebhookResponse) => void
+  /** Reports the lag of these from now on. */
+  readonly watch: (store: EventStore, shifts: ReadonlyArray<Shift>, openRequests: () => number) => void
+  /** Reports from now on what waits to be delivered; what can't be read is left out. */
+  readonly watchDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
+  readonly text: () => Promise<string>
+}
+
+/** Prometheus metrics; labels are routes and names of ours, never a value of a request. */
+export const metrics = (): Metrics => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'leadloop_http_request_seconds',
+    help: 'Requests by surface, route and status.',
+    labelNames: ['surface', 'route', 'status'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [registry],
+  })
+  const attempts = new Counter({
+    name: 'leadloop_delivery_attempts_total',
+    help: 'Webhook attempts by what came back: a class of status, or none.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+
+  const series = new Map<string, ReturnType<typeof requests.labels>>()
+
+  return {
+    request: ({ surface, route, status, seconds }) => {
+      const name = `${route} ${status}`
+      const known = series.get(name) ?? requests.labels({ surface, route, status: String(status) })
+      series.set(name, known)
+      known.observe(seconds)
+    },
+    attempt: ({ status }) => {
+      attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
+    },
+    watch: (store, shifts, openRequests) => {
+      new Gauge({
+        name: 'leadloop_follower_lag',
+        help: 'Positions of the log that a projection or reaction has still to look at.',
+        labelNames: ['follower'],
+        registers: [registry],
+        async collect() {
+          const head = await store.head()
+          if (E.isLeft(head)) return
+          for (const one of shifts) {
+            const position = await one.position()
+            if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
+          }
+        },
+      })
+      new Gauge({
+        name: 'leadloop_follower_stopped',
+        help: '1 where a projection or reaction has met an event that it can not handle.',
+        labelNames: ['follower'],
+        registers: [registry],
+        collect() {
+          for (const one of shifts) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+        },
+      })
+      new Gauge({
+        name: 'leadloop_delivery_open_requests',
+        help: 'Webhook requests that are open now.',
+        registers: [registry],
+        collect() {
+          this.set(openRequests())
+        },
+      })
+    },
+    watchDeliveries: (queries, clock) => {
+      for (const { name, help, read } of waitingToBeDelivered(queries, clock)) {
+        new Gauge({
+          name,
+          help,
+          registers: [registry],
+          async collect() {
+            const value = await read()
+            if (E.isLeft(value)) this.remove()
+            else this.set(value.right)
+          },
+        })
+      }
+    },
+    text: () => registry.metrics(),
+  }
+}
+
+type Waiting = {
+  readonly name: string
+  readonly help: string
+  readonly read: () => Promise<Either<StoreFailure, number>>
+}
+
+/** Of all webhooks, whichever process posts to them. */
+const waitingToBeDelivered = (
+  { count, page }: Pick<Queries, 'count' | 'page'>,
+  clock: Pick<Clock, 'now'>,
+): ReadonlyArray<Waiting> => {
+  const dueBy = (now: string) => ({ index: 'of_all', equals: ['due'], upTo: now })
+  return [
+    {
+      name: 'leadloop_deliveries_due',
+      help: 'Deliveries whose next attempt is due.',
+      read: () => count(deliveries, dueBy(clock.now())),
+    },
+    {
+      name: 'leadloop_delivery_oldest_due_seconds',
+      help: 'How long the attempt that waits longest has been due.',
+      read: async () => {
+        const now = clock.now()
+        const oldest = await page(deliveries, { ...dueBy(now), limit: 1 })
+        if (E.isLeft(oldest)) return oldest
+        const since = oldest.right[0]?.document.state_since ?? now
+        return E.right((millisecondsOf(now) - millisecondsOf(since)) / 1000)
+      },
+    },
+    {
+      name: 'leadloop_deliveries_held',
+      help: 'Deliveries that wait for their webhook to be turned on.',
+      read: () => count(deliveries, { index: 'of_all', equals: ['held'] }),
+    },
+    {
+      name: 'leadloop_webhooks_off',
+      help: 'Webhooks that are turned off.',
+      read: () => count(webhookList, { index: 'by_state', equals: ['off'] }),
+    },
+  ]
+}

@@ -1,0 +1,122 @@
+import type { AccountRefusal } from '../../domain/account.js'
+import type { Mismatch } from '../../domain/codec.js'
+import type { ContactRefusal } from '../../domain/contact.js'
+import type { DeliveryRefusal } from '../../domain/delivery.js'
+import type { EngagementRefusal } from '../../domain/engagement.js'
+import type { LeadRefusal } from '../../domain/lead.js'
+import type { MarketingSourceRefusal } from '../../domain/marketing-source.js'
+import type { PlaybookRefusal } from '../../domain/playbook.js'
+import type { Contended, StoreFailure } from '../../domain/ports.js'
+import { unreachable } from '../../domain/prelude.js'
+import type { ResendRefusal } from '../../domain/resend.js'
+import type { WebhookRefusal } from '../../domain/webhook.js'
+
+/** Everything that can keep a request from being done. Messages name fields and never hold a value. */
+export type Problem =
+  | { readonly kind: 'invalid'; readonly messages: ReadonlyArray<string> }
+  | { readonly kind: 'invalid-json' }
+  | { readonly kind: 'forbidden'; readonly message: string }
+  /** A look-up by id (contract 7: a message instead of an errors list). */
+  | { readonly kind: 'not-found'; readonly message: string }
+  /** A search or a post URL that leads nowhere. */
+  | { readonly kind: 'no-match'; readonly message: string }
+  | { readonly kind: 'unprocessable'; readonly messages: ReadonlyArray<string> }
+  | { readonly kind: 'method-not-allowed' }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'unsupported-media-type' }
+  | { readonly kind: 'compressed' }
+  | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
+  | { readonly kind: 'unexpected' }
+  | StoreFailure
+  | Contended
+  | AccountRefusal
+  | PlaybookRefusal
+  | MarketingSourceRefusal
+  | ContactRefusal
+  | LeadRefusal
+  | EngagementRefusal
+  | WebhookRefusal
+  | DeliveryRefusal
+  | ResendRefusal
+
+export type Answer = {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const invalid = (mismatches: ReadonlyArray<Mismatch>): Problem => ({
+  kind: 'invalid',
+  messages: mismatches.map(({ path, expected }) => `${path === '' ? 'the body' : path} must be ${expected}`),
+})
+
+/** The one table from problems to what a client sees. */
+export const answerTo = (problem: Problem): Answer => {
+  switch (problem.kind) {
+    case 'invalid':
+      return errors(400, ...problem.messages)
+    case 'invalid-json':
+      return { status: 400, body: { error: 'the body is not valid JSON' } }
+    case 'forbidden':
+      return errors(403, problem.message)
+    case 'not-found':
+      return message(problem.message)
+    case 'no-match':
+      return errors(404, problem.message)
+    case 'unprocessable':
+      return errors(422, ...problem.messages)
+    case 'method-not-allowed':
+      return errors(405, 'the method is not allowed here')
+    case 'too-large':
+      return errors(413, 'the body is larger than 100 kB')
+    case 'unsupported-media-type':
+      return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
+    case 'compressed':
+      return errors(415, 'the body must be sent without a Content-Encoding')
+    case 'too-many-requests':
+      return {
+        ...errors(429, 'the limit per minute is reached'),
+        headers: { 'retry-after': String(problem.retryAfter) },
+      }
+    case 'unavailable':
+    case 'contended':
+      return { ...errors(503, 'the store does not answer, try again'), headers: { 'retry-after': '1' } }
+    case 'corrupt':
+    case 'unexpected':
+      return errors(500, 'the request could not be handled')
+    case 'account-not-found':
+      return message('account not found')
+    case 'api-key-not-found':
+      return message('API key not found')
+    case 'member-not-found':
+      return message('member not found')
+    case 'member-already-added':
+      return errors(409, 'email belongs to a member already')
+    case 'playbook-not-found':
+      return message('playbook not found')
+    case 'source-not-found':
+      return message('marketing source not found')
+    case 'contact-not-found':
+      return message('contact not found')
+    case 'lead-not-found':
+      return message('lead not found')
+    case 'engagement-not-found':
+      return message('engagement not found')
+    case 'webhook-not-found':
+      return message('webhook not found')
+    case 'delivery-not-found':
+      return message('delivery not found')
+    case 'resend-not-found':
+      return message('resend not found')
+    case 'engagement-ended':
+      return errors(409, 'the engagement has ended with an outcome or a conversion')
+    case 'label-not-reportable':
+      return errors(422, 'label is fired by the service itself and can not be reported')
+    default:
+      return unreachable(problem)
+  }
+}
+
+const errors = (status: number, ...messages: ReadonlyArray<string>): Answer => ({ status, body: { errors: messages } })
+
+const message = (text: string): Answer => ({ status: 404, body: { message: text } })

@@ -1,0 +1,127 @@
+import { contact } from '../domain/contact.js'
+import { streamOf } from '../domain/decider.js'
+import type { AccountId, ContactId } from '../domain/ids.js'
+import type { EventStore, StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
+import { contacts, type Contact, type ContactDocument } from './read-models/contacts.js'
+import type { Collection, Documents, Entry, IndexPart, Json, Query } from './ports.js'
+import { collectionOf, type Projection } from './projection.js'
+
+/** Reads for the surfaces. */
+export type Queries = {
+  /** A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale. */
+  readonly contactById: (account: AccountId, id: ContactId) => Promise<Either<StoreFailure, Contact | undefined>>
+  /** A page of a read model. */
+  readonly page: <Document extends Json>(
+    projection: Projection<Document>,
+    query: Query,
+  ) => Promise<Either<StoreFailure, ReadonlyArray<{ readonly key: string; readonly document: Document }>>>
+  readonly byKey: <Document extends Json>(
+    projection: Projection<Document>,
+    key: string,
+  ) => Promise<Either<StoreFailure, Document | undefined>>
+  /** How many documents stand in a part of an index. */
+  readonly count: <Document extends Json>(
+    projection: Projection<Document>,
+    part: IndexPart,
+  ) => Promise<Either<StoreFailure, number>>
+  /** All documents that match, in the order of the index. */
+  readonly list: <Document extends Json>(
+    projection: Projection<Document>,
+    index: string,
+    equals: Query['equals'],
+  ) => Promise<Either<StoreFailure, ReadonlyArray<Document>>>
+}
+
+/** Whether a lead that was accepted may still lack what follows from it, because a store failed in between. */
+export type IsBehind = () => Promise<boolean>
+
+/** A contact that is not there may be one that an accepted lead still lacks: then its absence is not for certain. */
+export const contactPending: StoreFailure = {
+  kind: 'unavailable',
+  reason: 'an accepted lead may still lack its contact',
+}
+
+const pageSize = 500
+
+type QueryPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  /** Whether a lead that was accepted may still lack its contact. */
+  readonly isBehind: IsBehind
+}
+
+export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => {
+  const contactsNow = collectionOf(contacts)
+
+  const contactById: Queries['contactById'] = async (account, id) => {
+    const found = await documents.get(contactsNow, [id])
+    if (E.isLeft(found)) return found
+    const document = found.right.get(id)?.document as ContactDocument | undefined
+    if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
+    const read = await store.read(streamOf(contact, id))
+    if (E.isLeft(read)) return read
+    if (read.right.revision === 'no-stream' && (await isBehind())) {
+      return E.left(contactPending)
+    }
+    const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
+    return E.right(folded?.account_id === account ? folded.contact : undefined)
+  }
+
+  /** Nothing to be found and nowhere to look are different: a newer version may have taken the place of this one. */
+  const replaced = async (collection: Collection): Promise<StoreFailure | undefined> => {
+    const isThere = await documents.exists(collection)
+    if (E.isLeft(isThere)) return isThere.left
+    if (isThere.right) return undefined
+    return { kind: 'unavailable', reason: `${collection.name} was replaced by another version` }
+  }
+
+  const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
+    const collection = collectionOf(projection)
+    const found = await documents.find(collection, query)
+    if (E.isLeft(found)) return found
+    const missing = found.right.length > 0 ? undefined : await replaced(collection)
+    // A collection holds what its own projection made.
+    type Page = ReadonlyArray<Entry & { readonly document: Document }>
+    return missing === undefined ? E.right(found.right as Page) : E.left(missing)
+  }
+
+  const list: Queries['list'] = async <Document extends Json>(
+    projection: Projection<Document>,
+    index: string,
+    equals: Query['equals'],
+  ) => {
+    const all: Array<Document> = []
+    const order = projection.indexes[index]?.at(-1) ?? 'key'
+    let after: Query['after']
+    for (;;) {
+      const found = await page(projection, {
+        index,
+        equals,
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      })
+      if (E.isLeft(found)) return found
+      all.push(...found.right.map(({ document }) => document))
+      const last = found.right.at(-1)
+      if (last === undefined || found.right.length < pageSize) return E.right(all)
+      after = { key: last.key, value: last.document[order] as string | number }
+    }
+  }
+
+  const byKey: Queries['byKey'] = async <Document extends Json>(projection: Projection<Document>, key: string) => {
+    const found = await documents.get(collectionOf(projection), [key])
+    // A collection holds what its own projection made.
+    return E.isLeft(found) ? found : E.right(found.right.get(key)?.document as Document | undefined)
+  }
+
+  const count: Queries['count'] = async (projection, part) => {
+    const collection = collectionOf(projection)
+    const counted = await documents.count(collection, part)
+    if (E.isLeft(counted)) return counted
+    const missing = counted.right > 0 ? undefined : await replaced(collection)
+    return missing === undefined ? counted : E.left(missing)
+  }
+
+  return { contactById, page, byKey, count, list }
+}

@@ -1,0 +1,83 @@
+import { kindAfter } from '../../domain/delivery.js'
+import type { ContactId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import type { DeliveryKind } from './deliveries.js'
+import type { Projection } from '../projection.js'
+
+/** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, no personal value. */
+export type TimelineEntry = {
+  readonly contact_id: ContactId
+  /** Twenty digits: where the entry stands in the log, and so in the order of the timeline. */
+  readonly order: string
+  readonly kind: 'lead' | 'activity' | 'conversion' | 'delivery'
+  readonly at: Instant
+  readonly [detail: string]: unknown
+}
+
+export const contactTimeline: Projection<TimelineEntry> = {
+  name: 'contact_timeline',
+  version: 2,
+  categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
+  indexes: { by_contact: ['contact_id', 'order'] },
+  begins: new Set(['LeadSubmitted', 'ActivityRecorded', 'ConversionRecorded', 'DeliveryDue']),
+  keyOf: (event) => {
+    switch (event.type) {
+      case 'LeadSubmitted':
+        return event.data.lead_id
+      case 'ActivityRecorded':
+        return event.id
+      case 'ConversionRecorded':
+        return event.data.record_id
+      case 'DeliveryDue':
+      case 'DeliveryHeld':
+      case 'DeliverySucceeded':
+      case 'DeliveryAbandoned':
+      case 'DeliveryAttemptFailed':
+      case 'DeliveryResumed':
+      case 'DeliverySkipped':
+      case 'DeliveryResent':
+        return event.stream.slice('delivery-'.length)
+      default:
+        return undefined
+    }
+  },
+  evolve: (entry, event) => {
+    const order = event.position.toString().padStart(20, '0')
+    switch (event.type) {
+      case 'LeadSubmitted': {
+        const { contact_id, lead_id, source_id, engagement_id } = event.data
+        const ids = { lead_id, source_id, next_engagement_id: engagement_id }
+        return { contact_id, order, kind: 'lead', at: event.time, ...ids }
+      }
+      case 'ActivityRecorded': {
+        const { contact_id, at, type, label, engagement_id, note, properties } = event.data.activity
+        const what = { type, label, next_engagement_id: engagement_id, note, properties }
+        return { contact_id, order, kind: 'activity', at, ...what }
+      }
+      case 'ConversionRecorded': {
+        const { contact_id, converted_at, record_id, conversion_id, title, value } = event.data
+        const what = { id: record_id, conversion_id, title, value }
+        return { contact_id, order, kind: 'conversion', at: converted_at, ...what }
+      }
+      case 'DeliveryDue': {
+        const { contact_id, delivery_id, webhook_id, label } = event.data
+        const what = { id: delivery_id, webhook_id, label, state: 'due', attempts: 0 }
+        return { contact_id, order, kind: 'delivery', at: event.time, ...what }
+      }
+      case 'DeliveryHeld':
+      case 'DeliveryResumed':
+      case 'DeliverySkipped':
+      case 'DeliverySucceeded':
+      case 'DeliveryAbandoned':
+      case 'DeliveryAttemptFailed':
+      case 'DeliveryResent': {
+        if (entry === undefined) return undefined
+        const outcome = 'outcome' in event.data ? event.data.outcome : null
+        const state = kindAfter(entry['state'] as DeliveryKind, event)
+        return { ...entry, state, attempts: outcome?.attempt ?? entry['attempts'] }
+      }
+      default:
+        return entry
+    }
+  },
+}

@@ -1,0 +1,169 @@
+import type { ActivityLabel } from '../../domain/activity.js'
+import { kindAfter, type AttemptOutcome, type KnownDelivery } from '../../domain/delivery.js'
+import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
+import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { Projection } from '../projection.js'
+
+export type DeliveryKind = KnownDelivery['kind']
+
+/** How an attempt ended, without what the receiver said: that stands in the delivery's stream alone. */
+export type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
+
+/** A delivery without its body, which stands in the delivery's stream alone. */
+export type DeliveryDocument = {
+  readonly account_id: AccountId
+  readonly id: DeliveryId
+  readonly webhook_id: WebhookId
+  readonly contact_id: ContactId
+  readonly lead_id: LeadId | null
+  readonly engagement_id: EngagementId
+  readonly label: ActivityLabel
+  readonly state: DeliveryKind
+  readonly created_at: Instant
+  readonly attempts: number
+  readonly last_outcome: ShownOutcome | null
+  readonly lead_submitted_at: Instant
+  /** Fields of indexes: a webhook with something of its own. */
+  readonly webhook_state: string
+  readonly webhook_lead: string
+  /** The webhook, until the delivery succeeded. */
+  readonly undelivered?: WebhookId
+  /** Present only while the delivery is due: its webhook and which kind of attempt comes next. */
+  readonly lane?: string
+  /** Present only while the delivery is due. */
+  readonly next_attempt_at?: Instant
+  /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. */
+  readonly state_since: Instant
+  /** The webhook, while somebody's wish to have it posted once more waits. */
+  readonly resend?: WebhookId
+  readonly resend_at?: Instant
+  /** The webhook, while the delivery waits for it to be turned on: it is off, or turned off by this very delivery. */
+  readonly backlog?: WebhookId
+  readonly backlog_order?: string
+  /** The webhook's version that put it there. */
+  readonly backlog_version?: number
+}
+
+/** First attempts go before retries, and both before what is caught up with (design, section 5): a lane for each. */
+export const laneOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
+
+export const stateOf = (webhook: WebhookId, state: DeliveryKind): string => `${webhook}/${state}`
+export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${webhook}/${lead ?? ''}`
+
+export const deliveries: Projection<DeliveryDocument> = {
+  name: 'deliveries',
+  version: 2,
+  categories: ['delivery'],
+  indexes: {
+    due: ['lane', 'next_attempt_at'],
+    resends: ['resend', 'resend_at'],
+    backlog: ['backlog', 'backlog_order'],
+    by_webhook: ['webhook_id', 'created_at'],
+    by_state: ['webhook_state', 'created_at'],
+    by_lead: ['webhook_lead', 'created_at'],
+    undelivered: ['undelivered', 'created_at'],
+    of_all: ['state', 'state_since'],
+  },
+  begins: new Set(['DeliveryDue']),
+  keyOf: (event) => (event.stream.startsWith('delivery-') ? event.stream.slice('delivery-'.length) : undefined),
+  evolve: (document, event) => {
+    if (event.type === 'DeliveryDue') {
+      const { account_id, delivery_id, webhook_id, contact_id, engagement_id, label, due_at } = event.data
+      const { lead_id = null, lead_submitted_at = event.time } = event.data
+      return {
+        account_id,
+        id: delivery_id,
+        webhook_id,
+        contact_id,
+        lead_id,
+        engagement_id,
+        label,
+        state: 'due',
+        created_at: event.time,
+        attempts: 0,
+        last_outcome: null,
+        lead_submitted_at,
+        webhook_state: stateOf(webhook_id, 'due'),
+        webhook_lead: leadOf(webhook_id, lead_id),
+        undelivered: webhook_id,
+        lane: laneOf(webhook_id, 'first'),
+        next_attempt_at: due_at,
+        state_since: due_at,
+      }
+    }
+    if (document === undefined) return undefined
+    switch (event.type) {
+      case 'DeliveryAttemptFailed': {
+        const { outcome, next_attempt_at } = event.data
+        const tried = { ...document, ...after(outcome) }
+        // The attempt may have been under way when the delivery was held.
+        return document.state === 'due' ? due(tried, 'retry', next_attempt_at) : tried
+      }
+      case 'DeliveryHeld':
+        return waiting(document, 'held', event.data.webhook_version)
+      case 'DeliveryResumed':
+        return due(document, 'caught-up', event.data.due_at)
+      case 'DeliverySkipped':
+        return settled(document, 'skipped')
+      case 'DeliverySucceeded':
+        return settled({ ...document, ...after(event.data.outcome) }, 'succeeded')
+      case 'DeliveryAbandoned': {
+        const { why, outcome } = event.data
+        const tried = outcome === null ? document : { ...document, ...after(outcome) }
+        if (why === 'retries-exhausted') return waiting(tried, 'failed', outcome?.webhook_version)
+        return withoutResend(settled(tried, kindAfter(document.state, event)))
+      }
+      case 'DeliveryResendRequested':
+        return { ...document, resend: document.webhook_id, resend_at: event.data.due_at }
+      case 'DeliveryResent': {
+        const { delivered, outcome } = event.data
+        const tried = withoutResend({ ...document, ...after(outcome) })
+        return delivered ? settled(tried, 'succeeded') : tried
+      }
+      default:
+        return document
+    }
+  },
+}
+
+const after = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome) => ({
+  attempts: outcome.attempt,
+  last_outcome: outcome,
+})
+
+const due = (document: DeliveryDocument, attempt: 'retry' | 'caught-up', at: Instant): DeliveryDocument => ({
+  ...settled(document, 'due'),
+  lane: laneOf(document.webhook_id, attempt),
+  next_attempt_at: at,
+  state_since: at,
+})
+
+const waiting = (document: DeliveryDocument, state: 'held' | 'failed', version = 0): DeliveryDocument => ({
+  ...settled(document, state),
+  backlog: document.webhook_id,
+  backlog_order: backlogOrderOf(document),
+  backlog_version: version,
+})
+
+/** It waits for nothing any more, whatever it waited for before. */
+const settled = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocument => {
+  const { lane: _lane, next_attempt_at: _next, undelivered: _undelivered, ...rest } = document
+  const { backlog: _backlog, backlog_order: _order, backlog_version: _version, ...kept } = rest
+  const { webhook_id, created_at } = document
+  return {
+    ...kept,
+    state,
+    webhook_state: stateOf(webhook_id, state),
+    state_since: created_at,
+    ...(state === 'succeeded' ? {} : { undelivered: webhook_id }),
+  }
+}
+
+const withoutResend = ({ resend: _resend, resend_at: _at, ...document }: DeliveryDocument): DeliveryDocument => document
+
+/** More than the milliseconds of any instant. */
+const endOfTime = 1e15
+
+/** The newest lead comes first, and of one lead what happened first. */
+const backlogOrderOf = ({ lead_submitted_at, created_at }: DeliveryDocument): string =>
+  `${String(endOfTime - millisecondsOf(lead_submitted_at)).padStart(15, '0')}/${created_at}`

@@ -1,0 +1,49 @@
+import type { AccountId, MemberId, NoticeId, WebhookId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import type { Projection } from '../projection.js'
+
+/** A notice; whom it goes to is known by the member's id alone. */
+export type NoticeDocument = {
+  readonly account_id: AccountId
+  readonly id: NoticeId
+  readonly webhook_id: WebhookId
+  readonly member_id: MemberId
+  readonly state: 'due' | 'sent' | 'abandoned'
+  readonly created_at: Instant
+  readonly attempts: number
+  readonly last_reason: string | null
+  /** Present only while the notice is due. */
+  readonly next_attempt_at?: Instant
+}
+
+export const notices: Projection<NoticeDocument> = {
+  name: 'notices',
+  version: 1,
+  categories: ['notice'],
+  indexes: { due: ['next_attempt_at'] },
+  begins: new Set(['NoticeDue']),
+  keyOf: (event) => (event.stream.startsWith('notice-') ? event.stream.slice('notice-'.length) : undefined),
+  evolve: (document, event) => {
+    if (event.type === 'NoticeDue') {
+      const { account_id, notice_id, webhook_id, member_id, due_at } = event.data
+      const ids = { account_id, id: notice_id, webhook_id, member_id }
+      const untried = { attempts: 0, last_reason: null, next_attempt_at: due_at }
+      return { ...ids, state: 'due', created_at: event.time, ...untried }
+    }
+    if (document === undefined) return undefined
+    switch (event.type) {
+      case 'NoticeAttemptFailed': {
+        const { attempt, reason, next_attempt_at } = event.data
+        return { ...document, attempts: attempt, last_reason: reason, next_attempt_at }
+      }
+      case 'NoticeSent':
+        return { ...settled(document), state: 'sent', attempts: event.data.attempt }
+      case 'NoticeAbandoned':
+        return { ...settled(document), state: 'abandoned', last_reason: event.data.reason }
+      default:
+        return document
+    }
+  },
+}
+
+const settled = ({ next_attempt_at: _next, ...document }: NoticeDocument): NoticeDocument => document

@@ -1,0 +1,40 @@
+import type { AccountId, PlaybookId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import type { PlaybookSettings } from '../../domain/playbook.js'
+import type { Projection } from '../projection.js'
+
+/** The playbooks of an account, oldest first. */
+export type PlaybookDocument = PlaybookSettings & {
+  readonly account_id: AccountId
+  readonly id: PlaybookId
+  readonly created_at: Instant
+}
+
+export const playbookList: Projection<PlaybookDocument> = {
+  name: 'playbook_list',
+  version: 1,
+  categories: ['playbook'],
+  indexes: { by_account: ['account_id', 'created_at'] },
+  begins: new Set(['PlaybookCreated']),
+  keyOf: (event) => {
+    switch (event.type) {
+      case 'PlaybookCreated':
+      case 'PlaybookChanged':
+        return event.stream.slice('playbook-'.length)
+      default:
+        return undefined
+    }
+  },
+  evolve: (document, event) => {
+    switch (event.type) {
+      case 'PlaybookCreated': {
+        const { account_id, playbook_id, settings } = event.data
+        return { account_id, id: playbook_id, ...settings, created_at: event.time }
+      }
+      case 'PlaybookChanged':
+        return document === undefined ? undefined : { ...document, ...event.data.settings }
+      default:
+        return document
+    }
+  },
+}

@@ -1,0 +1,25 @@
+import { contactTimeline } from './contact-timeline.js'
+import { contacts } from './contacts.js'
+import { conversionList } from './conversion-list.js'
+import { deliveries } from './deliveries.js'
+import { leadList } from './lead-list.js'
+import { notices } from './notices.js'
+import { playbookList } from './playbook-list.js'
+import { anyProjection, type AnyProjection } from '../projection.js'
+import { resends } from './resends.js'
+import { sourceList } from './source-list.js'
+import { webhookList } from './webhook-list.js'
+
+/** Every read model there is: what the service runs and what a rebuild builds. */
+export const readModels: ReadonlyArray<AnyProjection> = [
+  anyProjection(contacts),
+  anyProjection(conversionList),
+  anyProjection(playbookList),
+  anyProjection(sourceList),
+  anyProjection(leadList),
+  anyProjection(webhookList),
+  anyProjection(deliveries),
+  anyProjection(resends),
+  anyProjection(contactTimeline),
+  anyProjection(notices),
+]

@@ -1,0 +1,104 @@
+import type { Category } from '../../domain/events.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
+import { CannotFollow } from '../projection.js'
+import { reasonOf } from './reason-of.js'
+
+/** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
+export type Follower = {
+  readonly name: string
+  readonly categories: ReadonlyArray<Category>
+  readonly begin: () => Promise<Position>
+  readonly handle: (batch: EventBatch) => Promise<void>
+  /** Called when it is stopped, with the position that it has come to. */
+  readonly end?: (position: Position) => Promise<void>
+}
+
+export type Following = {
+  readonly name: string
+  /** How far it has come; equal to the head of the log when it lags behind nothing. */
+  readonly position: () => Position
+  /** Why it stands still; undefined while it follows. */
+  readonly failure: () => string | undefined
+  /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
+  readonly reached: (position: Position) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export type FollowPorts = {
+  readonly store: EventStore
+  readonly logger: Logger
+  /** Waits before a store that failed is asked again: longer, the more often it failed in a row. */
+  readonly pause: (signal: AbortSignal, failures: number) => Promise<void>
+}
+
+type Waiting = { readonly position: Position; readonly resolve: () => void }
+
+/** Follows the log until it is stopped. A store that fails is asked again for ever. */
+export const follow = (follower: Follower, { store, logger, pause }: FollowPorts): Following => {
+  const stopping = new AbortController()
+  let waiting: Array<Waiting> = []
+  let position = beginning
+  let failure: string | undefined
+  let failures = 0
+
+  const isOver = (): boolean => failure !== undefined || stopping.signal.aborted
+  const moveTo = (reached: Position): void => {
+    position = reached
+    wake()
+  }
+  const wake = (): void => {
+    if (waiting.length === 0) return
+    const all = waiting
+    waiting = []
+    for (const one of all) {
+      if (isOver() || one.position <= position) one.resolve()
+      else waiting.push(one)
+    }
+  }
+
+  const attempt = async (): Promise<void> => {
+    moveTo(await follower.begin())
+    for await (const batch of store.subscribe(position, follower.categories, stopping.signal)) {
+      await follower.handle(batch)
+      failures = 0
+      moveTo(batch.position)
+    }
+  }
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await attempt()
+      } catch (error) {
+        const reason = reasonOf(error)
+        if (error instanceof CannotFollow) {
+          logger.error({ follower: follower.name, reason }, 'a follower of the log stopped')
+          failure = reason
+          wake()
+          return
+        }
+        logger.warn({ follower: follower.name, reason }, 'a follower of the log tries again')
+        await pause(stopping.signal, failures)
+        failures += 1
+      }
+    }
+  }
+  const done = run()
+
+  return {
+    name: follower.name,
+    position: () => position,
+    failure: () => failure,
+    reached: (wanted) =>
+      new Promise((resolve) => {
+        if (isOver() || wanted <= position) resolve()
+        else waiting.push({ position: wanted, resolve })
+      }),
+    stop: async () => {
+      stopping.abort()
+      wake()
+      await done
+      await follower.end?.(position)
+    },
+  }
+}

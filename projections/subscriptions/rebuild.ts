@@ -1,0 +1,111 @@
+import { LRUCache } from 'lru-cache'
+import { beginning, type Position } from '../../domain/event.js'
+import type { EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Documents, Stored } from '../ports.js'
+import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from '../projection.js'
+
+/** Events that are folded before their documents are written. */
+const chunk = 5_000
+
+/** Documents that are kept at hand, so that a document which changes often is seldom read back. */
+const atHand = 20_000
+
+export type Progress = (position: Position, head: Position) => void
+
+/**
+ * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
+ * `Documents.promote`. Gives the position that they reflect.
+ * @throws Unprojectable, and Error when a store fails
+ */
+export const rebuild = async (
+  projections: ReadonlyArray<AnyProjection>,
+  { store, documents }: { readonly store: EventStore; readonly documents: Documents },
+  progress: Progress,
+): Promise<Position> => {
+  const head = orThrow(await store.head())
+  const builders = await Promise.all(projections.map((projection) => builder(projection, documents)))
+  const categories = [...new Set(projections.flatMap((projection) => projection.categories))]
+  let pending: Array<ProjectedEvent> = []
+  let position = beginning
+
+  const flush = async (): Promise<void> => {
+    const events = pending
+    pending = []
+    await Promise.all(builders.map((build) => build(events, position)))
+    progress(position, head)
+  }
+  for await (const batch of store.history(beginning, categories)) {
+    pending.push(...batch.events)
+    position = batch.position
+    if (pending.length >= chunk) await flush()
+  }
+  await flush()
+  return position
+}
+
+type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
+
+const builder = async (projection: AnyProjection, documents: Documents): Promise<Builder> => {
+  const collection = collectionOf(projection, 'next')
+  orThrow(await documents.drop(collection))
+  orThrow(await documents.prepare(collection))
+  const known = new LRUCache<string, Stored>({ max: atHand })
+  let fresh = true
+
+  /** Before the first write there is nothing to read. */
+  const load = async (keys: ReadonlyArray<string>): Promise<ReadonlyMap<string, Stored>> => {
+    const found = new Map<string, Stored>()
+    const missing: Array<string> = []
+    for (const key of keys) {
+      const stored = known.get(key)
+      if (stored === undefined) missing.push(key)
+      else found.set(key, stored)
+    }
+    if (fresh) return found
+    for (const [key, stored] of orThrow(await documents.get(collection, missing))) found.set(key, stored)
+    return found
+  }
+
+  return async (events, position) => {
+    const mine = events.filter((event) => projection.keyOf(event) !== undefined)
+    const before = await load(keysToRead(projection, mine))
+    const changes = changesOf(projection, before, mine)
+    orThrow(await documents.apply(collection, changes, position))
+    if (changes.length > 0) fresh = false
+    for (const change of changes) known.set(change.key, change)
+  }
+}
+
+/** How two generations of a read model compare, document for document. */
+export type Comparison = { readonly documents: number; readonly differing: number }
+
+/** Reads both generations side by side, in the order of their keys. */
+export const compareGenerations = async (projection: AnyProjection, documents: Documents): Promise<Comparison> => {
+  const live = documents.all(collectionOf(projection))[Symbol.asyncIterator]()
+  const next = documents.all(collectionOf(projection, 'next'))[Symbol.asyncIterator]()
+  let count = 0
+  let differing = 0
+  let one = await live.next()
+  let other = await next.next()
+  while (one.done !== true || other.done !== true) {
+    const before = one.done === true ? undefined : one.value
+    const after = other.done === true ? undefined : other.value
+    const takesBefore = before !== undefined && (after === undefined || before.key <= after.key)
+    const takesAfter = after !== undefined && (before === undefined || after.key <= before.key)
+    const same = takesBefore && takesAfter && canonical(before.document) === canonical(after.document)
+    if (!same) differing += 1
+    if (takesAfter) count += 1
+    if (takesBefore) one = await live.next()
+    if (takesAfter) other = await next.next()
+  }
+  return { documents: count, differing }
+}
+
+/** JSON with the fields of every object in one order: a store need not keep theirs. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  )

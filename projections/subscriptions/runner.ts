@@ -1,0 +1,106 @@
+import type { EventBatch } from '../../domain/ports.js'
+import { beginning } from '../../domain/event.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { follow, type Following, type FollowPorts } from './follower.js'
+import type { Documents, Stored } from '../ports.js'
+import { rebuild } from './rebuild.js'
+import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
+
+/** Of the batches that change nothing, one in so many moves the checkpoint: it costs a write. */
+const idleBatches = 100
+
+/** The pause after so many failures is about as long as an idle checkpoint may wait. */
+const soon = 2
+
+const none: ReadonlyMap<string, Stored> = new Map()
+
+export type RunnerPorts = FollowPorts & {
+  readonly documents: Documents
+  /**
+   * Whether other processes wait for the checkpoint. They know the position of the last event of an append alone, and the
+   * one that concerns this read model may stand before it, in another batch.
+   */
+  readonly isWaitedFor: boolean
+}
+
+/**
+ * Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. One that is
+ * not there yet, or not in this version, is built from the whole log first.
+ */
+export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
+  const { store, documents, logger, pause, isWaitedFor } = ports
+  const collection = collectionOf(projection)
+  let saved = beginning
+  let idle = 0
+  /** All up to here is written: a checkpoint that ran ahead of a write would lose it. */
+  let handled = beginning
+  let isSavingSoon = false
+  let lastWrite: Promise<unknown> = Promise.resolve()
+  const ending = new AbortController()
+
+  /** One write after the other: two of one checkpoint at once are more than every server settles. */
+  const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
+    lastWrite = lastWrite.then(write, write)
+    return lastWrite
+  }
+
+  /** What others see of a read model that has nothing to do should not look as if it lagged behind. */
+  const saveSoon = async (): Promise<void> => {
+    if (isSavingSoon) return
+    isSavingSoon = true
+    await pause(ending.signal, soon)
+    isSavingSoon = false
+    await inTurn(async () => {
+      if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+    })
+  }
+  return follow(
+    {
+      name: projection.name,
+      categories: projection.categories,
+      begin: async () => {
+        if (!orThrow(await documents.exists(collection))) {
+          logger.debug({ readModel: projection.name }, 'building a read model from the log')
+          await rebuild([projection], { store, documents }, () => undefined)
+          orThrow(await documents.promote(collection))
+        }
+        saved = orThrow(await documents.checkpoint(collection))
+        handled = saved
+        return saved
+      },
+      handle: async ({ events, position }) => {
+        const mine = events.filter((event) => projection.keyOf(event) !== undefined)
+        idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
+        if (idle > 0 && idle < idleBatches) {
+          handled = position
+          if (isWaitedFor) void saveSoon()
+          return
+        }
+        idle = 0
+        await inTurn(async () => {
+          await applyBatch(projection, documents, { events: mine, position })
+          handled = position
+          saved = position
+        })
+      },
+      end: async (position) => {
+        ending.abort()
+        // What is not saved here is looked at once more, and found done.
+        if (position > saved) await inTurn(() => documents.apply(collection, [], position))
+      },
+    },
+    ports,
+  )
+}
+
+/** Folds a batch into the live read model. */
+export const applyBatch = async (
+  projection: AnyProjection,
+  documents: Documents,
+  { events, position }: EventBatch,
+): Promise<void> => {
+  const live = collectionOf(projection)
+  const keys = keysToRead(projection, events)
+  const before = keys.length === 0 ? none : orThrow(await documents.get(live, keys))
+  orThrow(await documents.apply(live, changesOf(projection, before, events), position))
+}

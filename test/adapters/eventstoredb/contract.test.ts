@@ -1,0 +1,41 @@
+import test from 'ava'
+import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
+import { connect } from '../../../adapters/eventstoredb/connection.js'
+import { eventStoreContract, type OpenStore } from '../../contracts/event-store.js'
+import { startDouble } from '../../eventstoredb-double/double.js'
+import { rightOf } from '../../kit/right-of.js'
+
+/** A real server, where one is given. */
+const server = process.env['EVENTSTORE_URL']
+
+const openAt = (url: string, restart: () => Promise<void>, stop: () => Promise<void>): OpenStore => {
+  const open = () => eventStoreDb(rightOf(connect(url)))
+  let store = open()
+  return {
+    store,
+    reopen: async () => {
+      await store.close()
+      await restart()
+      store = open()
+      return store
+    },
+    close: async () => {
+      await store.close()
+      await stop()
+    },
+  }
+}
+
+eventStoreContract('eventstoredb, on its double', async () => {
+  const { url, stop, start } = await startDouble()
+  const restart = async (): Promise<void> => {
+    await stop()
+    await start()
+  }
+  return openAt(url, restart, stop)
+})
+
+const nothing = (): Promise<void> => Promise.resolve()
+
+if (server === undefined) test.skip('eventstoredb, on a server: needs one, set EVENTSTORE_URL', (t) => t.fail())
+else eventStoreContract('eventstoredb, on a server', () => Promise.resolve(openAt(server, nothing, nothing)))

@@ -1,0 +1,363 @@
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
+import { status } from '@grpc/grpc-js'
+import test, { type ExecutionContext } from 'ava'
+import { performance } from 'node:perf_hooks'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { EventBatch, EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
+import { until } from '../../eventstoredb-double/open-double.js'
+import { idsOf, newEvent, newEvents } from '../../kit/events.js'
+import { calm, impatient, openEventStoreDb, storeAt } from '../../kit/eventstoredb.js'
+import { rightOf } from '../../kit/right-of.js'
+
+/** What a busy machine may add to a bound, in milliseconds. */
+const slack = 5_000
+
+/** Repeats what was not available: a busy machine may keep an impatient store waiting. */
+const insisted = async <A>(call: () => Promise<E.Either<{ readonly kind: string }, A>>): Promise<A> => {
+  for (;;) {
+    const answer = await call()
+    if (E.isRight(answer) || answer.left.kind !== 'unavailable') return rightOf(answer)
+  }
+}
+
+const clientAt = (t: ExecutionContext, { url }: EventStoreDouble): EventStoreDBClient => {
+  const client = EventStoreDBClient.connectionString(url)
+  t.teardown(client.dispose)
+  return client
+}
+
+const loggedIds = (double: EventStoreDouble): ReadonlyArray<string> => double.log().map(({ id }) => id)
+
+/** What a subscription to the category `account` gives until `count` events are there. */
+const followed = async (
+  store: EventStore,
+  after: Position,
+  count: number,
+  onBatch: (batch: EventBatch) => void = () => undefined,
+): Promise<ReadonlyArray<string>> => {
+  const stopping = new AbortController()
+  const seen: Array<string> = []
+  for await (const batch of store.subscribe(after, ['account'], stopping.signal)) {
+    seen.push(...idsOf(batch.events))
+    onBatch(batch)
+    if (seen.length >= count) stopping.abort()
+  }
+  return seen
+}
+
+test.serial('a silent server fails every call as unavailable in time, and serves again when it speaks', async (t) => {
+  const { double, store } = await openEventStoreDb(t, impatient)
+  await insisted(() => store.append('account-1', 'no-stream', newEvents(2)))
+  double.faults.beSilent()
+  const calls = {
+    append: () => store.append('account-1', 1, [newEvent(3)]),
+    'append to a new stream': () => store.append('account-2', 'no-stream', [newEvent(4)]),
+    read: () => store.read('account-1'),
+    head: () => store.head(),
+  }
+  await Promise.all(
+    Object.entries(calls).map(async ([name, call]) => {
+      const begun = performance.now()
+      t.deepEqual(await call(), E.left({ kind: 'unavailable', reason: 'the event store did not answer in time' }), name)
+      const took = performance.now() - begun
+      t.true(took > impatient.inAll / 2 && took < impatient.inAll + impatient.call + slack, `${name} took ${took} ms`)
+    }),
+  )
+  double.faults.clear()
+  await until(() => double.log().length === 4)
+  // Nobody knew whether it was written, so it is asked again: the same ids at the same revision.
+  t.like(await insisted(calls.append), { revision: 2 })
+  t.like(await insisted(calls['append to a new stream']), { revision: 0 })
+  t.like(await insisted(calls.read), { revision: 2 })
+  t.is(await insisted(calls.head), double.log().at(-1)?.position ?? beginning)
+  t.is(double.log().length, 4)
+})
+
+test.serial('a server that is silent from the first call on fails it in time', async (t) => {
+  const { double, store } = await openEventStoreDb(t, impatient)
+  double.faults.beSilent()
+  const begun = performance.now()
+  t.like(await store.append('account-1', 'no-stream', [newEvent(1)]), { left: { kind: 'unavailable' } })
+  t.true(performance.now() - begun < impatient.inAll + impatient.call + slack)
+})
+
+test.serial('a store whose calls were given up closes all the same', async (t) => {
+  for (const call of [1, 3, 10]) {
+    const { double, store } = await openEventStoreDb(t, { call, inAll: 1, pause: [2, 2] })
+    const writer = storeAt(t, double.url)
+    rightOf(await writer.append('account-1', 'no-stream', newEvents(30)))
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? store.head() : store.read('account-1'))))
+    }
+    double.faults.beSilent()
+    t.true(E.isLeft(await store.head()))
+    t.true(E.isLeft(await store.read('account-1')))
+    double.faults.clear()
+    // Answers that nobody waits for have arrived when a later one has.
+    rightOf(await writer.read('account-1'))
+    const late = new Promise<string>((resolve) => setTimeout(resolve, 15_000, 'it does not close').unref())
+    t.is(await Promise.race([store.close(), late]), undefined)
+  }
+})
+
+test.serial('an append whose answer is lost with its connection is written once, and succeeds', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+  double.faults.breakAfterWriting(1)
+  const appended = await store.append('account-1', 0, [newEvent(2), newEvent(3)])
+  t.deepEqual(appended, E.right({ revision: 2, position: double.log()[2]?.position ?? beginning }))
+  t.is(double.calls().appends, 3)
+  t.deepEqual(loggedIds(double), idsOf(newEvents(3)))
+})
+
+test.serial('an append whose answer never comes is written once, and succeeds', async (t) => {
+  const { double, store } = await openEventStoreDb(t, { ...calm, call: 200 })
+  rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+  double.faults.leaveUnanswered(1)
+  const appended = await store.append('account-1', 0, [newEvent(2), newEvent(3)])
+  t.deepEqual(appended, E.right({ revision: 2, position: double.log()[2]?.position ?? beginning }))
+  t.true(double.calls().appends > 2)
+  t.deepEqual(loggedIds(double), idsOf(newEvents(3)))
+})
+
+test.serial('of many appends under way when the connection breaks each is written once', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+  double.faults.breakAfterWriting(5)
+  const appends = Array.from({ length: 50 }, (_, n) => store.append(`account-${n + 2}`, 'no-stream', [newEvent(n + 2)]))
+  for (const appended of await Promise.all(appends)) t.like(appended, { right: { revision: 0 } })
+  t.deepEqual(loggedIds(double).toSorted(), idsOf(newEvents(51)))
+})
+
+test.serial('a follower sends an append to its leader', async (t) => {
+  const { double: follower, store } = await openEventStoreDb(t)
+  const { double: leader } = await openEventStoreDb(t)
+  follower.faults.followLeader({ host: '127.0.0.1', port: leader.port })
+  t.like(await store.append('account-1', 'no-stream', newEvents(2)), { right: { revision: 1 } })
+  t.like(await store.append('account-1', 1, [newEvent(3)]), { right: { revision: 2 } })
+  t.deepEqual(loggedIds(leader), idsOf(newEvents(3)))
+  t.deepEqual(loggedIds(follower), [])
+})
+
+test.serial('what the server must not be sent is refused before, and nothing is the worse for it', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  const [good] = newEvents(1)
+  const unfit = [
+    { ...good, id: 'no-uuid' },
+    { ...good, id: `${good.id}0` },
+    { ...good, id: `{${good.id}}` },
+    { ...good, id: '' },
+    { ...good, type: '' as 'AccountEnabled' },
+  ]
+  for (const event of unfit) {
+    for (const events of [[event], [good, event]] as const) {
+      const refused = await store.append('account-1', 'no-stream', events)
+      t.like(refused, { left: { kind: 'corrupt' } })
+    }
+  }
+  t.is(double.calls().appends, 0)
+  t.like(await store.append('account-1', 'no-stream', [good]), { right: { revision: 0 } })
+})
+
+test.serial('a conflict is told at once, and not asked again', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', newEvents(2)))
+  t.deepEqual(await store.append('account-1', 'no-stream', [newEvent(3)]), E.left({ kind: 'conflict' }))
+  t.deepEqual(await store.append('account-1', 0, [newEvent(3)]), E.left({ kind: 'conflict' }))
+  t.is(double.calls().appends, 3)
+})
+
+test.serial('an append that is too big is told at once, and the next one goes through', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  const [event] = newEvents(1)
+  const big = { ...event, actor: 'x'.repeat(1024 * 1024) }
+  t.like(await store.append('account-1', 'no-stream', [big]), { left: { kind: 'corrupt' } })
+  t.is(double.calls().appends, 1)
+  t.like(await store.append('account-1', 'no-stream', [event]), { right: { revision: 0 } })
+})
+
+test.serial('a stream that others wrote to, or ended, is corrupt and not asked for again', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  const client = clientAt(t, double)
+  await client.appendToStream('account-1', jsonEvent({ type: 'Ada', data: { name: 'Ada' } }))
+  await client.appendToStream('account-2', jsonEvent({ type: 'Ada', data: { name: 'Ada' } }))
+  await client.tombstoneStream('account-2')
+  for (const stream of ['account-1', 'account-2']) {
+    const { reads } = double.calls()
+    const read = await store.read(stream)
+    t.like(read, { left: { kind: 'corrupt' } })
+    t.false(JSON.stringify(read).includes('Ada'))
+    t.is(double.calls().reads, reads + 1)
+  }
+})
+
+test.serial('failures that pass are asked again, and tell no value when they do not', async (t) => {
+  const { double, store } = await openEventStoreDb(t, impatient)
+  double.faults.refuse('reads', status.UNAVAILABLE)
+  const failed = E.left({ kind: 'unavailable' as const, reason: 'the event store answered unavailable (14)' })
+  t.deepEqual(await store.read('account-Ada'), failed)
+  t.deepEqual(await store.head(), failed)
+  const { reads } = double.calls()
+  t.true(reads > 4, `${reads} reads`)
+  setTimeout(double.faults.clear, 50)
+  t.deepEqual(await storeAt(t, double.url).read('account-Ada'), E.right({ events: [], revision: 'no-stream' }))
+})
+
+test.serial('a server that goes for a moment and comes back is gone on with', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+  const seen: Array<string> = []
+  const following = followed(store, beginning, 4, ({ events }) => seen.push(...idsOf(events)))
+  await until(() => seen.length === 1)
+  for (let outage = 0; outage < 2; outage += 1) {
+    await double.stop()
+    const [appending, reading, heading] = [
+      store.append('account-1', outage, [newEvent(outage + 2)]),
+      store.read('account-1'),
+      store.head(),
+    ]
+    setTimeout(() => void double.start(), 100)
+    t.like(await appending, { right: { revision: outage + 1 } })
+    t.true(E.isRight(await reading))
+    t.true(E.isRight(await heading))
+  }
+  t.like(await store.append('account-1', 2, [newEvent(4)]), { right: { revision: 3 } })
+  t.like(await store.read('account-1'), { right: { revision: 3 } })
+  t.deepEqual(await store.head(), E.right(double.log().at(-1)?.position ?? beginning))
+  t.deepEqual(await following, idsOf(newEvents(4)))
+})
+
+test.serial('a server that stays away fails appends, reads and the head in time', async (t) => {
+  const { double, store } = await openEventStoreDb(t, impatient)
+  await insisted(() => store.append('account-1', 'no-stream', [newEvent(1)]))
+  await double.stop()
+  for (const call of [
+    () => store.append('account-1', 0, [newEvent(2)]),
+    () => store.read('account-1'),
+    () => store.head(),
+  ]) {
+    const begun = performance.now()
+    t.like(await call(), { left: { kind: 'unavailable' } })
+    t.true(performance.now() - begun < impatient.inAll + impatient.call + slack)
+  }
+})
+
+for (const how of ['unavailable', 'cleanly'] as const) {
+  test.serial(`a subscription that is cut a hundred times, ${how}, gives each event once, in order`, async (t) => {
+    const { double, store } = await openEventStoreDb(t)
+    const history = 600
+    const live = 300
+    rightOf(await store.append('account-1', 'no-stream', newEvents(history)))
+    double.faults.cutSubscriptions(7, 100, how)
+    const batches: Array<EventBatch> = []
+    const following = followed(store, beginning, history + live, (batch) => batches.push(batch))
+    for (let n = 0; n < live; n += 1) {
+      rightOf(await store.append('account-1', history - 1 + n, [newEvent(history + 1 + n)]))
+    }
+    t.deepEqual(await following, idsOf(newEvents(history + live)))
+    t.is(double.calls().cuts, 100)
+    const positions = batches.map(({ position }) => position)
+    t.deepEqual(
+      positions,
+      [...new Set(positions)].toSorted((one, other) => (one < other ? -1 : 1)),
+    )
+  })
+}
+
+test.serial('subscribers that the server drops for being slow miss nothing', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  double.faults.dropSlowSubscribers(0)
+  const following = followed(store, beginning, 3_000)
+  const others = followed(store, beginning, 3_000)
+  await Promise.all(
+    Array.from({ length: 30 }, async (_, n) =>
+      rightOf(await store.append(`account-${n}`, 'no-stream', newEvents(100, 100 * n + 1))),
+    ),
+  )
+  const logged = loggedIds(double)
+  t.deepEqual(await following, logged)
+  t.deepEqual(await others, logged)
+  t.true(double.calls().cuts > 0)
+})
+
+/** A history of which the first batch was taken. */
+const begunHistory = async (t: ExecutionContext, store: EventStore, count: number) => {
+  for (let n = 0; n < count; n += 1_000) {
+    await insisted(() => store.append(`account-${n}`, 'no-stream', newEvents(1_000, n + 1)))
+  }
+  const seen: Array<string> = []
+  const history = store.history(beginning, ['account'])[Symbol.asyncIterator]()
+  const take = async (): Promise<boolean> => {
+    const next = await history.next()
+    if (next.done !== true) seen.push(...idsOf(next.value.events))
+    return next.done === true
+  }
+  t.false(await take())
+  return { seen, take }
+}
+
+test.serial('a history throws when the server stays away', async (t) => {
+  const { double, store } = await openEventStoreDb(t, { call: 1_000, inAll: 1_000, pause: [5, 40] })
+  const { seen, take } = await begunHistory(t, store, 8_000)
+  await double.stop()
+  const begun = performance.now()
+  const error = await t.throwsAsync(
+    async () => {
+      while (!(await take())) continue
+    },
+    { instanceOf: StoreFailed },
+  )
+  t.false(error.message.includes('127.0.0.1'))
+  t.true(performance.now() - begun < 4_000 + slack)
+  t.deepEqual(seen, idsOf(newEvents(seen.length)))
+  t.true(seen.length < 8_000)
+  await t.throwsAsync(
+    async () => {
+      for await (const _ of store.history(beginning, ['account'])) t.fail()
+    },
+    { instanceOf: StoreFailed },
+  )
+})
+
+test.serial('a history goes on when the server comes back in time', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  const { seen, take } = await begunHistory(t, store, 8_000)
+  await double.stop()
+  setTimeout(() => void double.start(), 100)
+  while (!(await take())) continue
+  t.deepEqual(seen, idsOf(newEvents(8_000)))
+})
+
+test.serial('a subscription waits for a server that stays away, from the first moment on', async (t) => {
+  const { double, store } = await openEventStoreDb(t, impatient)
+  await insisted(() => store.append('account-1', 'no-stream', newEvents(3)))
+  await double.stop()
+  const early = followed(store, beginning, 4)
+  t.true(E.isLeft(await store.head()))
+  await double.start()
+  const seen: Array<string> = []
+  const late = followed(store, beginning, 4, ({ events }) => seen.push(...idsOf(events)))
+  await until(() => seen.length === 3)
+  await double.stop()
+  // By now a history would have given up.
+  for (let tries = 0; tries < 2; tries += 1) t.true(E.isLeft(await store.head()))
+  await double.start()
+  await until(() => double.calls().subscriptions > 2)
+  await insisted(() => store.append('account-1', 2, [newEvent(4)]))
+  t.deepEqual(await early, idsOf(newEvents(4)))
+  t.deepEqual(await late, idsOf(newEvents(4)))
+})
+
+test.serial('a store that is closed ends its subscriptions, and begins none', async (t) => {
+  const { store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', newEvents(2)))
+  const seen: Array<string> = []
+  const following = followed(store, beginning, 3, ({ events }) => seen.push(...idsOf(events)))
+  await until(() => seen.length === 2)
+  await store.close()
+  t.deepEqual(await following, idsOf(newEvents(2)))
+  t.deepEqual(await followed(store, beginning, 1), [])
+})

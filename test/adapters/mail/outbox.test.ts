@@ -1,0 +1,48 @@
+import test from 'ava'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { outboxMail } from '../../../adapters/mail/outbox.js'
+import { mailContract, mailOf } from '../../contracts/mail.js'
+import { noticeId } from '../../kit/samples.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+
+const opened = async () => {
+  const { path, remove } = await temporaryDirectory()
+  const directory = join(path, 'outbox')
+  return { directory, sender: outboxMail(directory, 'leadloop@example.com'), close: remove }
+}
+
+mailContract('outbox', async () => {
+  const { directory, ...rest } = await opened()
+  const arrived = async () => {
+    const files = await readdir(directory).catch(() => [])
+    return Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')))
+  }
+  return { ...rest, arrived }
+})
+
+test('each mail is one file under its id, for its owner alone, and a repeat replaces it', async (t) => {
+  const { directory, sender, close } = await opened()
+  await sender.send(mailOf())
+  await sender.send(mailOf())
+  t.deepEqual(await readdir(directory), [`${noticeId()}.eml`])
+  t.is((await stat(join(directory, `${noticeId()}.eml`))).mode & 0o777, 0o600)
+  t.is((await stat(directory)).mode & 0o777, 0o700)
+  await close()
+})
+
+test('what a crash left half written is replaced', async (t) => {
+  const { directory, sender, close } = await opened()
+  await mkdir(directory)
+  await writeFile(join(directory, `${noticeId()}.eml.new`), 'half')
+  t.is(await sender.send(mailOf()), 'sent')
+  t.deepEqual(await readdir(directory), [`${noticeId()}.eml`])
+  await close()
+})
+
+test('an outbox that can not be written is a failure that holds no path', async (t) => {
+  const { directory, sender, close } = await opened()
+  await writeFile(directory, 'a file where the folder should be')
+  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'the outbox could not be written' })
+  await close()
+})

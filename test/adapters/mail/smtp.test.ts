@@ -1,0 +1,105 @@
+import test, { type ExecutionContext } from 'ava'
+import { createServer, type AddressInfo } from 'node:net'
+import { smtpMail } from '../../../adapters/mail/smtp.js'
+import { mailContract, mailOf } from '../../contracts/mail.js'
+import { noticeId } from '../../kit/samples.js'
+import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/smtp-server.js'
+import { passed } from '../../kit/until.js'
+
+const opened = async () => {
+  const server = await openSmtpServer()
+  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', silence: 300, longest: 1_000 })
+  const close = async () => {
+    sender.close()
+    await server.close()
+  }
+  return { server, sender, close }
+}
+
+mailContract('SMTP', async () => {
+  const { server, sender, close } = await opened()
+  return { sender, close, arrived: () => Promise.resolve(server.taken.map(({ message }) => message)) }
+})
+
+const outcomeWith = async (t: ExecutionContext, replying: Replying) => {
+  const { server, sender, close } = await opened()
+  t.teardown(close)
+  server.reply(replying)
+  return sender.send(mailOf())
+}
+
+const at =
+  (wanted: SmtpStep, reply: string | null): Replying =>
+  (step) =>
+    step === wanted ? reply : undefined
+
+test('a mail goes to its address and to no other', async (t) => {
+  const { server, sender, close } = await opened()
+  t.is(await sender.send(mailOf()), 'sent')
+  await sender.send(mailOf({ id: noticeId(2), to: 'a,b@example.org' }))
+  const [first, ...others] = server.taken
+  t.like(first, { from: 'leadloop@example.com', to: ['ada@example.org'] })
+  for (const { to } of others) t.deepEqual(to, ['"a,b"@example.org'])
+  await close()
+})
+
+test('a 5xx for the address or the message is for good', async (t) => {
+  for (const step of ['RCPT', 'DATA', 'end'] as const) {
+    t.deepEqual(await outcomeWith(t, at(step, '550 5.1.1 <ada@example.org> unknown')), {
+      kind: 'refused',
+      reason: 'SMTP 550',
+    })
+  }
+})
+
+test('a 4xx may pass, whatever it is about', async (t) => {
+  for (const step of ['MAIL', 'RCPT', 'DATA', 'end'] as const) {
+    t.deepEqual(await outcomeWith(t, at(step, '451 4.7.1 <ada@example.org> greylisted')), {
+      kind: 'failed',
+      reason: 'SMTP 451',
+    })
+  }
+  t.deepEqual(await outcomeWith(t, at('greeting', '421 too busy')), { kind: 'failed', reason: 'SMTP 421' })
+})
+
+test('a 5xx that is about the server or the sender may pass too', async (t) => {
+  t.deepEqual(await outcomeWith(t, at('greeting', '554 no')), { kind: 'failed', reason: 'SMTP 554' })
+  t.deepEqual(await outcomeWith(t, at('MAIL', '530 who are you')), { kind: 'failed', reason: 'SMTP 530' })
+})
+
+test('a server that falls silent is left within its time', async (t) => {
+  for (const step of ['greeting', 'EHLO', 'RCPT', 'end'] as const) {
+    t.deepEqual(await outcomeWith(t, at(step, null)), { kind: 'failed', reason: 'no response' }, step)
+  }
+})
+
+test('so is one that goes on and on without an end', async (t) => {
+  const server = createServer((socket) => {
+    socket.write('220 mail.example ESMTP\r\n')
+    const drip = setInterval(() => socket.write('250-one line more\r\n'), 50)
+    socket.on('error', () => undefined).once('close', () => clearInterval(drip))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const sender = smtpMail({ url, from: 'leadloop@example.com', silence: 300, longest: 1_000 })
+  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no response' })
+  sender.close()
+  server.close()
+})
+
+test('without a server there is no connection', async (t) => {
+  const { server, sender, close } = await opened()
+  await server.close()
+  t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no connection' })
+  await close().catch(() => undefined)
+})
+
+test('after a refusal the next mail goes out over the same connection', async (t) => {
+  const { server, sender, close } = await opened()
+  server.reply((step, line) => (step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined))
+  await sender.send(mailOf())
+  await passed(50)
+  t.is(await sender.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
+  t.is(server.connections(), 1)
+  await close()
+})

@@ -1,0 +1,256 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { liveSubscription } from '../../../adapters/memory/live-subscription.js'
+import { recentEvents, type RecentEvents } from '../../../adapters/memory/recent-events.js'
+import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
+import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import type { EventBatch, EventStore } from '../../../domain/ports.js'
+import { idsOf, newEvent } from '../../kit/events.js'
+import { holdsAsync } from '../../kit/property.js'
+
+type Event = Recorded<DomainEvent>
+
+const eventAt = (position: number, category: Category = 'account'): Event => ({
+  ...newEvent(position),
+  stream: `${category}-${position}`,
+  revision: 0,
+  position: BigInt(position),
+})
+
+/** Events at these positions. */
+const eventsAt = (...positions: ReadonlyArray<number>): ReadonlyArray<Event> =>
+  positions.map((position) => eventAt(position))
+
+const all = (): boolean => true
+
+const positionsOf = ({ events }: EventBatch): ReadonlyArray<Position> => events.map(({ position }) => position)
+
+test('what was added is given after a position, up to the position of the last batch', (t) => {
+  const recent = recentEvents(10n, 100)
+  recent.add(10n, { events: eventsAt(11, 12), position: 12n })
+  recent.add(12n, { events: eventsAt(15), position: 20n })
+  t.deepEqual(recent.after(10n, all, 10), { events: eventsAt(11, 12, 15), position: 20n })
+  t.deepEqual(recent.after(11n, all, 10), { events: eventsAt(12, 15), position: 20n })
+  t.deepEqual(recent.after(13n, all, 10), { events: eventsAt(15), position: 20n })
+  t.deepEqual(recent.after(15n, all, 10), { events: [], position: 20n })
+  t.deepEqual(recent.after(20n, all, 10), { events: [], position: 20n })
+  t.deepEqual(recent.after(25n, all, 10), { events: [], position: 25n })
+})
+
+test('a page ends at its last event, wanted or not', (t) => {
+  const recent = recentEvents(0n, 100)
+  recent.add(0n, { events: eventsAt(1, 2, 3, 4), position: 9n })
+  const isEven = ({ position }: Event): boolean => position % 2n === 0n
+  t.deepEqual(recent.after(0n, isEven, 3), { events: eventsAt(2), position: 3n })
+  t.deepEqual(recent.after(3n, isEven, 3), { events: eventsAt(4), position: 9n })
+})
+
+test('what lies before the head of the beginning is not known', (t) => {
+  const recent = recentEvents(10n, 100)
+  t.is(recent.after(9n, all, 10), undefined)
+  t.deepEqual(recent.after(10n, all, 10), { events: [], position: 10n })
+})
+
+test('at least as many events as the capacity says are remembered, and not many more', (t) => {
+  const recent = recentEvents(0n, 5)
+  for (let n = 1; n <= 1_000; n += 1) {
+    recent.add(BigInt(n - 1), { events: eventsAt(n), position: BigInt(n) })
+    const newest = recent.after(BigInt(Math.max(0, n - 5)), all, 100)
+    t.is(newest?.events.length, Math.min(n, 5))
+    if (n > 11) t.is(recent.after(BigInt(n - 11), all, 100), undefined)
+  }
+})
+
+test('a gap is never told as if nothing lay in it', (t) => {
+  const recent = recentEvents(0n, 100)
+  recent.add(0n, { events: eventsAt(1), position: 1n })
+  recent.add(5n, { events: eventsAt(6), position: 6n })
+  for (const position of [0n, 1n, 4n]) t.is(recent.after(position, all, 10), undefined)
+  t.deepEqual(recent.after(5n, all, 10), { events: eventsAt(6), position: 6n })
+})
+
+test('whoever waits is woken by the next batch, and by its own signal alone', async (t) => {
+  const recent = recentEvents(0n, 10)
+  const [one, two] = [new AbortController(), new AbortController()]
+  let woken = ''
+  const waiting = [one, two].map(({ signal }, index) => recent.changed(signal).then(() => (woken += `${index}`)))
+  await new Promise(setImmediate)
+  t.is(woken, '')
+  one.abort()
+  await waiting[0]
+  await new Promise(setImmediate)
+  t.is(woken, '0')
+  recent.add(0n, { events: [], position: 3n })
+  await Promise.all(waiting)
+  t.is(woken, '01')
+  await recent.changed(AbortSignal.abort())
+})
+
+/** A log, of which a process sees its own writes; `history` is what a store makes of it, in pages of some length. */
+const openLog = (capacity: number, page: number, head: number) => {
+  const log: Array<Event> = []
+  let end: Position = beginning
+  const write = (events: ReadonlyArray<Event>, position: Position): void => {
+    log.push(...events)
+    end = position
+  }
+  let histories = 0
+  async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
+    histories += 1
+    const last = end
+    let position = after
+    while (position < last) {
+      const stretch = log.filter((event) => event.position > position && event.position <= last).slice(0, page)
+      position = stretch.length < page ? last : (stretch.at(-1)?.position ?? last)
+      const wanted = stretch.filter(({ stream }) => categories.some((category) => categoryOf(stream) === category))
+      yield { events: wanted, position }
+      await Promise.resolve()
+    }
+  }
+  write(
+    Array.from({ length: head }, (_, index) => eventAt(index + 1, index % 3 === 0 ? 'contact' : 'account')),
+    BigInt(head),
+  )
+  const recent: RecentEvents = recentEvents(BigInt(head), capacity)
+  return { log, recent, history: history as EventStore['history'], write, histories: () => histories }
+}
+
+/** What is written at once: how many events, and how many positions lie between two of them. */
+type Written = {
+  readonly events: ReadonlyArray<Category>
+  readonly space: number
+  /** Positions behind the last event that were looked at too. */
+  readonly beyond: number
+  /** Nobody tells of it: its commit was answered to nobody. */
+  readonly isLost: boolean
+  /** Turns that the consumer gets before the next one. */
+  readonly turns: number
+}
+
+const written: fc.Arbitrary<Written> = fc.record({
+  events: fc.array(fc.constantFrom<Category>('account', 'account', 'contact', 'lead'), { maxLength: 8 }),
+  space: fc.integer({ min: 1, max: 3 }),
+  beyond: fc.nat(2),
+  isLost: fc.constantFrom(false, false, false, true),
+  turns: fc.nat(6),
+})
+
+/** Lets what is waited for come about, a few steps at a time. */
+const pass = async (turns: number): Promise<void> => {
+  for (let turn = 0; turn < turns; turn += 1) {
+    if (turn % 2 === 0) await Promise.resolve()
+    else await new Promise(setImmediate)
+  }
+}
+
+test('however it is written and read, each wanted event after the start comes once, in order', async (t) => {
+  const settings = fc.record({
+    capacity: fc.integer({ min: 1, max: 12 }),
+    page: fc.integer({ min: 1, max: 5 }),
+    head: fc.nat(10),
+    start: fc.nat(10),
+    categories: fc.subarray<Category>(['account', 'contact'], { minLength: 1 }),
+    paces: fc.array(fc.nat(8), { minLength: 1, maxLength: 10 }),
+    writes: fc.array(written, { maxLength: 25 }),
+  })
+  let wentBack = 0
+  const property = fc.asyncProperty(settings, async ({ capacity, page, head, start, categories, paces, writes }) => {
+    const { log, recent, history, write, histories } = openLog(capacity, page, head)
+    const after = BigInt(Math.min(start, head))
+    const stopping = new AbortController()
+    const batches: Array<EventBatch> = []
+    const reading = (async () => {
+      for await (const batch of liveSubscription(recent, history, after, categories, stopping.signal)) {
+        batches.push(batch)
+        if (batch.events.some(({ stream }) => stream.endsWith('-last'))) stopping.abort()
+        await pass(paces[batches.length % paces.length] ?? 0)
+      }
+    })()
+    let end = BigInt(head)
+    const add = (events: ReadonlyArray<Event>, position: Position, isLost: boolean): void => {
+      write(events, position)
+      if (!isLost) recent.add(end, { events, position })
+      end = position
+    }
+    for (const { events: kinds, space, beyond, isLost, turns } of writes) {
+      const events = kinds.map((category, index) => eventAt(Number(end) + (index + 1) * space, category))
+      const last = events.at(-1)?.position ?? end
+      add(events, last + BigInt(beyond), isLost)
+      await pass(turns)
+    }
+    const [category = 'account'] = categories
+    add([{ ...eventAt(Number(end) + 1), stream: `${category}-last` }], end + 1n, false)
+    await reading
+    const wanted = log.filter(
+      ({ stream, position }) => position > after && categories.some((one) => categoryOf(stream) === one),
+    )
+    assert.deepEqual(idsOf(batches.flatMap(({ events }) => events)), idsOf(wanted))
+    let before = after
+    for (const batch of batches) {
+      assert.ok(batch.position > before)
+      assert.ok(positionsOf(batch).every((position) => position > before && position <= batch.position))
+      before = batch.position
+    }
+    assert.equal(before, end)
+    wentBack += histories()
+  })
+  await holdsAsync(t, property, { numRuns: 300 })
+  t.true(wentBack > 100, `${wentBack} histories`)
+})
+
+test('a subscription that keeps up never goes back to the history', async (t) => {
+  const { recent, history, write, histories } = openLog(4, 3, 5)
+  const stopping = new AbortController()
+  const seen: Array<string> = []
+  const reading = (async () => {
+    for await (const { events } of liveSubscription(recent, history, 5n, ['account'], stopping.signal)) {
+      seen.push(...idsOf(events))
+      if (seen.length === 50) stopping.abort()
+    }
+  })()
+  const events = Array.from({ length: 50 }, (_, index) => eventAt(index + 6))
+  for (const event of events) {
+    write([event], event.position)
+    recent.add(event.position - 1n, { events: [event], position: event.position })
+    await new Promise(setImmediate)
+  }
+  await reading
+  t.deepEqual(seen, idsOf(events))
+  t.is(histories(), 0)
+})
+
+test('a reader that is left behind, or meets a gap, goes back to the history once and then on', async (t) => {
+  const { recent, history, write, histories } = openLog(2, 100, 0)
+  const add = (position: number, isLost = false): void => {
+    const event = eventAt(position)
+    write([event], event.position)
+    if (!isLost) recent.add(event.position - 1n, { events: [event], position: event.position })
+  }
+  const stopping = new AbortController()
+  const subscription = liveSubscription(recent, history, 0n, ['account'], stopping.signal)
+  for (let n = 1; n <= 10; n += 1) add(n)
+  t.deepEqual((await subscription.next()).value, { events: eventsAt(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), position: 10n })
+  t.is(histories(), 1)
+  add(11)
+  t.deepEqual((await subscription.next()).value, { events: eventsAt(11), position: 11n })
+  t.is(histories(), 1)
+  add(12, true)
+  add(13)
+  t.deepEqual((await subscription.next()).value, { events: eventsAt(12, 13), position: 13n })
+  t.is(histories(), 2)
+  const waiting = subscription.next()
+  stopping.abort()
+  t.deepEqual(await waiting, { done: true, value: undefined })
+})
+
+test('a subscription that is aborted in its history gives nothing more', async (t) => {
+  const { recent, history } = openLog(2, 1, 10)
+  const stopping = new AbortController()
+  const batches: Array<EventBatch> = []
+  for await (const batch of liveSubscription(recent, history, 0n, ['account', 'contact'], stopping.signal)) {
+    batches.push(batch)
+    stopping.abort()
+  }
+  t.is(batches.length, 1)
+})

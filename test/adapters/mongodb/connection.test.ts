@@ -1,0 +1,173 @@
+import test, { type ExecutionContext } from 'ava'
+import { randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
+import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { E } from '../../../domain/prelude.js'
+import type { Collection, Documents } from '../../../projections/ports.js'
+import { addressOf, mongoUrl, quiet, testDatabase, urlAt } from '../../kit/mongodb.js'
+import { rightOf } from '../../kit/right-of.js'
+import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
+
+const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
+
+/** Nothing listens there. */
+const nowhere = 'mongodb://someone:pass-word@127.0.0.1:9/'
+
+const databaseIn = async (url: string): Promise<string> => {
+  const { db, close } = rightOf(connectMongo(url, quiet))
+  await close()
+  return db.databaseName
+}
+
+test('the path of the URL names the database, which is leadloop otherwise', async (t) => {
+  const credentials = 'mongodb://user:p%40ss%2Fword@one.example:27017,two.example'
+  t.is(await databaseIn('mongodb://127.0.0.1'), 'leadloop')
+  t.is(await databaseIn('mongodb://127.0.0.1/'), 'leadloop')
+  t.is(await databaseIn('mongodb://127.0.0.1/?replicaSet=rs0'), 'leadloop')
+  t.is(await databaseIn('mongodb://127.0.0.1/leads?replicaSet=rs0'), 'leads')
+  t.is(await databaseIn(`${credentials}/leads%2Dhere`), 'leads-here')
+  t.is(await databaseIn(credentials), 'leadloop')
+})
+
+test('what is no URL of MongoDB is refused without a word of it', (t) => {
+  for (const url of ['', 'mongodb://', 'http://user:pass-word@host', 'mongodb://host/%zz', 'mongodb://h:70000000']) {
+    t.deepEqual(connectMongo(url, quiet), E.left({ kind: 'unusable' }), url)
+  }
+})
+
+test('where nothing answers every operation fails soon, without a word of the address', async (t) => {
+  const { db, close } = rightOf(connectMongo(nowhere, quiet))
+  const documents = mongoDocuments(db)
+  const attempts = [
+    () => documents.prepare(collection),
+    () => documents.exists(collection),
+    () => documents.get(collection, ['k']),
+    () => documents.find(collection, { index: 'by_group', equals: [], limit: 1 }),
+    () => documents.count(collection),
+    () => documents.apply(collection, [], 1n),
+    () => documents.checkpoint(collection),
+    () => documents.promote(collection),
+    () => documents.drop(collection),
+  ]
+  const reason = /^MongoDB can not be reached \(Mongo(ServerSelection|TopologyClosed)Error\)$/
+  try {
+    for (const attempt of attempts) {
+      const start = performance.now()
+      const result = await attempt()
+      t.true(performance.now() - start < 2_000)
+      if (result._tag === 'Right') return t.fail()
+      t.is(result.left.kind, 'unavailable')
+      t.regex(result.left.reason, reason)
+    }
+    const walk = async (): Promise<void> => {
+      for await (const _ of documents.all(collection)) t.fail()
+    }
+    await t.throwsAsync(walk, { message: reason })
+  } finally {
+    await close()
+  }
+})
+
+test('nothing answers after the connection is closed either', async (t) => {
+  const { db, close } = rightOf(connectMongo(nowhere, quiet))
+  await close()
+  t.true(E.isLeft(await mongoDocuments(db).exists(collection)))
+  await close()
+})
+
+type Behind = {
+  readonly proxy: TcpProxy
+  readonly documents: Documents
+  readonly read: () => Promise<string>
+  readonly write: () => Promise<string>
+}
+
+/** What came of it, and that it came within `milliseconds`. */
+const soon = async (t: ExecutionContext, milliseconds: number, attempt: Promise<string>): Promise<string> => {
+  const start = performance.now()
+  const outcome = await attempt
+  const took = performance.now() - start
+  t.true(took < milliseconds, `${took} ms`)
+  return outcome
+}
+
+const eventually = async (t: ExecutionContext, milliseconds: number, attempt: () => Promise<string>): Promise<void> => {
+  const end = performance.now() + milliseconds
+  while ((await attempt()) !== 'done') {
+    if (performance.now() > end) return t.fail('it does not come back')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.pass()
+}
+
+if (mongoUrl === undefined) {
+  test.skip('a MongoDB that comes and goes needs a server: set MONGODB_URL', (t) => t.fail())
+} else {
+  const database = testDatabase(mongoUrl)
+  test.after.always('the database is dropped', database.drop)
+
+  /** Behind a proxy that begins taken away. */
+  const behaviour = (title: string, check: (t: ExecutionContext, behind: Behind) => Promise<void>): void => {
+    test(title, async (t) => {
+      const { host, port } = addressOf(database.url)
+      const proxy = await tcpProxy(host, port)
+      const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), quiet))
+      const documents = mongoDocuments(db)
+      const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
+      let position = 0n
+      const outcome = (result: E.Either<{ readonly kind: string }, unknown>): string =>
+        E.isRight(result) ? 'done' : result.left.kind
+      try {
+        await check(t, {
+          proxy,
+          documents,
+          read: async () => outcome(await documents.get(own, ['k'])),
+          write: async () => {
+            position += 1n
+            const prepared = await documents.prepare(own)
+            if (E.isLeft(prepared)) return outcome(prepared)
+            return outcome(await documents.apply(own, [{ key: 'k', document: {}, position }], position))
+          },
+        })
+      } finally {
+        await close()
+        await proxy.takeAway()
+      }
+    })
+  }
+
+  behaviour('a server that is there only later is found then', async (t, { proxy, read, write }) => {
+    t.is(await soon(t, 2_000, read()), 'unavailable')
+    t.is(await soon(t, 2_000, write()), 'unavailable')
+    await proxy.bringBack()
+    await eventually(t, 4_000, write)
+    t.is(await read(), 'done')
+  })
+
+  behaviour('a server that goes is missed soon, and found again when it is back', async (t, { proxy, read, write }) => {
+    await proxy.bringBack()
+    await eventually(t, 4_000, write)
+    for (let outage = 0; outage < 2; outage += 1) {
+      await proxy.takeAway()
+      const all = Array.from({ length: 40 }, (_, n) => soon(t, 2_500, n % 2 === 0 ? read() : write()))
+      t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
+      await proxy.bringBack()
+      await eventually(t, 4_000, write)
+      t.is(await soon(t, 1_000, read()), 'done')
+    }
+  })
+
+  behaviour('a server that falls silent is given up, and found again', async (t, { proxy, read, write }) => {
+    await proxy.bringBack()
+    await eventually(t, 4_000, write)
+    proxy.silence()
+    const all = Array.from({ length: 10 }, (_, n) => soon(t, 11_000, n % 2 === 0 ? read() : write()))
+    t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
+    t.is(await soon(t, 2_500, read()), 'unavailable')
+    t.is(await soon(t, 2_500, write()), 'unavailable')
+    await proxy.bringBack()
+    await eventually(t, 4_000, write)
+    t.is(await soon(t, 1_000, read()), 'done')
+  })
+}

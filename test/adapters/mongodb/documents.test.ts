@@ -1,0 +1,220 @@
+import test, { type ExecutionContext } from 'ava'
+import { randomBytes } from 'node:crypto'
+import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
+import { E } from '../../../domain/prelude.js'
+import type { Change, Collection, Documents } from '../../../projections/ports.js'
+import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { documentsContract } from '../../contracts/documents.js'
+import { mongoUrl, testDatabase } from '../../kit/mongodb.js'
+import { rightOf } from '../../kit/right-of.js'
+
+const freshCollection = (): Collection => ({
+  name: `fleet_${randomBytes(8).toString('hex')}`,
+  version: 1,
+  indexes: { by_group: ['group', 'rank'] },
+  generation: 'live',
+})
+
+const nextOf = (collection: Collection): Collection => ({ ...collection, generation: 'next' })
+
+const put = (key: string, position: bigint, group: string, rank = 1): Change => ({
+  key,
+  position,
+  document: { group, rank },
+})
+
+const keys = ['a', 'b', 'c']
+
+const fill = async (documents: Documents, collection: Collection, generation: number): Promise<void> => {
+  const changes = keys.map((key) => put(key, 1n, `${generation}`))
+  rightOf(await documents.apply(collection, changes, 1n))
+}
+
+if (mongoUrl === undefined) {
+  test.skip('documents on MongoDB need a server: set MONGODB_URL', (t) => t.fail())
+} else {
+  const database = testDatabase(mongoUrl)
+  test.after.always('the database is dropped', database.drop)
+
+  documentsContract('mongodb', () => {
+    let connection = database.open()
+    return Promise.resolve({
+      documents: mongoDocuments(connection.db),
+      reopen: async () => {
+        await connection.close()
+        connection = database.open()
+        return mongoDocuments(connection.db)
+      },
+      close: () => connection.close(),
+    })
+  })
+
+  /** Several processes on one database. */
+  type Fleet = {
+    readonly one: Documents
+    readonly other: Documents
+    readonly connection: MongoConnection
+    /** The collections of the database that hold documents of this name. */
+    readonly storedUnder: (name: string) => Promise<ReadonlyArray<string>>
+  }
+  const behaviour = (title: string, check: (t: ExecutionContext, fleet: Fleet) => Promise<void>): void => {
+    test.serial(`several processes: ${title}`, async (t) => {
+      const [connection, second] = [database.open(), database.open()]
+      try {
+        await check(t, {
+          one: mongoDocuments(connection.db),
+          other: mongoDocuments(second.db),
+          connection,
+          storedUnder: async (name) => {
+            const all = await connection.db.listCollections({}, { nameOnly: true }).toArray()
+            return all.map((stored) => stored.name).filter((stored) => stored.startsWith(`${name}@`))
+          },
+        })
+      } finally {
+        await connection.close()
+        await second.close()
+      }
+    })
+  }
+
+  behaviour('a reader sees the old generation or the new one while another process promotes', async (t, fleet) => {
+    const { one, other } = fleet
+    const live = freshCollection()
+    rightOf(await one.prepare(live))
+    await fill(one, live, 0)
+    const shown = (groups: ReadonlyArray<unknown>): string => groups.join()
+    const byKey = async (): Promise<string> =>
+      shown([...rightOf(await other.get(live, keys)).values()].map(({ document }) => document?.['group']))
+    const byIndex = async (generation: number): Promise<string> => {
+      const read = async (group: number) =>
+        rightOf(await other.find(live, { index: 'by_group', equals: [`${group}`], limit: 9 }))
+      const before = await read(generation - 1)
+      const found = before.length > 0 ? before : await read(generation)
+      return shown(found.map(({ document }) => document['group']))
+    }
+    const walked = async (): Promise<string> => {
+      const groups: Array<unknown> = []
+      for await (const { document } of other.all(live)) groups.push(document['group'])
+      return shown(groups)
+    }
+    for (let generation = 1; generation <= 10; generation += 1) {
+      rightOf(await one.prepare(nextOf(live)))
+      await fill(one, nextOf(live), generation)
+      const promotion = { isOver: false }
+      const promoting = one.promote(live).finally(() => {
+        promotion.isOver = true
+      })
+      const whole = [generation - 1, generation].map((group) => shown(keys.map(() => group)))
+      while (!promotion.isOver) {
+        for (const seen of await Promise.all([byKey(), byIndex(generation), walked()]))
+          t.true(whole.includes(seen), seen)
+        t.is(rightOf(await other.count(live)), 3)
+        t.is(rightOf(await other.checkpoint(live)), 1n)
+      }
+      rightOf(await promoting)
+      t.is(await byKey(), whole[1] ?? '')
+      t.is(await walked(), whole[1] ?? '')
+    }
+  })
+
+  behaviour('who goes on from what another process replaced is told to begin again', async (t, { one, other }) => {
+    const live = freshCollection()
+    rightOf(await one.prepare(live))
+    t.is(rightOf(await one.checkpoint(live)), 0n)
+    rightOf(await one.apply(live, [put('a', 5n, 'old')], 7n))
+    rightOf(await other.prepare(nextOf(live)))
+    rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], 6n))
+    rightOf(await other.promote(live))
+    // Whoever reads in the same process must not hide it.
+    rightOf(await one.get(live, ['a', 'b']))
+    t.deepEqual(
+      await one.apply(live, [put('b', 8n, 'old')], 8n),
+      E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
+    )
+    t.true(E.isLeft(await one.apply(live, [], 9n)))
+    t.is(rightOf(await one.checkpoint(live)), 6n)
+    rightOf(await one.apply(live, [put('b', 8n, 'new')], 8n))
+    t.deepEqual(
+      rightOf(await other.get(live, ['a', 'b'])),
+      new Map([
+        ['a', { document: { group: 'new', rank: 1 }, position: 5n }],
+        ['b', { document: { group: 'new', rank: 1 }, position: 8n }],
+      ]),
+    )
+  })
+
+  behaviour('all that prepare at once get the same', async (t, { one, other, storedUnder }) => {
+    for (let round = 0; round < 5; round += 1) {
+      const live = freshCollection()
+      const prepared = [one, other, one, other].map((documents) => documents.prepare(live))
+      t.true((await Promise.all(prepared)).every(E.isRight))
+      rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
+      rightOf(await other.apply(live, [put('b', 1n, 'x')], 1n))
+      t.is(rightOf(await one.count(live)), 2)
+      t.is((await storedUnder(live.name)).length, 1)
+    }
+  })
+
+  behaviour('what was left behind is dropped with the next promotion', async (t, { one, connection, storedUnder }) => {
+    const live = freshCollection()
+    const neighbour = { ...live, name: `${live.name}s` }
+    rightOf(await one.prepare(live))
+    rightOf(await one.prepare(neighbour))
+    await connection.db.collection<{ readonly _id: string }>(`${live.name}@1#99`).insertOne({ _id: 'k' })
+    rightOf(await one.prepare(nextOf(live)))
+    rightOf(await one.promote(live))
+    t.deepEqual(await storedUnder(live.name), [`${live.name}@1#2`])
+    t.is((await storedUnder(neighbour.name)).length, 1)
+  })
+
+  behaviour(
+    'of two first changes to a document the newer one stays, whoever comes first',
+    async (t, { one, other }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      for (let round = 0; round < 20; round += 1) {
+        const raced = Array.from({ length: 10 }, (_, n) => `${round}/${n}`)
+        const [older, newer] = round % 2 === 0 ? [one, other] : [other, one]
+        const results = await Promise.all([
+          older.apply(
+            live,
+            raced.map((key) => put(key, 1n, 'older')),
+            1n,
+          ),
+          newer.apply(
+            live,
+            raced.map((key) => put(key, 2n, 'newer')),
+            2n,
+          ),
+        ])
+        t.true(results.every(E.isRight))
+        const found = [...rightOf(await one.get(live, raced)).values()]
+        t.deepEqual(
+          found.map(({ document }) => document?.['group']),
+          raced.map(() => 'newer'),
+        )
+      }
+    },
+  )
+
+  behaviour(
+    'a document that somebody spoilt is told of without what it holds',
+    async (t, { one, connection, storedUnder }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
+      const [stored = ''] = await storedUnder(live.name)
+      const records = connection.db.collection<{ readonly _id: string }>(stored)
+      await records.updateOne({ _id: 'a' }, { $set: { 'change.body': '{"name": "Ann' } })
+      const failure = E.left({ kind: 'corrupt', reason: 'a document holds no JSON' })
+      t.deepEqual(await one.get(live, ['a']), failure)
+      t.deepEqual(await one.find(live, { index: 'by_group', equals: ['x'], limit: 1 }), failure)
+    },
+  )
+
+  behaviour('what was never prepared takes no changes', async (t, { one }) => {
+    const live = freshCollection()
+    t.deepEqual(await one.apply(live, [], 1n), E.left({ kind: 'corrupt', reason: `${live.name} was not prepared` }))
+    t.deepEqual(await one.promote(live), E.left({ kind: 'corrupt', reason: `${live.name} has no next generation` }))
+  })
+}

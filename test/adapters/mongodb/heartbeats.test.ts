@@ -1,0 +1,51 @@
+import test from 'ava'
+import { MongoClient } from 'mongodb'
+import type { EventEmitter } from 'node:events'
+import { heartbeats } from '../../../adapters/mongodb/heartbeats.js'
+
+/** A client that reaches nobody, whose heartbeats the test makes. */
+const open = () => {
+  let now = 0
+  const client = new MongoClient('mongodb://127.0.0.1:9')
+  const { isHung } = heartbeats(client, 1_000, () => now)
+  const one = { connectionId: '127.0.0.1:9', address: '127.0.0.1:9' }
+  const other = { connectionId: '127.0.0.1:10' }
+  const beat = (name: string, whose: object = one): void => void (client as EventEmitter).emit(name, whose)
+  return {
+    beat,
+    other,
+    isHungAt: (at: number): boolean => {
+      now = at
+      return isHung(at)
+    },
+  }
+}
+
+test('a heartbeat that takes longer than any can hangs', (t) => {
+  const { beat, isHungAt } = open()
+  t.false(isHungAt(5_000))
+  beat('serverHeartbeatStarted')
+  t.false(isHungAt(6_000))
+  t.true(isHungAt(6_001))
+})
+
+test('one that ends, well or not, does not hang, nor does that of a server that is left', (t) => {
+  for (const end of ['serverHeartbeatSucceeded', 'serverHeartbeatFailed', 'serverClosed']) {
+    const { beat, isHungAt } = open()
+    beat('serverHeartbeatStarted')
+    beat(end)
+    t.false(isHungAt(60_000), end)
+    beat('serverHeartbeatStarted')
+    t.false(isHungAt(61_000), end)
+    t.true(isHungAt(61_001), end)
+  }
+})
+
+test('one server that answers does not hide that the heartbeat of another hangs', (t) => {
+  const { beat, other, isHungAt } = open()
+  beat('serverHeartbeatStarted', other)
+  t.false(isHungAt(900))
+  beat('serverHeartbeatStarted')
+  beat('serverHeartbeatSucceeded')
+  t.true(isHungAt(1_001))
+})

@@ -1,0 +1,284 @@
+import test, { type ExecutionContext } from 'ava'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { openDatabase, type OpenFailure } from '../../../adapters/sqlite/database.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, type Position, type Recorded } from '../../../domain/event.js'
+import type { EventStore, NewEvent } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Collection } from '../../../projections/ports.js'
+import type { Said } from '../../kit/append-until-refused.js'
+import { openIn } from '../../kit/open-sqlite.js'
+import { holdsAsync } from '../../kit/property.js'
+import { rightOf } from '../../kit/right-of.js'
+import { at, uuid } from '../../kit/samples.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+
+const inDirectory = (title: string, check: (t: ExecutionContext, directory: string) => Promise<void>): void => {
+  test.serial(title, async (t) => {
+    const directory = await temporaryDirectory()
+    try {
+      await check(t, directory.path)
+    } finally {
+      await directory.remove()
+    }
+  })
+}
+
+const refusalOf = async (directory: string): Promise<OpenFailure | undefined> => {
+  const opened = await openDatabase(directory)
+  if (E.isLeft(opened)) return opened.left
+  await opened.right.close()
+  return undefined
+}
+
+const enabled = (n: number): NewEvent => ({
+  type: 'AccountEnabled',
+  data: {},
+  id: uuid(n),
+  time: at(n),
+  correlationId: uuid(n),
+  causationId: uuid(n),
+  schemaVersion: 1,
+  actor: 'test',
+})
+
+const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
+  const log: Array<Recorded<DomainEvent>> = []
+  for await (const { events } of store.history(beginning, ['account', 'engagement'])) log.push(...events)
+  return log
+}
+
+/** Another process that appends to the store in `directory`; no file of its may grow beyond `kilobytes`. */
+const appender = (directory: string, kilobytes: number | 'unlimited'): ChildProcess => {
+  const script = fileURLToPath(new URL('../../kit/append-until-refused.js', import.meta.url))
+  const limited = `ulimit -f ${kilobytes} && exec "$0" "$@"`
+  return spawn('bash', ['-c', limited, process.execPath, script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+const saidBy = async function* (child: ChildProcess): AsyncGenerator<Said> {
+  if (child.stdout === null) return
+  for await (const line of createInterface(child.stdout)) yield JSON.parse(line) as Said
+}
+
+inDirectory('a directory in use is refused with a sentence, and free again once it is closed', async (t, directory) => {
+  const database = await openIn(directory)
+  t.deepEqual(await refusalOf(directory), { kind: 'in-use', reason: `another process is using ${directory}` })
+  await database.close()
+  t.is(await refusalOf(directory), undefined)
+})
+
+inDirectory('a directory in use is refused to another process too', async (t, directory) => {
+  const database = await openIn(directory)
+  const said: Array<Said> = []
+  for await (const one of saidBy(appender(directory, 'unlimited'))) said.push(one)
+  t.deepEqual(said, [{ kind: 'in-use', reason: `another process is using ${directory}` }])
+  await database.close()
+})
+
+inDirectory('what a killed process acknowledged is there, and its directory is free', async (t, directory) => {
+  const child = appender(directory, 'unlimited')
+  const acknowledged: Array<string | undefined> = []
+  for await (const { kind, stream } of saidBy(child)) {
+    if (kind === 'acknowledged') acknowledged.push(stream)
+    if (acknowledged.length === 50) child.kill('SIGKILL')
+  }
+  const database = await openIn(directory)
+  const streams = (await logOf(sqliteEventStore(database))).map(({ stream }) => stream)
+  await database.close()
+  t.true(acknowledged.length >= 50)
+  t.deepEqual(streams.slice(0, acknowledged.length), acknowledged)
+  t.true(streams.length <= acknowledged.length + 1)
+})
+
+inDirectory('closing waits for what was asked for before', async (t, directory) => {
+  const database = await openIn(directory)
+  const store = sqliteEventStore(database)
+  const appends = Array.from({ length: 20 }, (_, n) => store.append(`account-${n}`, 'no-stream', [enabled(n)]))
+  await database.close()
+  const appended = (await Promise.all(appends)).map(rightOf)
+  t.is(appended.length, 20)
+  const again = await openIn(directory)
+  const log = await logOf(sqliteEventStore(again))
+  t.deepEqual(
+    log.map(({ revision, position }) => ({ revision, position })),
+    appended,
+  )
+  await again.close()
+})
+
+inDirectory('a directory that is a file is refused with a sentence', async (t, directory) => {
+  const file = join(directory, 'file')
+  await writeFile(file, 'not a directory')
+  const refusal = await refusalOf(file)
+  t.is(refusal?.kind, 'unusable')
+  t.true(refusal?.reason.startsWith(`${file} can't be used: `))
+})
+
+inDirectory('a file that is no database is refused with a sentence and left as it was', async (t, directory) => {
+  const file = join(directory, 'leadloop.db')
+  const garbage = 'this is not a database. '.repeat(1000)
+  await writeFile(file, garbage)
+  t.deepEqual(await refusalOf(directory), {
+    kind: 'unusable',
+    reason: `${file} can't be used: the file is damaged (SQLITE_NOTADB)`,
+  })
+  t.is(await readFile(file, 'utf8'), garbage)
+})
+
+inDirectory('a database with a torn header is refused with a sentence', async (t, directory) => {
+  await (await openIn(directory)).close()
+  const file = join(directory, 'leadloop.db')
+  const bytes = await readFile(file)
+  await writeFile(file, bytes.fill(0xff, 0, 100))
+  const refusal = await refusalOf(directory)
+  t.is(refusal?.kind, 'unusable')
+  t.regex(refusal?.reason ?? '', /the file is damaged/)
+})
+
+inDirectory('an event that holds no JSON is corrupt, and the streams beside it are not', async (t, directory) => {
+  const database = await openIn(directory)
+  const store = sqliteEventStore(database)
+  for (const n of [1, 2]) t.true(E.isRight(await store.append(`account-${n}`, 'no-stream', [enabled(n)])))
+  const other = new Database(join(directory, 'leadloop.db'))
+  other.exec(`UPDATE events SET data = '{' WHERE stream = 'account-1'`)
+  other.close()
+  const read = await store.read('account-1')
+  t.is(E.isLeft(read) && read.left.kind, 'corrupt')
+  t.true(E.isRight(await store.read('account-2')))
+  await t.throwsAsync(logOf(store))
+  await database.close()
+})
+
+const collection: Collection = { name: 'counts', version: 1, indexes: {}, generation: 'live' }
+
+/** A store that runs: its files as they are on the disk, its log and the sizes of the write-ahead log at each commit. */
+const liveDirectory = async (directory: string) => {
+  const database = await openIn(directory)
+  const store = sqliteEventStore(database)
+  const documents = sqliteDocuments(database)
+  rightOf(await documents.prepare(collection))
+  const log: Array<Recorded<DomainEvent>> = []
+  // Few enough that nothing is carried over into the main file: what was carried over can't be torn any more.
+  for (let n = 1; n <= 60; n += 1) {
+    const { position } = rightOf(await store.append(`account-${n}`, 'no-stream', [enabled(n)]))
+    log.push(...rightOf(await store.read(`account-${n}`)).events)
+    const change = { key: 'count', document: { count: n }, position }
+    if (n % 2 === 0) rightOf(await documents.apply(collection, [change], position))
+  }
+  const main = await readFile(join(directory, 'leadloop.db'))
+  const wal = await readFile(join(directory, 'leadloop.db-wal'))
+  await database.close()
+  return { main, wal, log }
+}
+
+type Survivors = {
+  readonly log: ReadonlyArray<Recorded<DomainEvent>>
+  readonly checkpoint: Position
+  readonly count: unknown
+}
+
+const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
+  const directory = await temporaryDirectory()
+  await writeFile(join(directory.path, 'leadloop.db'), main)
+  await writeFile(join(directory.path, 'leadloop.db-wal'), wal)
+  const database = await openIn(directory.path)
+  const documents = sqliteDocuments(database)
+  const survivors = {
+    log: await logOf(sqliteEventStore(database)),
+    checkpoint: rightOf(await documents.checkpoint(collection)),
+    count: rightOf(await documents.get(collection, ['count'])).get('count')?.document?.['count'],
+  }
+  await database.close()
+  await directory.remove()
+  return survivors
+}
+
+const isPrefix = ({ log, checkpoint, count }: Survivors, whole: ReadonlyArray<Recorded<DomainEvent>>): void => {
+  assert.deepEqual(log, whole.slice(0, log.length))
+  assert.ok(checkpoint <= (log.at(-1)?.position ?? beginning))
+  assert.equal(BigInt((count as number | undefined) ?? 0), checkpoint)
+}
+
+inDirectory(
+  'a write-ahead log torn anywhere opens to a prefix of the log, no read model ahead',
+  async (t, directory) => {
+    const { main, wal, log } = await liveDirectory(directory)
+    const untouched = await survivorsOf(main, wal)
+    t.deepEqual(untouched.log, log)
+    t.is(log.at(-1)?.position, untouched.checkpoint)
+    t.deepEqual((await survivorsOf(main, Buffer.alloc(0))).log, [])
+    await holdsAsync(
+      t,
+      fc.asyncProperty(fc.integer({ min: 0, max: wal.length }), async (length) => {
+        isPrefix(await survivorsOf(main, wal.subarray(0, length)), log)
+      }),
+      { numRuns: 40 },
+    )
+  },
+)
+
+inDirectory(
+  'a frame that was half written, or written wrongly, takes only its own commit along',
+  async (t, directory) => {
+    const { main, wal, log } = await liveDirectory(directory)
+    const half = await survivorsOf(main, wal.subarray(0, wal.length - 2048))
+    isPrefix(half, log)
+    t.is(half.log.length, 60)
+    t.is(log[57]?.position, half.checkpoint)
+    const wrong = Buffer.from(wal)
+    wrong.writeUInt8(wrong.readUInt8(wal.length - 100) ^ 1, wal.length - 100)
+    t.deepEqual(await survivorsOf(main, wrong), half)
+  },
+)
+
+inDirectory('a full disk refuses appends and loses none that was acknowledged', async (t, directory) => {
+  const said: Array<Said> = []
+  for await (const one of saidBy(appender(directory, 1024))) said.push(one)
+  const acknowledged = said.filter(({ kind }) => kind === 'acknowledged').map(({ stream }) => stream)
+  t.true(acknowledged.length > 10)
+  t.deepEqual(
+    said.filter(({ kind }) => kind !== 'acknowledged').map(({ kind }) => kind),
+    ['open', ...Array.from({ length: 5 }, () => 'unavailable'), 'readable'],
+  )
+  const database = await openIn(directory)
+  const store = sqliteEventStore(database)
+  const streams = (await logOf(store)).map(({ stream }) => stream)
+  t.deepEqual(streams.slice(0, acknowledged.length), acknowledged)
+  t.true(E.isRight(await store.append('account-1', 'no-stream', [enabled(1)])))
+  await database.close()
+})
+
+test('what is asked for after the end is refused, and nobody is left waiting', async (t) => {
+  const directory = await temporaryDirectory()
+  const database = await openIn(directory.path)
+  await database.close()
+  const late = await database.write({ kind: 'schema', statements: [] })
+  t.like(late, { _tag: 'Left', left: { kind: 'unavailable' } })
+  await directory.remove()
+})
+
+test('a write that is wrong in itself takes no other with it', async (t) => {
+  const directory = await temporaryDirectory()
+  const database = await openIn(directory.path)
+  const [wrong, right] = await Promise.all([
+    database.write({ kind: 'schema', statements: ['CREATE TABLE twice (a)', 'CREATE TABLE twice (a)'] }),
+    database.write({ kind: 'schema', statements: ['CREATE TABLE once (a)'] }),
+  ])
+  t.like(wrong, { _tag: 'Left', left: { kind: 'unavailable' } })
+  t.like(right, { _tag: 'Right' })
+  const tables = database.read((prepare) =>
+    prepare<{ name: string }>(`SELECT name FROM sqlite_schema WHERE name IN ('once', 'twice')`).all(),
+  )
+  t.deepEqual(tables, E.right([{ name: 'once' }]))
+  await database.close()
+  await directory.remove()
+})

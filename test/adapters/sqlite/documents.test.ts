@@ -1,0 +1,8 @@
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { documentsContract } from '../../contracts/documents.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+
+documentsContract('sqlite', async () => {
+  const { port: documents, ...opened } = await openSqlite(sqliteDocuments)
+  return { documents, ...opened }
+})

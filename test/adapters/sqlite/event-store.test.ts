@@ -1,0 +1,8 @@
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { eventStoreContract } from '../../contracts/event-store.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+
+eventStoreContract('sqlite', async () => {
+  const { port: store, ...opened } = await openSqlite(sqliteEventStore)
+  return { store, ...opened }
+})

@@ -1,0 +1,140 @@
+import test, { type ExecutionContext } from 'ava'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { hostsFile } from '../../../adapters/webhook/addresses/hosts-file.js'
+import { nameServers } from '../../../adapters/webhook/addresses/name-servers.js'
+import { systemResolve, type Resolve, type Sources } from '../../../adapters/webhook/addresses/resolve.js'
+import { openReceiver } from '../../kit/receiver.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openNameServer } from './name-server.js'
+import { noConnection, requestTo } from './rows.js'
+
+const ipv4 = '192.0.2.1'
+const ipv6 = '2001:db8:0:0:0:0:0:1'
+const serverFailure = 2
+
+const names = {
+  'both.test': { ipv4, ipv6 },
+  'four.test': { ipv4 },
+  'six.test': { ipv6 },
+  'none.test': {},
+  'broken.test': { fails: serverFailure },
+  'healthy.test': { ipv4: '127.0.0.1' },
+}
+
+const asking = async (t: ExecutionContext): Promise<Resolve> => {
+  const server = await openNameServer(names)
+  t.teardown(server.close)
+  return nameServers([server.address])
+}
+
+const nobody: Resolve = () => Promise.resolve([])
+const unasked: Resolve = (name) => Promise.reject(new Error(`${name} was asked for`))
+const sources = (changed: Partial<Sources>): Sources => ({
+  local: unasked,
+  hosts: nobody,
+  servers: unasked,
+  ...changed,
+})
+
+/** Names whose servers keep silent: far more than libuv has threads. */
+const silent = Array.from({ length: 100 }, (_, n) => `silent-${n}.test`)
+
+test('name servers are asked for both kinds of addresses', async (t) => {
+  const servers = await asking(t)
+  t.deepEqual(await servers('both.test'), [
+    { address: ipv4, family: 4 },
+    { address: '2001:db8::1', family: 6 },
+  ])
+  t.deepEqual(await servers('four.test'), [{ address: ipv4, family: 4 }])
+  t.deepEqual(await servers('FOUR.test.'), [{ address: ipv4, family: 4 }])
+  t.deepEqual(await servers('six.test'), [{ address: '2001:db8::1', family: 6 }])
+})
+
+test('a name without an address, and one of which no server can tell', async (t) => {
+  const servers = await asking(t)
+  for (const name of ['none.test', 'unknown.test']) await t.throwsAsync(servers(name), { code: 'ENOTFOUND' }, name)
+  for (const name of ['broken.test', 'silent.test']) await t.throwsAsync(servers(name), { code: 'EAI_AGAIN' }, name)
+})
+
+test('names whose servers keep silent delay no other, nor anything else that takes a thread', async (t) => {
+  const resolve = systemResolve(sources({ servers: await asking(t) }))
+  let ended = 0
+  const waiting = silent.map((name) => resolve(name).catch(() => (ended += 1)))
+  const begun = performance.now()
+  t.deepEqual(await resolve('healthy.test'), [{ address: '127.0.0.1', family: 4 }])
+  t.true((await systemResolve()('localhost')).length > 0)
+  await readFile(import.meta.filename)
+  const took = performance.now() - begun
+  t.is(ended, 0)
+  t.true(took < 500, `${took} ms`)
+  await Promise.all(waiting)
+  t.is(ended, silent.length)
+})
+
+test('a webhook gets its post at once while a hundred wait for their names', async (t) => {
+  const receiver = await openReceiver()
+  const sender = webhookSender({ allowPrivate: true, resolve: systemResolve(sources({ servers: await asking(t) })) })
+  t.teardown(async () => {
+    sender.close()
+    await receiver.close()
+  })
+  const waiting = silent.map((name) => sender.send(requestTo(`http://${name}/`)))
+  const { delivered, durationMs } = await sender.send(requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')))
+  t.true(delivered)
+  t.true(durationMs < 500, `${durationMs} ms`)
+  const reasons = new Set((await Promise.all(waiting)).map(({ reason }) => reason))
+  t.deepEqual(
+    [...reasons].filter((reason) => ![noConnection, 'no response (EAI_AGAIN)'].includes(reason)),
+    [],
+  )
+})
+
+test('the hosts file goes before the name servers, and local names are for the system', async (t) => {
+  const directory = await temporaryDirectory()
+  t.teardown(directory.remove)
+  const path = join(directory.path, 'hosts')
+  await writeFile(
+    path,
+    [
+      '# 192.0.2.9 both.test',
+      '192.0.2.7\tcrm.example.com  CRM2.example.com # both.test',
+      '::1 crm.example.com',
+      'x y.test',
+      '',
+    ].join('\r\n'),
+  )
+  const local: Resolve = () => Promise.resolve([{ address: '127.0.0.9', family: 4 }])
+  const resolve = systemResolve({ local, hosts: hostsFile(path), servers: await asking(t) })
+  for (const name of ['crm.example.com', 'crm.example.com.']) {
+    t.deepEqual(await resolve(name), [
+      { address: '192.0.2.7', family: 4 },
+      { address: '::1', family: 6 },
+    ])
+  }
+  t.deepEqual(await resolve('crm2.example.com'), [{ address: '192.0.2.7', family: 4 }])
+  t.is((await resolve('both.test')).length, 2)
+  for (const name of ['localhost', 'localhost.', 'crm', 'receiver.local', 'host.docker.internal']) {
+    t.deepEqual(await resolve(name), [{ address: '127.0.0.9', family: 4 }], name)
+  }
+  t.deepEqual(await hostsFile(join(directory.path, 'none'))('crm.example.com'), [])
+})
+
+test('a name that several wait for is asked for once, and again afterwards', async (t) => {
+  const asked: Array<string> = []
+  const servers: Resolve = (name) => {
+    asked.push(name)
+    return name === 'none.test'
+      ? Promise.reject(new Error('no address'))
+      : Promise.resolve([{ address: ipv4, family: 4 }])
+  }
+  const resolve = systemResolve(sources({ servers }))
+  for (const again of [1, 2]) {
+    const [first, other, second] = [resolve('one.test'), resolve('two.test'), resolve('one.test')]
+    t.is(first, second)
+    await Promise.all([first, other])
+    await Promise.all([t.throwsAsync(resolve('none.test')), t.throwsAsync(resolve('none.test'))])
+    t.deepEqual(asked, Array.from({ length: again }, () => ['one.test', 'two.test', 'none.test']).flat())
+  }
+})

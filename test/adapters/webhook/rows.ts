@@ -1,0 +1,128 @@
+import type { ExecutionContext } from 'ava'
+import type { TlsOptions } from 'node:tls'
+import { webhookSender } from '../../../adapters/webhook/sender.js'
+import type { WebhookRequest } from '../../../projections/delivery/sender.js'
+import { passed, until } from '../../kit/until.js'
+import { openRawReceiver, type Behaviour } from './raw-receiver.js'
+
+/** One receiver that misbehaves, and what comes of a post to it. */
+export type Row = {
+  readonly name: string
+  readonly behaviour: Behaviour
+  /** The status that comes, or else the reason, or any of the reasons that a race allows. */
+  readonly ends: number | string | ReadonlyArray<string>
+  /** Milliseconds that the attempt takes: at once unless it is said otherwise. */
+  readonly takes?: readonly [number, number]
+  /** Whether the connection is kept for the next request. */
+  readonly isKept?: boolean
+  readonly excerpt?: string
+  readonly host?: string
+  readonly body?: string
+  /** Set where the URL is an https one, undefined in it where the receiver knows nothing of TLS. */
+  readonly secure?: { readonly identity: TlsOptions | undefined }
+  /** Set where the URL is an http one and the receiver speaks TLS. */
+  readonly identity?: TlsOptions
+}
+
+/**
+ * In milliseconds: shorter than any limit of an attempt, and as long as the two limits last on a busy machine. A timer may end
+ * a moment early by the clock that measures.
+ */
+export const atOnce = [0, 2_900] as const
+export const afterThreeSeconds = [2_990, 5_900] as const
+
+export const noResponse = 'no response within 3 s'
+export const noConnection = 'no connection within 3 s'
+export const noStatus = 'no status within 16 kB'
+export const reset = 'no response (ECONNRESET)'
+
+export const token = 'tok-0123456789abcdef'
+
+export const requestTo = (url: string, body = '{"a":1}'): WebhookRequest => ({
+  url,
+  token,
+  body,
+  id: 'dlv_1',
+  timestamp: 1_700_000_000,
+  signature: 'v1,abc',
+})
+
+const loopback = [{ address: '127.0.0.1', family: 4 }]
+
+/** Every name leads to this machine; `after-2000-ms.test` takes so long, and `never.test` has no answer. */
+export const resolve = async (host: string) => {
+  if (host === 'never.test') return new Promise<typeof loopback>(() => undefined)
+  await passed(Number(/after-(\d+)-ms/.exec(host)?.[1] ?? 0))
+  return loopback
+}
+
+/** TCP sockets and servers of this thread. */
+export const tcpHandles = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP') || name.startsWith('TLS')).length
+
+const healthy: Behaviour = {
+  onRequest: (connection) => connection.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
+}
+
+/**
+ * Posts to each receiver at the same time, to one that is healthy after each, and looks at what is left open. `others` are
+ * sockets and servers that the test has open besides.
+ */
+export const runRows = async (
+  t: ExecutionContext,
+  rows: ReadonlyArray<Row>,
+  { authorities = [], others = 0 }: { readonly authorities?: ReadonlyArray<string>; readonly others?: number } = {},
+): Promise<void> => {
+  const sender = webhookSender({ allowPrivate: true, resolve, authorities })
+  const well = await openRawReceiver(healthy)
+
+  const run = async (row: Row) => {
+    const { behaviour, host = '127.0.0.1', body, secure, identity = secure?.identity, isKept = false } = row
+    const receiver = await openRawReceiver(behaviour, identity)
+    const request = requestTo(`${secure === undefined ? 'http' : 'https'}://${host}:${receiver.port}/hook`, body)
+    const begun = performance.now()
+    const response = await sender.send(request)
+    const took = performance.now() - begun
+    const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`))
+    const open = isKept ? 1 : 0
+    // What is about to be closed is not kept.
+    await passed(50)
+    const closed = await until('connections are closed', 3_000, () => receiver.open() === open).catch(() => undefined)
+    const [least, most] = row.takes ?? atOnce
+    const { delivered, status, reason, excerpt } = response
+    const isInTime = took >= least && took <= most
+    await receiver.close()
+    return {
+      name: row.name,
+      delivered,
+      ends: status ?? (row.ends instanceof Array && row.ends.includes(reason) ? row.ends : reason),
+      reason: status === null ? undefined : reason,
+      excerpt: row.excerpt === undefined ? undefined : excerpt,
+      took: isInTime ? 'in time' : took,
+      open: closed === undefined ? receiver.open() : open,
+      after: after.reason,
+      sentInVain: /^no (secure )?connection/.test(reason) ? receiver.requests.length : 0,
+    }
+  }
+
+  const seen = await Promise.all(rows.map(run))
+  sender.close()
+  await well.close()
+  const expected = rows.map(({ name, ends, excerpt, isKept }): (typeof seen)[number] => {
+    const delivered = typeof ends === 'number' && ends >= 200 && ends <= 299
+    const reason = typeof ends !== 'number' ? undefined : delivered ? 'delivered' : `status ${ends}`
+    return {
+      name,
+      delivered,
+      ends,
+      reason,
+      excerpt,
+      took: 'in time',
+      open: isKept ? 1 : 0,
+      after: 'delivered',
+      sentInVain: 0,
+    }
+  })
+  t.deepEqual(seen, expected)
+  await until('no socket is left', 5_000, () => tcpHandles() === others)
+}

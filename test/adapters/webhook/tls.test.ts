@@ -1,0 +1,314 @@
+import test from 'ava'
+import { connect, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { webhookSender } from '../../../adapters/webhook/sender.js'
+import { newAuthority, newIdentity } from './certificates.js'
+import { every, flood, openRawReceiver, type Behaviour } from './raw-receiver.js'
+import {
+  afterThreeSeconds,
+  noConnection,
+  noResponse,
+  noStatus,
+  requestTo,
+  reset,
+  resolve,
+  runRows,
+  type Row,
+} from './rows.js'
+
+const authority = newAuthority('An authority that is trusted')
+const good = newIdentity({ hosts: ['receiver.test', 'after-2000-ms.test', '127.0.0.1'] }, authority)
+const trusted = { authorities: [authority.certificate] }
+
+const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
+const answers: Behaviour = { onRequest: (connection) => connection.write(empty) }
+const host = 'receiver.test'
+
+const insecure = (code: string): string => `no secure connection (${code})`
+const insecurelyReset = insecure('ECONNRESET')
+
+const secured = (name: string, behaviour: Behaviour, ends: Row['ends'], row: Partial<Row> = {}): Row => ({
+  name,
+  behaviour,
+  host,
+  ends,
+  secure: { identity: good },
+  ...row,
+})
+
+const shows = (
+  name: string,
+  identity: ReturnType<typeof newIdentity>,
+  ends: Row['ends'],
+  row: Partial<Row> = {},
+): Row => secured(name, answers, ends, { secure: { identity }, ...row })
+
+const hosts = [host]
+const certificates: ReadonlyArray<Row> = [
+  shows('of the host', good, 200, { isKept: true }),
+  shows('of the address', good, 200, { host: '127.0.0.1', isKept: true }),
+  shows(
+    'of a host and those below it',
+    newIdentity({ hosts: ['*.test'] }, authority),
+    insecure('ERR_TLS_CERT_ALTNAME_INVALID'),
+  ),
+  shows('of those below a host', newIdentity({ hosts: ['*.example.test'] }, authority), 200, {
+    host: 'a.example.test',
+    isKept: true,
+  }),
+  shows('of another host', newIdentity({ hosts: ['other.test'] }, authority), insecure('ERR_TLS_CERT_ALTNAME_INVALID')),
+  shows(
+    'of another address',
+    newIdentity({ hosts: ['127.0.0.2'] }, authority),
+    insecure('ERR_TLS_CERT_ALTNAME_INVALID'),
+    { host: '127.0.0.1' },
+  ),
+  shows('of a host, for its address', newIdentity({ hosts }, authority), insecure('ERR_TLS_CERT_ALTNAME_INVALID'), {
+    host: '127.0.0.1',
+  }),
+  shows('of nobody', newIdentity({ hosts: [] }, authority), insecure('ERR_TLS_CERT_ALTNAME_INVALID')),
+  shows('expired', newIdentity({ hosts, to: '20200101000000Z' }, authority), insecure('CERT_HAS_EXPIRED')),
+  shows('of the future', newIdentity({ hosts, from: '20980101000000Z' }, authority), insecure('CERT_NOT_YET_VALID')),
+  shows('signed by itself', newIdentity({ hosts }, undefined), insecure('DEPTH_ZERO_SELF_SIGNED_CERT')),
+  shows(
+    'signed by nobody that is known',
+    newIdentity({ hosts }, newAuthority('Another one')),
+    insecure('UNABLE_TO_VERIFY_LEAF_SIGNATURE'),
+  ),
+  shows(
+    'signed by one that calls itself the same',
+    newIdentity({ hosts }, newAuthority(authority.name)),
+    insecure('CERT_SIGNATURE_FAILURE'),
+  ),
+]
+
+/** A receiver that knows nothing of TLS. */
+const plain = (name: string, behaviour: Behaviour, ends: Row['ends'], row: Partial<Row> = {}): Row =>
+  secured(name, behaviour, ends, { secure: { identity: undefined }, ...row })
+
+/** Bytes of which the connection says that they come once something was sent. */
+const onceGreeted = (does: Behaviour['onConnection']): Behaviour => ({
+  onConnection: (connection) => connection.once('data', () => does?.(connection)),
+})
+
+/** What OpenSSL did not like has a name of its own in some versions of Node. */
+const disliked = (name: string): ReadonlyArray<string> => [
+  insecure('EPROTO'),
+  insecure(`ERR_SSL_${name}`),
+  insecurelyReset,
+]
+const wrongVersion = disliked('WRONG_VERSION_NUMBER')
+
+const handshakes: ReadonlyArray<Row> = [
+  plain('silence', {}, noConnection, { takes: afterThreeSeconds }),
+  plain('silence behind a name of two seconds', {}, noConnection, {
+    host: 'after-2000-ms.test',
+    takes: afterThreeSeconds,
+  }),
+  plain(
+    'half a record',
+    onceGreeted((connection) => connection.write(Buffer.from('16030300', 'hex'))),
+    noConnection,
+    { takes: afterThreeSeconds },
+  ),
+  plain(
+    'a record that drips',
+    onceGreeted((connection) => {
+      connection.write(Buffer.from('1603034000', 'hex'))
+      every(50, connection, () => connection.write('x'))
+    }),
+    noConnection,
+    { takes: afterThreeSeconds },
+  ),
+  plain(
+    'an answer without TLS',
+    onceGreeted((connection) => connection.write(empty)),
+    wrongVersion,
+  ),
+  plain(
+    'an answer without TLS before a greeting',
+    { onConnection: (connection) => connection.write(empty) },
+    wrongVersion,
+  ),
+  plain('a flood', { onConnection: (connection) => void flood(connection, 'x'.repeat(1_000)) }, wrongVersion),
+  plain(
+    'an alert',
+    onceGreeted((connection) => connection.write(Buffer.from('15030300020228', 'hex'))),
+    disliked('SSLV3_ALERT_HANDSHAKE_FAILURE'),
+  ),
+  plain(
+    'an end',
+    onceGreeted((connection) => connection.end()),
+    insecurelyReset,
+  ),
+  plain(
+    'a reset',
+    onceGreeted((connection) => connection.resetAndDestroy()),
+    insecurelyReset,
+  ),
+  plain('an end before a greeting', { onConnection: (connection) => connection.end() }, insecurelyReset),
+  secured('TLS 1.1 only', answers, disliked('TLSV1_ALERT_PROTOCOL_VERSION'), {
+    secure: { identity: { ...good, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } },
+  }),
+  secured('TLS 1.2', answers, 200, { isKept: true, secure: { identity: { ...good, maxVersion: 'TLSv1.2' } } }),
+  secured('no cipher in common', answers, disliked('SSLV3_ALERT_HANDSHAKE_FAILURE'), {
+    secure: { identity: { ...good, maxVersion: 'TLSv1.2', ciphers: 'PSK-AES128-CBC-SHA256' } },
+  }),
+  secured("a wish for the sender's certificate, TLS 1.2", answers, disliked('SSLV3_ALERT_BAD_CERTIFICATE'), {
+    secure: { identity: { ...good, requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' } },
+  }),
+  secured(
+    "a wish for the sender's certificate, TLS 1.3",
+    answers,
+    [reset, 'no response (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)'],
+    {
+      secure: { identity: { ...good, requestCert: true, rejectUnauthorized: true } },
+    },
+  ),
+]
+
+/** Passes on what two others say to each other, from so many milliseconds after the start on. */
+const passingOn = (port: () => number, milliseconds: number): Behaviour => ({
+  onConnection: (connection) => {
+    connection.pause()
+    setTimeout(() => {
+      const further = connect(port(), '127.0.0.1')
+      further.on('error', () => connection.destroy())
+      connection.on('close', () => further.destroy())
+      connection.pipe(further).pipe(connection)
+    }, milliseconds)
+  },
+})
+
+const renegotiate = (connection: Socket, done: () => void): void => {
+  if (connection instanceof TLSSocket) connection.renegotiate({}, done)
+}
+
+const head = 'HTTP/1.1 200 OK\r\n'
+const body = `${head}content-length: 1000000\r\n\r\n`
+
+const behind: ReadonlyArray<Row> = [
+  secured('silence', {}, noResponse, { takes: afterThreeSeconds }),
+  secured(
+    'a response of 3.5 seconds',
+    { onRequest: (connection) => setTimeout(() => connection.write(empty), 3_500) },
+    noResponse,
+    { takes: afterThreeSeconds },
+  ),
+  secured(
+    'headers that drip',
+    {
+      onRequest: (connection) => {
+        connection.write(head)
+        every(100, connection, () => connection.write('a: b\r\n'))
+      },
+    },
+    noResponse,
+    { takes: afterThreeSeconds },
+  ),
+  secured(
+    'a body that drips',
+    {
+      onRequest: (connection) => {
+        connection.write(body)
+        every(100, connection, () => connection.write('x'))
+      },
+    },
+    200,
+    { takes: afterThreeSeconds },
+  ),
+  secured(
+    'a flood of headers',
+    {
+      onRequest: (connection) => {
+        connection.write(head)
+        flood(connection, `a: ${'x'.repeat(1_000)}\r\n`)
+      },
+    },
+    noStatus,
+  ),
+  secured(
+    'a flood',
+    {
+      onRequest: (connection) => {
+        connection.write(body)
+        flood(connection, 'x'.repeat(60_000))
+      },
+    },
+    200,
+  ),
+  secured(
+    'no HTTP',
+    { onRequest: (connection) => connection.write('hello') },
+    'no valid response (HPE_INVALID_CONSTANT)',
+  ),
+  secured('an end', { onRequest: (connection) => connection.end() }, reset),
+  secured('a close', { onRequest: (connection) => connection.destroy() }, reset),
+  secured('an answer and an end', { onRequest: (connection) => connection.end(empty) }, 200),
+  secured('a second answer', { onRequest: (connection) => connection.write(empty + empty) }, 200),
+  secured(
+    'a second answer, a little later',
+    {
+      onRequest: (connection) => {
+        connection.write(empty)
+        setTimeout(() => connection.write(empty), 20)
+      },
+    },
+    200,
+  ),
+  secured(
+    'a new handshake before the answer',
+    { onRequest: (connection) => renegotiate(connection, () => connection.write(empty)) },
+    200,
+    { isKept: true, secure: { identity: { ...good, maxVersion: 'TLSv1.2' } } },
+  ),
+  secured(
+    'new handshakes for ever',
+    {
+      onRequest: (connection) => every(50, connection, () => renegotiate(connection, () => undefined)),
+    },
+    noResponse,
+    { takes: afterThreeSeconds, secure: { identity: { ...good, maxVersion: 'TLSv1.2' } } },
+  ),
+]
+
+test.serial('a certificate that is not the host’s is a failure, and nothing is sent', (t) =>
+  runRows(t, certificates, trusted),
+)
+test.serial('a handshake has the time of the connection', (t) => runRows(t, handshakes, trusted))
+test.serial('a secure response has the limits of any other', (t) => runRows(t, behind, trusted))
+
+test.serial('a handshake of two seconds and a response of two: each has a clock of its own', async (t) => {
+  const slow = await openRawReceiver(
+    { onRequest: (connection) => setTimeout(() => connection.write(empty), 2_000) },
+    good,
+  )
+  t.teardown(slow.close)
+  const row = plain(
+    'slow',
+    passingOn(() => slow.port, 2_000),
+    200,
+    { takes: [3_990, 5_900], isKept: true },
+  )
+  await runRows(t, [row], { ...trusted, others: 1 })
+})
+
+test.serial('TLS where none is expected', (t) =>
+  runRows(t, [
+    { name: 'http', behaviour: answers, identity: good, ends: ['no valid response (HPE_INVALID_CONSTANT)', reset] },
+  ]),
+)
+
+test.serial('the environment turns no check off', async (t) => {
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  t.teardown(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'])
+  const receiver = await openRawReceiver(answers, newIdentity({ hosts }, undefined))
+  const sender = webhookSender({ allowPrivate: true, resolve })
+  t.teardown(async () => {
+    sender.close()
+    await receiver.close()
+  })
+  const { reason } = await sender.send(requestTo(`https://receiver.test:${receiver.port}/`))
+  t.is(reason, insecure('DEPTH_ZERO_SELF_SIGNED_CERT'))
+  t.is(receiver.requests.length, 0)
+})

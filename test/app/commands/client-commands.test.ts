@@ -1,0 +1,292 @@
+import test, { type ExecutionContext } from 'ava'
+import { mock } from 'node:test'
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../../adapters/node/clock.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { randomIds } from '../../../adapters/node/ids.js'
+import { commands, type ShownIn } from '../../../app/commands/client-commands.js'
+import { dispatcher } from '../../../app/commands/command-handler.js'
+import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { reactor } from '../../../app/commands/reactor.js'
+import { account } from '../../../domain/account.js'
+import { conversion } from '../../../domain/conversion.js'
+import { delivery } from '../../../domain/delivery.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import { lead } from '../../../domain/lead.js'
+import type { Revision } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { webhook } from '../../../domain/webhook.js'
+import { readModels } from '../../../projections/read-models/registry.js'
+import { until } from '../../eventstoredb-double/open-double.js'
+import { newEvent } from '../../kit/events.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import {
+  accountId,
+  apiKeyId,
+  at,
+  contactId,
+  conversionId,
+  deliveryFacts,
+  deliveryId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  playbookId,
+  webhookId,
+  webhookSettings,
+} from '../../kit/samples.js'
+
+type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
+
+/** The clock stands still, and what is to last a second lasts until `end` is called. */
+const heldSecond = (t: ExecutionContext) => {
+  const real = setTimeout
+  const ends: Array<() => void> = []
+  let now = performance.now()
+  const held = (end: (...all: ReadonlyArray<unknown>) => void, milliseconds?: number, ...all: Array<unknown>) =>
+    milliseconds === 1_000 ? void ends.push(() => end(...all)) : real(end, milliseconds, ...all)
+  const mocks = [
+    mock.method(globalThis, 'setTimeout', held as typeof setTimeout),
+    mock.method(performance, 'now', () => now),
+  ]
+  t.teardown(() => {
+    for (const one of mocks) one.mock.restore()
+  })
+  return {
+    end: (): void => {
+      now += 1_000
+      for (const end of ends.splice(0)) end()
+    },
+    pass: (milliseconds: number): void => {
+      now += milliseconds
+    },
+  }
+}
+
+const submission = (n: number) => {
+  const ofItsOwn = { lead_id: leadId(n), engagement_id: engagementId(n), details: details({ first_name: `Ada ${n}` }) }
+  return { type: 'SubmitLead', facts: leadFacts(ofItsOwn) } as const
+}
+
+/** The commands of a process whose read models come as far as they are let. */
+const open = async (t: ExecutionContext) => {
+  const second = heldSecond(t)
+  const { port: store, close } = await openSqlite(sqliteEventStore)
+  t.teardown(close)
+  const clock = systemClock(1)
+  const ids = randomIds(clock)
+  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const process = () => {
+    const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+    return { dispatch, reactor: reactor({ dispatch, clock, logger: silent }) }
+  }
+  const here = process()
+  const elsewhere = process()
+  let put = 0
+  const asked: Array<Asked> = []
+  const seen: Array<Position> = []
+  const behind = new Map<string, Array<() => void>>()
+  const waitFor = (name: string): Promise<void> => {
+    const waiting = behind.get(name)
+    return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))
+  }
+  const shownIn = (projection: ShownIn['projection']): ShownIn => ({
+    projection,
+    shift: {
+      name: projection.name,
+      work: () => Promise.resolve(),
+      position: () => Promise.resolve(beginning),
+      failure: () => undefined,
+      caughtUp: () => Promise.resolve(),
+      reached: (position, signal) => {
+        asked.push({ name: projection.name, position, signal })
+        return waitFor(projection.name)
+      },
+    },
+  })
+  const { run } = commands({
+    store,
+    ...here,
+    ids,
+    readModels: readModels.map(shownIn),
+    seen: (position) => {
+      seen.push(position)
+      return waitFor('the log')
+    },
+  })
+  return {
+    store,
+    asked,
+    seen,
+    second,
+    /** Whether `running` is over once it has asked for all that it waits for. */
+    isOver: async (running: Promise<unknown>): Promise<boolean> => {
+      let over = false
+      void running.then(() => (over = true))
+      await until(() => seen.length > 0)
+      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
+      return over
+    },
+    /** A read model, or the log, that does not move until the function that it gives is called. */
+    hold: (name: string): (() => void) => {
+      const waiting: Array<() => void> = []
+      behind.set(name, waiting)
+      return () => {
+        behind.delete(name)
+        for (const go of waiting) go()
+      }
+    },
+    define: (n = 1) => {
+      const facts = { accountId: accountId(), title: 'Renewed', value: 1, label: 'custom_conversion' } as const
+      const command = { type: 'DefineConversion', conversionId: conversionId(n), ...facts } as const
+      return run(conversion, conversionId(n), command, 'test')
+    },
+    /** A webhook that nobody added. */
+    change: () => run(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
+    openAccount: () => {
+      const ids = { accountId: accountId(), playbookId: playbookId(), apiKeyId: apiKeyId() }
+      const conversions = { quotedId: conversionId(1), soldId: conversionId(2) }
+      const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
+      const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
+      return run(account, accountId(), command, 'test')
+    },
+    /** As it was written before. */
+    put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
+      let revision: Revision = 'no-stream'
+      for (const event of events) {
+        put += 1
+        revision = rightOf(await store.append(stream, revision, [newEvent(put, event)])).revision
+      }
+    },
+    askForResend: () => run(delivery, deliveryId(), { type: 'RequestResend', resendId: null, dueAt: at() }, 'test'),
+    takeLead: (n: number) => run(lead, leadId(n), submission(n), 'vendor'),
+    /** By another process, which carries on at once what follows. */
+    takeLeadElsewhere: async (n: number): Promise<void> => {
+      const cause = { actor: 'vendor', eventId: ids.uuid }
+      const { events } = rightOf(await elsewhere.dispatch.execute(lead, leadId(n), submission(n), cause))
+      await elsewhere.reactor.react(events)
+    },
+  }
+}
+
+const namesOf = (asked: ReadonlyArray<Asked>): ReadonlyArray<string> => asked.map(({ name }) => name).toSorted()
+
+test.serial('a command waits for the read models that its events concern, and for no other', async (t) => {
+  const { asked, hold, define, isOver } = await open(t)
+  for (const { name } of readModels) if (name !== 'conversion_list') hold(name)
+  const go = hold('conversion_list')
+  const defining = define()
+  t.false(await isOver(defining))
+  t.deepEqual(namesOf(asked), ['conversion_list'])
+  go()
+  const { events } = rightOf(await defining)
+  t.is(asked[0]?.position, events.at(-1)?.position)
+})
+
+test.serial('what follows from a command is waited for too', async (t) => {
+  const { store, asked, seen, openAccount } = await open(t)
+  rightOf(await openAccount())
+  t.deepEqual(namesOf(asked), ['conversion_list', 'playbook_list'])
+  const conversions = rightOf(await store.read(`conversion-${conversionId(2)}`)).events
+  const playbooks = rightOf(await store.read(`playbook-${playbookId()}`)).events
+  t.is(asked.find(({ name }) => name === 'conversion_list')?.position, conversions.at(-1)?.position)
+  t.is(asked.find(({ name }) => name === 'playbook_list')?.position, playbooks.at(-1)?.position)
+  t.deepEqual(seen, [rightOf(await store.head())])
+})
+
+test.serial('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+  const { seen, hold, define, isOver } = await open(t)
+  const go = hold('the log')
+  const defining = define()
+  t.false(await isOver(defining))
+  go()
+  const { events } = rightOf(await defining)
+  t.deepEqual(seen, [events.at(-1)?.position])
+})
+
+test.serial('a refusal waits for nothing', async (t) => {
+  const { asked, seen, hold, change } = await open(t)
+  for (const name of ['webhook_list', 'the log']) hold(name)
+  t.deepEqual(await change(), E.left({ kind: 'webhook-not-found' }))
+  t.deepEqual([asked, seen], [[], []])
+})
+
+test.serial('what was so already, and what follows from it, is waited for too', async (t) => {
+  const { asked, seen, hold, openAccount, isOver } = await open(t)
+  rightOf(await openAccount())
+  asked.length = 0
+  seen.length = 0
+  const go = hold('playbook_list')
+  const again = openAccount()
+  t.false(await isOver(again))
+  t.true(namesOf(asked).includes('playbook_list'))
+  go()
+  t.deepEqual(rightOf(await again).events, [])
+})
+
+test.serial('what was so already brings nothing about a second time', async (t) => {
+  const { store, asked, put, askForResend } = await open(t)
+  const outcome = { attempt: 19, status: 500, reason: 'status 500', duration_ms: 1 }
+  const webhookIds = { webhook_id: webhookId(), account_id: accountId() }
+  await put(
+    `webhook-${webhookId()}`,
+    { type: 'WebhookAdded', data: { ...webhookIds, settings: webhookSettings() } },
+    { type: 'WebhookTurnedOff', data: { delivery_id: deliveryId(), reason: outcome.reason } },
+    { type: 'WebhookTurnedOn', data: { catch_up: false, by: 'operator' } },
+  )
+  const deliveryIds = { delivery_id: deliveryId(), webhook_id: webhookId() }
+  await put(
+    `delivery-${deliveryId()}`,
+    { type: 'DeliveryDue', data: deliveryFacts() },
+    { type: 'DeliveryAbandoned', data: { ...deliveryIds, why: 'retries-exhausted', outcome } },
+  )
+  rightOf(await askForResend())
+  t.deepEqual(rightOf(await askForResend()).events, [])
+  t.true(namesOf(asked).includes('deliveries'))
+  t.is(rightOf(await store.read(`webhook-${webhookId()}`)).events.length, 3)
+})
+
+test.serial('what another process wrote first because of the same event is waited for too', async (t) => {
+  const { store, asked, takeLeadElsewhere, takeLead } = await open(t)
+  await takeLeadElsewhere(1)
+  await takeLeadElsewhere(2)
+  rightOf(await takeLead(2))
+  const changed = rightOf(await store.read(`contact-${contactId()}`)).events.find(
+    ({ type }) => type === 'ContactDetailsChanged',
+  )
+  t.truthy(changed)
+  t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
+})
+
+test.serial('it waits for a second at most, and then nobody waits for two', async (t) => {
+  const { asked, second, hold, define, isOver } = await open(t)
+  hold('conversion_list')
+  const first = define(1)
+  t.false(await isOver(first))
+  second.end()
+  rightOf(await first)
+  t.is(asked.length, 1)
+  t.true(asked[0]?.signal.aborted, 'nothing goes on waiting')
+
+  rightOf(await define(2))
+  second.pass(1_990)
+  rightOf(await define(3))
+  t.is(asked.length, 1)
+  second.pass(20)
+  const next = define(4)
+  await until(() => asked.length === 2)
+  t.false(await isOver(next))
+  second.end()
+  rightOf(await next)
+})
+
+test.serial('a wait that ends well is over for all who were asked', async (t) => {
+  const { asked, define } = await open(t)
+  rightOf(await define(1))
+  rightOf(await define(2))
+  t.is(asked.length, 2)
+  t.true(asked.every(({ signal }) => signal.aborted))
+})

@@ -1,0 +1,160 @@
+import test from 'ava'
+import { send, sendJson, type Answer, type Managed } from '../kit/http.js'
+import { bearer, having, openAccount, operatorKey, serviceForFile, type Account, type Site } from '../kit/service.js'
+
+const site = serviceForFile()
+/** Its minutes are long, so that no test meets the end of one. */
+const slow = serviceForFile({ clockRate: 0.001 })
+
+const issue = async (
+  account: Account,
+  body: unknown = {},
+): Promise<{ readonly id: string; readonly secret: string }> => {
+  const answer = await account.manage('POST', '/api_keys', body)
+  return { id: (having(answer, 'api_key') as Managed).id, secret: having(answer, 'secret') }
+}
+
+const listed = ({ url }: Site, key: string): Promise<Answer> =>
+  send(`${url}/api/v3/conversions`, { headers: bearer(key) })
+
+test('a missing or wrong API key is 403 with an errors list on every endpoint (contract 5.1 and 7)', async (t) => {
+  const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
+  const { contact_id } = await account.submitted()
+  const { sold } = await account.standardConversions()
+  const key = account.apiKey
+  const [accountId = '', keyId = '', secret = ''] = key.split('.')
+  const [otherId = '', , otherSecret = ''] = other.apiKey.split('.')
+  const wrong: ReadonlyArray<readonly [string, Readonly<Record<string, string>>]> = [
+    ['no header', {}],
+    ['empty', { authorization: '' }],
+    ['no token', { authorization: 'Bearer' }],
+    ['blank token', { authorization: 'Bearer    ' }],
+    ['no scheme', { authorization: key }],
+    ['Basic', { authorization: `Basic ${Buffer.from(`${key}:`).toString('base64')}` }],
+    ['another scheme', { authorization: `Token ${key}` }],
+    ['two tokens', bearer(`${key} ${key}`)],
+    ['another header', { 'x-api-key': key }],
+    ['cut off', bearer(key.slice(0, -1))],
+    ['longer', bearer(`${key}A`)],
+    ['another part', bearer(`${key}.x`)],
+    ['parts only', bearer(`${accountId}.${keyId}`)],
+    ['no secret', bearer(`${accountId}.${keyId}.`)],
+    ['another secret', bearer(`${accountId}.${keyId}.${otherSecret}`)],
+    ['another account', bearer(`${otherId}.${keyId}.${secret}`)],
+    ['an unknown account', bearer(`acc_${'0'.repeat(26)}.${keyId}.${secret}`)],
+    ['an unknown key', bearer(`${accountId}.key_${'0'.repeat(26)}.${secret}`)],
+    ['another case', bearer(key.toLowerCase())],
+    ['the secret alone', bearer(secret)],
+    ['the operator key', bearer(operatorKey)],
+    ['not text', bearer('\u00e9'.repeat(40))],
+    ['dots', bearer('...')],
+    ['very long', bearer('A'.repeat(8_000))],
+  ]
+  const endpoints = [
+    ['GET', '/contacts/find?phone=4155550123'],
+    ['GET', `/contacts/${contact_id}`],
+    ['GET', '/conversions'],
+    ['POST', `/conversions/${sold}/events`],
+  ] as const
+  for (const [what, headers] of wrong) {
+    for (const [method, path] of endpoints) {
+      const body = method === 'POST' ? JSON.stringify({ conversion_contact: { contact_id } }) : undefined
+      const answer = await send(`${site.url}/api/v3${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(body === undefined ? {} : { body }),
+      })
+      t.is(answer.status, 403, `${what}: ${method} ${path}`)
+      t.deepEqual(answer.body, { errors: ['the API key is missing or wrong'] }, `${what}: ${method} ${path}`)
+    }
+  }
+  t.is((await account.record(sold, { contact_id })).status, 201)
+})
+
+test('a key in the query or the body opens nothing', async (t) => {
+  const account = await openAccount(site)
+  t.is(
+    (await send(`${site.url}/api/v3/conversions?api_key=${account.apiKey}&access_token=${account.apiKey}`)).status,
+    403,
+  )
+  const { sold } = await account.standardConversions()
+  t.is(
+    (await sendJson(`${site.url}/api/v3/conversions/${sold}/events`, 'POST', { api_key: account.apiKey })).status,
+    403,
+  )
+})
+
+test('the scheme is read in any case', async (t) => {
+  const { apiKey } = await openAccount(site)
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    const answer = await send(`${site.url}/api/v3/conversions`, { headers: { authorization: `${scheme} ${apiKey}` } })
+    t.is(answer.status, 200, scheme)
+  }
+})
+
+test('a key sees one account only (contract 1 and 5)', async (t) => {
+  const [one, other] = await Promise.all([openAccount(site), openAccount(site)])
+  const theirs = await other.submitted()
+  const { sold } = await other.standardConversions()
+  t.is((await one.rest(`/contacts/${theirs.contact_id}`)).status, 404)
+  t.is((await one.record(sold, { contact_id: theirs.contact_id })).status, 404)
+  t.deepEqual((await one.rest('/conversions')).text.includes(sold), false)
+  t.is((await other.record(sold, { contact_id: theirs.contact_id })).status, 201)
+})
+
+test('an account may have several keys, and a revoked one is 403 from the next request on', async (t) => {
+  const account = await openAccount(site)
+  const [one, other] = [await issue(account), await issue(account)]
+  t.not(one.secret, other.secret)
+  for (const key of [account.apiKey, one.secret, other.secret]) t.is((await listed(site, key)).status, 200)
+  t.is((await account.manage('DELETE', `/api_keys/${one.id}`)).status, 200)
+  t.is((await listed(site, one.secret)).status, 403)
+  t.is((await listed(site, other.secret)).status, 200)
+  t.is((await listed(site, account.apiKey)).status, 200)
+  t.is((await account.manage('DELETE', `/api_keys/${one.id}`)).status, 404)
+})
+
+test('a key of an account that is not enabled is 403, and good again when it is (contract 5.2)', async (t) => {
+  const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
+  t.is((await account.manage('PATCH', '', { enabled: false })).status, 200)
+  const refused = await account.rest('/conversions')
+  t.is(refused.status, 403)
+  t.is(refused.body.errors?.length, 1)
+  t.is((await other.rest('/conversions')).status, 200)
+  t.is((await account.manage('PATCH', '', { enabled: true })).status, 200)
+  t.is((await account.rest('/conversions')).status, 200)
+})
+
+test('past the limit of a key 429 says when to come again, and other keys are not concerned (design 7)', async (t) => {
+  const account = await openAccount(slow)
+  const limited = await issue(account, { limit_per_minute: 3 })
+  const answers = []
+  for (let n = 0; n < 5; n += 1) answers.push(await listed(slow, limited.secret))
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 429, 429],
+  )
+  const last = answers.at(-1)
+  t.is(last?.body.errors?.length, 1)
+  const wait = Number(last?.headers['retry-after'])
+  t.true(Number.isInteger(wait) && wait >= 1 && wait <= 60, last?.headers['retry-after'])
+  t.is((await listed(slow, account.apiKey)).status, 200)
+})
+
+test('a wrong key counts for nobody', async (t) => {
+  const account = await openAccount(slow)
+  const limited = await issue(account, { limit_per_minute: 1 })
+  for (let n = 0; n < 3; n += 1) t.is((await listed(slow, `${limited.secret.slice(0, -2)}AA`)).status, 403)
+  t.is((await listed(slow, limited.secret)).status, 200)
+})
+
+test('the limit of a key is set and lifted at any time', async (t) => {
+  const account = await openAccount(slow)
+  const key = await issue(account)
+  for (let n = 0; n < 3; n += 1) t.is((await listed(slow, key.secret)).status, 200)
+  t.is((await account.manage('PATCH', `/api_keys/${key.id}`, { limit_per_minute: 1 })).status, 200)
+  t.is((await listed(slow, key.secret)).status, 200)
+  t.is((await listed(slow, key.secret)).status, 429)
+  t.is((await account.manage('PATCH', `/api_keys/${key.id}`, { limit_per_minute: null })).status, 200)
+  t.is((await listed(slow, key.secret)).status, 200)
+})

@@ -1,0 +1,104 @@
+import test from 'ava'
+import { having, openAccount, serviceForFile } from '../kit/service.js'
+import { newPhone, spellings } from '../kit/leads.js'
+
+const site = serviceForFile()
+
+test('a contact is found with all its fields (contract 2.1 and 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const phone = newPhone()
+  const before = new Date().toISOString()
+  const { lead_id, contact_id } = await account.submitted({ phone, favourite_color: 'green' })
+  const answer = await account.find(phone)
+  t.is(answer.status, 200)
+  t.deepEqual(Object.keys(answer.body), ['contact'])
+  const contact = having(answer, 'contact')
+  t.deepEqual(contact, {
+    id: contact_id,
+    first_name: 'Ada',
+    last_name: 'Example',
+    email: 'ada@example.com',
+    phone,
+    opted_out: false,
+    created_at: contact.created_at,
+    additional_info: {
+      date_of_birth: '1985-12-10',
+      gender: 'Female',
+      marital_status: 'Single',
+      current_residence_address: '1 Main Street',
+      current_residence_city: 'San Francisco',
+      current_residence_state: 'CA',
+      current_residence_zip: '94105',
+      current_insurance_carrier: 'Example Mutual',
+      current_insurance_coverage: 'Liability Only',
+      credit_rating: 'Good',
+      favourite_color: 'green',
+    },
+    referral: { marketing_source_id: account.sourceId, marketing_source_title: 'Search ads', lead_id },
+  })
+  t.regex(contact.id, /^nct_/)
+  t.regex(contact.created_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  t.true(contact.created_at >= before && contact.created_at <= new Date().toISOString())
+})
+
+test('any common US format of the number finds the same contact (contract 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const phone = newPhone()
+  const { contact_id } = await account.submitted({ phone })
+  for (const spelling of [...spellings(phone), `${phone.slice(0, 2)} ${phone.slice(2)}`, `tel:${phone}`]) {
+    t.is(having(await account.find(spelling), 'contact').id, contact_id, spelling)
+  }
+})
+
+test('a bare plus reads as a space and the number is found all the same (contract 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const phone = newPhone()
+  const { contact_id } = await account.submitted({ phone })
+  t.is(having(await account.rest(`/contacts/find?phone=${phone}`), 'contact').id, contact_id)
+})
+
+test('a number without a contact is 404 with an errors list (contract 4.1)', async (t) => {
+  const account = await openAccount(site)
+  const answer = await account.find(newPhone())
+  t.is(answer.status, 404)
+  t.deepEqual(answer.body, { errors: ['contact not found'] })
+})
+
+test('a phone that is missing, empty, blank or no number is 400 and named (contract 4.1, design 7)', async (t) => {
+  const account = await openAccount(site)
+  const digits = '1'.repeat(1_000)
+  for (const query of [
+    '',
+    '?phone',
+    '?phone=',
+    '?phone=%20%20',
+    '?phone=abc',
+    '?phone=12',
+    `?phone=${digits}`,
+    '?Phone=1',
+  ]) {
+    const answer = await account.rest(`/contacts/find${query}`)
+    t.is(answer.status, 400, query)
+    t.is(answer.body.errors?.length, 1, query)
+    t.regex(answer.body.errors?.[0] ?? '', /^phone /, query)
+  }
+})
+
+test('one number in two accounts is two contacts: neither account finds the other (contract 1 and 2.1)', async (t) => {
+  const [one, other, third] = await Promise.all([openAccount(site), openAccount(site), openAccount(site)])
+  const phone = newPhone()
+  const mine = await one.submitted({ phone, first_name: 'Grace' })
+  const theirs = await other.submitted({ phone, first_name: 'Alan' })
+  t.not(mine.contact_id, theirs.contact_id)
+  t.like(having(await one.find(phone), 'contact'), { id: mine.contact_id, first_name: 'Grace' })
+  t.like(having(await other.find(phone), 'contact'), { id: theirs.contact_id, first_name: 'Alan' })
+  t.is((await third.find(phone)).status, 404)
+})
+
+test('a 404 is not remembered: the next lead of the number is found', async (t) => {
+  const account = await openAccount(site)
+  const phone = newPhone()
+  t.is((await account.find(phone)).status, 404)
+  const { contact_id } = await account.submitted({ phone })
+  t.is(having(await account.find(phone), 'contact').id, contact_id)
+})

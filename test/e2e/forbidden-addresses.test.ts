@@ -1,0 +1,153 @@
+import test, { type ExecutionContext } from 'ava'
+import { namedIn, sendJson, type Answer, type Managed } from '../kit/http.js'
+import { lead } from '../kit/leads.js'
+import {
+  composed,
+  configOf,
+  having,
+  manage,
+  newDataDir,
+  openAccount,
+  removeDataDir,
+  type Account,
+  type InProcess,
+} from '../kit/service.js'
+import { openTrap, type Trap } from '../kit/trap.js'
+import { until } from '../kit/until.js'
+import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/webhook-hosts.js'
+
+const notPublic = 'the address is not public'
+const token = 'hook-token'
+
+/** Hosts that lead to this machine, where they are allowed. */
+const reachable = ['127.0.0.1', '0x7f.1', '2130706433', 'localhost', 'LocalHost']
+
+const isLocalhost = (name: string): boolean => new URL(`http://${name}`).hostname === 'localhost'
+
+/** Only names that no name server is asked for: what it would answer is tested at the sender. */
+const hosts = [...forbiddenHosts, ...forbiddenNames.filter(isLocalhost)]
+
+type Target = { readonly url: string; readonly webhookId: string }
+
+let trap: Trap
+let service: InProcess
+let account: Account
+let targets: ReadonlyArray<Target>
+/** Connections before private addresses were forbidden. */
+let before: number
+
+const urlOf = (host: string, n: number): string => `${n % 2 === 0 ? 'http' : 'https'}://${host}:${trap.port}/hook`
+
+const inAccount = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  manage(service, method, `/accounts/${account.id}${path}`, body)
+
+const dataDir = newDataDir()
+
+/** Webhooks that were saved while private addresses were allowed, and a delivery that is due to each, now that they are not. */
+test.before(async () => {
+  trap = await openTrap()
+  const allowing = await composed(configOf({ dataDir }))
+  account = await openAccount(allowing)
+  for (const host of reachable) {
+    const id = await account.addWebhook({ url: `http://${host}:${trap.port}/hook`, token, events: ['sold'] })
+    await account.manage('POST', `/webhooks/${id}/test`)
+  }
+  before = trap.seen()
+  targets = await Promise.all(
+    hosts.map(urlOf).map(async (url) => ({ url, webhookId: await account.addWebhook({ url, token }) })),
+  )
+  await allowing.stop()
+  service = await composed(configOf({ dataDir, allowPrivateWebhooks: false }))
+  await sendJson(account.postUrl.replace(allowing.url, service.url), 'POST', lead())
+})
+
+test.after.always(async () => {
+  await service.stop()
+  await trap.close()
+  await removeDataDir(dataDir)
+})
+
+/** What was seen of each target, by its URL. */
+const ofEach = async <Seen>(look: (target: Target) => Promise<Seen>): Promise<Readonly<Record<string, Seen>>> =>
+  Object.fromEntries(await Promise.all(targets.map(async (target) => [target.url, await look(target)] as const)))
+
+const each = <Seen>(seen: Seen): Readonly<Record<string, Seen>> =>
+  Object.fromEntries(targets.map(({ url }) => [url, seen]))
+
+const triedDelivery = async ({ url, webhookId }: Target): Promise<Managed> => {
+  let found: Managed | undefined
+  await until(`an attempt to ${url}`, 20_000, async () => {
+    ;[found] = having(await inAccount('GET', `/webhooks/${webhookId}/deliveries`), 'deliveries')
+    return Number(found?.['attempts']) >= 1
+  })
+  return found as Managed
+}
+
+const isUnseen = (t: ExecutionContext): void => {
+  t.is(before, reachable.length, 'the socket sees what is allowed')
+  t.is(trap.seen(), before)
+  t.true(targets.length >= 200)
+}
+
+test('no webhook is saved that leads to a special address', async (t) => {
+  const good = having(
+    await inAccount('POST', '/webhooks', { url: 'https://8.8.8.8/hook', token, events: ['sold'] }),
+    'webhook',
+  )
+  const urls = [...hosts, ...forbiddenNames].map(urlOf)
+  for (const url of [...urls, ...forbiddenTexts]) {
+    for (const [method, path] of [
+      ['POST', '/webhooks'],
+      ['PATCH', `/webhooks/${good.id}`],
+    ] as const) {
+      const answer = await inAccount(method, path, { url, token })
+      t.is(answer.status, 400, `${method} ${url}`)
+      t.deepEqual(namedIn(answer), ['url'], `${method} ${url}`)
+    }
+  }
+  const saved = having(await inAccount('GET', '/webhooks'), 'webhooks')
+  t.is(saved.length, reachable.length + targets.length + 1)
+  t.is(saved.find(({ id }) => id === good.id)?.['url'], 'https://8.8.8.8/hook')
+  isUnseen(t)
+})
+
+test('no test goes to a special address', async (t) => {
+  const tested = await ofEach(async ({ webhookId }) => (await inAccount('POST', `/webhooks/${webhookId}/test`)).body)
+  t.deepEqual(tested, each({ delivered: false, status: null, error: notPublic }))
+  isUnseen(t)
+})
+
+test('no delivery goes to a special address', async (t) => {
+  const outcomes = await ofEach(async (target) => {
+    const { state, last_outcome } = await triedDelivery(target)
+    const { status, reason } = last_outcome as { readonly status: unknown; readonly reason: unknown }
+    return { state, status, reason }
+  })
+  t.deepEqual(outcomes, each({ state: 'due', status: null, reason: notPublic }))
+  isUnseen(t)
+})
+
+type Entry = {
+  readonly type: string
+  readonly delivered?: boolean
+  readonly outcome?: Readonly<Record<string, unknown>>
+}
+
+test('no resend goes to a special address', async (t) => {
+  const resends = await ofEach(async (target) => {
+    const { id } = await triedDelivery(target)
+    const path = `/webhooks/${target.webhookId}/deliveries/${id}`
+    const { status: answered } = await inAccount('POST', `${path}/resend`)
+    let resent: Entry | undefined
+    await until(`a resend to ${target.url}`, 20_000, async () => {
+      const { body } = await inAccount('GET', path)
+      const { log } = (body as { readonly delivery: { readonly log: ReadonlyArray<Entry> } }).delivery
+      resent = log.find(({ type }) => type === 'DeliveryResent')
+      return resent !== undefined
+    })
+    const { delivered, outcome } = resent ?? {}
+    return { answered, delivered, status: outcome?.['status'], reason: outcome?.['reason'] }
+  })
+  t.deepEqual(resends, each({ answered: 202, delivered: false, status: null, reason: notPublic }))
+  isUnseen(t)
+})

@@ -1,0 +1,123 @@
+import test, { type ExecutionContext } from 'ava'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fromAddress } from '../../app/composition/mail.js'
+import { textOf } from '../kit/mail-text.js'
+import { openReceiver } from '../kit/receiver.js'
+import { composed, configOf, openAccount, removeDataDir, type InProcess, type Site } from '../kit/service.js'
+import { openSmtpServer, type SmtpServer } from '../kit/smtp-server.js'
+import { passed, until } from '../kit/until.js'
+
+/** Four days pass in a third of a second. */
+const rushing = { clockRate: 1_000_000 }
+
+const patience = 30_000
+
+const dataDirFor = (t: ExecutionContext): string => {
+  const { dataDir } = configOf()
+  t.teardown(() => removeDataDir(dataDir))
+  return dataDir
+}
+
+const serviceFor = async (t: ExecutionContext, changed: Parameters<typeof configOf>[0]): Promise<InProcess> => {
+  const service = await composed(configOf({ ...rushing, ...changed }))
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= service.stop())
+  t.teardown(stop)
+  return { ...service, stop }
+}
+
+const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
+  const server = await openSmtpServer()
+  t.teardown(server.close)
+  return server
+}
+
+/** An account with an admin, a manager and an agent, whose webhook fails nineteen times. */
+const turnedOff = async (t: ExecutionContext, site: Site) => {
+  const receiver = await openReceiver()
+  t.teardown(receiver.close)
+  receiver.answer(() => 500)
+  const account = await openAccount(site)
+  for (const role of ['admin', 'manager', 'agent']) {
+    await account.manage('POST', '/members', { email: `${role}@example.org`, role })
+  }
+  const url = `${receiver.url}/path-of-the-hook?key=in-the-query`
+  const webhookId = await account.addWebhook({ url, token: 'token-of-the-hook' })
+  await account.submitted({ first_name: 'Zebedee' })
+  await receiver.received(19)
+  return { account, webhookId, origin: new URL(receiver.url).origin }
+}
+
+const toOf = (message: string): string => /^To: (.*)$/m.exec(message)?.[1] ?? 'nobody'
+
+const outboxOf = (dataDir: string): ReadonlyArray<string> => {
+  const directory = join(dataDir, 'outbox')
+  const files = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.eml')) : []
+  return files.map((name) => readFileSync(join(directory, name), 'utf8'))
+}
+
+test('each admin and manager is e-mailed once, into the outbox where there is no server (contract 6.6.4)', async (t) => {
+  const dataDir = dataDirFor(t)
+  const service = await serviceFor(t, { dataDir })
+  const { account, webhookId, origin } = await turnedOff(t, service)
+  await until('two mails', patience, () => outboxOf(dataDir).length >= 2)
+  await passed(300)
+  const mails = outboxOf(dataDir)
+  t.deepEqual(mails.map(toOf).toSorted(), ['admin@example.org', 'manager@example.org'])
+  for (const mail of mails) {
+    t.regex(mail, /^From: Leadloop <leadloop@localhost>$/m)
+    const text = textOf(mail)
+    t.true(text.startsWith(`The webhook ${webhookId} to ${origin} was turned off:\n`))
+    t.regex(text, /^Turned off at: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/m)
+    t.regex(text, /^Why the last attempt failed: status 500$/m)
+    t.regex(text, /^Held for it now: \d+ deliver(y|ies)\.$/m)
+    const call = `${service.url}/manage/v1/accounts/${account.id}/webhooks/${webhookId}/turn_on`
+    t.true(text.includes(`\nPOST ${call}\n{"catch_up": true}\n`))
+    t.notRegex(mail, /path-of-the-hook|in-the-query|token-of-the-hook|Zebedee/)
+  }
+})
+
+test('with SMTP_URL it goes to that server, and nothing into the outbox (contract 6.6.4)', async (t) => {
+  const dataDir = dataDirFor(t)
+  const server = await mailServerFor(t)
+  const service = await serviceFor(t, { dataDir, smtpUrl: server.url })
+  const { webhookId } = await turnedOff(t, service)
+  await until('two mails', patience, () => server.taken.length >= 2)
+  await passed(300)
+  t.deepEqual(server.taken.flatMap(({ to }) => to).toSorted(), ['admin@example.org', 'manager@example.org'])
+  for (const { from, message } of server.taken) {
+    t.is(from, 'leadloop@localhost')
+    t.true(textOf(message).includes(`\nPOST ${service.url}/manage/v1/accounts/`))
+    t.true(message.includes(webhookId))
+  }
+  t.deepEqual(outboxOf(dataDir), [])
+})
+
+test('what was due when the service ended is mailed by the next start, once', async (t) => {
+  const dataDir = dataDirFor(t)
+  const server = await mailServerFor(t)
+  server.reply((step) => (step === 'RCPT' ? '451 come again' : undefined))
+  const first = await serviceFor(t, { dataDir, smtpUrl: server.url })
+  await turnedOff(t, first)
+  await until('an attempt', patience, () => server.connections() > 0)
+  await first.stop()
+  t.deepEqual(server.taken, [])
+  server.reply(() => undefined)
+  await serviceFor(t, { dataDir, smtpUrl: server.url })
+  await until('two mails', patience, () => server.taken.length >= 2)
+  await passed(300)
+  t.deepEqual(server.taken.flatMap(({ to }) => to).toSorted(), ['admin@example.org', 'manager@example.org'])
+})
+
+test('mail comes from the user at the server, else from the site', (t) => {
+  const publicUrl = 'https://leads.example.com/base'
+  const from = (smtpUrl?: string, site: string | undefined = publicUrl): string =>
+    fromAddress({ smtpUrl, publicUrl: site })
+  t.is(from('smtp://ada%40example.org:word@mail.example.com'), 'ada@example.org')
+  t.is(from('smtp://ada:word@mail.example.com'), 'leadloop@leads.example.com')
+  t.is(from(), 'leadloop@leads.example.com')
+  t.is(fromAddress({ smtpUrl: undefined, publicUrl: undefined }), 'leadloop@localhost')
+  t.is(from(undefined, 'http://[::1]:8080'), 'leadloop@localhost')
+  t.is(from(undefined, 'http://192.0.2.7'), 'leadloop@localhost')
+})

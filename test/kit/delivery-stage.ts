@@ -1,0 +1,193 @@
+import { performance } from 'node:perf_hooks'
+import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
+import { randomIds } from '../../adapters/node/ids.js'
+import { aloneMembership } from '../../adapters/memory/single-process-leases.js'
+import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
+import { aesVault } from '../../adapters/node/vault.js'
+import { dispatcher } from '../../app/commands/command-handler.js'
+import { keptStreams } from '../../app/commands/aggregate-cache.js'
+import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } from '../../domain/delivery.js'
+import type { DomainEvent } from '../../domain/events.js'
+import { beginning, type Recorded } from '../../domain/event.js'
+import { resend, type ResendCommand } from '../../domain/resend.js'
+import { webhook } from '../../domain/webhook.js'
+import { deliveries } from '../../projections/read-models/deliveries.js'
+import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
+import { shareOf, shares } from '../../projections/delivery/shards.js'
+import { deliveryWorker } from '../../projections/delivery/worker.js'
+import { follow } from '../../projections/subscriptions/follower.js'
+import { anyProjection, collectionOf } from '../../projections/projection.js'
+import { runProjection } from '../../projections/subscriptions/runner.js'
+import { shift } from '../../projections/subscriptions/leased-follower.js'
+import { testClaim, type TestClaim } from './lease.js'
+import { manualClock } from './manual-clock.js'
+import { openSqlite } from './open-sqlite.js'
+import { rightOf } from './right-of.js'
+import { accountId, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from './samples.js'
+
+export const delivered: WebhookResponse = { delivered: true, status: 200, reason: 'delivered', durationMs: 1 }
+export const refused: WebhookResponse = { delivered: false, status: 503, reason: 'status 503', durationMs: 1 }
+
+export const turnOff = {
+  type: 'TurnOffWebhook',
+  deliveryId: deliveryId(99),
+  reason: 'status 503',
+  failingSince: undefined,
+  version: undefined,
+} as const
+
+export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
+
+/** An embedded store and its read model of the deliveries, for one worker or several. */
+export const openStage = async () => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const clock = manualClock()
+  const ids = randomIds(clock)
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const vault = aesVault(Buffer.alloc(32, 1))
+  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const pause = (): Promise<void> => new Promise(setImmediate)
+  const following = { store, logger, pause }
+  const readModel = anyProjection(deliveries)
+  const projected = shift(
+    readModel.name,
+    collectionOf(readModel),
+    () => runProjection(readModel, { ...following, documents, isWaitedFor: true }),
+    { documents, nap: pause },
+  )
+  const cause = { actor: 'test', eventId: ids.uuid }
+  const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
+    rightOf(await dispatch.execute(delivery, deliveryId(n), command, cause))
+  }
+  const closing: Array<() => Promise<void>> = []
+  const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
+
+  return {
+    store,
+    clock,
+    projected,
+    /** Keeps the read model up to date until the function that it gives is called. */
+    project: (): (() => Promise<void>) => {
+      const claim = testClaim(readModel.name)
+      const work = projected.work(claim)
+      const stop = async (): Promise<void> => {
+        claim.recall()
+        await work
+      }
+      ends(stop)
+      return stop
+    },
+    /** A worker that holds nothing yet, whose requests `answer` answers; each look at a delivery waits for `before`. */
+    openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
+      const sent: Array<WebhookRequest> = []
+      const worker = deliveryWorker({
+        store,
+        documents,
+        dispatch: {
+          ...dispatch,
+          state: async (decider, id) => {
+            await before()
+            return dispatch.state(decider, id)
+          },
+        },
+        vault,
+        clock,
+        ids,
+        logger,
+        random: () => 0.5,
+        projected,
+        pause,
+        observe: () => undefined,
+        sender: {
+          send: (request) => {
+            sent.push(request)
+            return answer(request)
+          },
+        },
+      })
+      return {
+        sent,
+        worker,
+        follow: (): void => ends(follow(worker.follower, following).stop),
+        /** Holds the share of the webhook number `n` until the test takes it away. */
+        hold: (n: number): TestClaim & { readonly done: Promise<void> } => {
+          const claim = testClaim(shareOf(webhookId(n)))
+          const done = worker.work(claim)
+          ends(() => {
+            claim.recall()
+            return done
+          })
+          return { ...claim, done }
+        },
+        holdAll: (): void => {
+          const membership = aloneMembership()
+          membership.share('delivery', () => shares, worker.work)
+          ends(membership.leave)
+        },
+      }
+    },
+    state: async (n: number) => rightOf(await dispatch.state(delivery, deliveryId(n))),
+    addWebhook: async (n: number, url = `http://receiver-${n}.example/`) => {
+      const settings = webhookSettings({ url, sealed_token: vault.seal(`token-${n}`) })
+      const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
+      rightOf(await dispatch.execute(webhook, webhookId(n), command, cause))
+    },
+    change: async (n: number, command: Parameters<typeof webhook.decide>[0]) => {
+      rightOf(await dispatch.execute(webhook, webhookId(n), command, cause))
+    },
+    makeDue: async (n: number, to: number, heldAt?: number, changed: Partial<DeliveryFacts> = {}) => {
+      const ids = { delivery_id: deliveryId(n), webhook_id: webhookId(to) }
+      const facts = deliveryFacts({ ...ids, body: `{"n":${n}}`, ...changed })
+      rightOf(await dispatch.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
+    },
+    tell,
+    /** Nineteen attempts that failed, by the first version of the webhook. */
+    exhaust: async (n: number) => {
+      for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
+        const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
+        await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
+      }
+    },
+    resend: async (n: number, command: ResendCommand) => {
+      rightOf(await dispatch.execute(resend, resendId(n), command, cause))
+    },
+    resendState: async (n: number) => rightOf(await dispatch.state(resend, resendId(n))).kind,
+    events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
+      const all: Array<Recorded<DomainEvent>> = []
+      for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
+      return all
+    },
+    /** Lets the worker go on until `condition` holds. */
+    until: async (condition: () => boolean | Promise<boolean>) => {
+      const end = performance.now() + 20_000
+      while (!(await condition())) {
+        if (performance.now() > end) throw new Error('the worker does not get there')
+        await new Promise(setImmediate)
+      }
+    },
+    close: async () => {
+      for (const end of closing.toReversed()) await end()
+      await close()
+    },
+  }
+}
+
+/** A worker that is alone, and holds everything. */
+export const openWorker = async (answer: Answer) => {
+  const stage = await openStage()
+  const { sent, worker, follow: begin, holdAll } = stage.openWorker(answer)
+  stage.project()
+  begin()
+  holdAll()
+  return { ...stage, sent, worker }
+}
+
+/** The worker has done all that it can do now. */
+export const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+}

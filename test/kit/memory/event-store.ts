@@ -1,0 +1,127 @@
+import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
+import type { Envelope, Position, Recorded } from '../../../domain/event.js'
+import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { upcast } from '../../../domain/upcast.js'
+import { atOnce, type Steps } from './steps.js'
+
+/** An event as it is kept: its data as JSON, so that nobody who read it can change it. */
+type Logged = Envelope &
+  Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & { readonly json: string }
+
+/** What is in the log: it outlives every store that is opened on it. */
+export type MemoryLog = {
+  /** In the order of their positions, the first of which is 1. */
+  readonly events: Array<Logged>
+  readonly streams: Map<string, Array<Logged>>
+  /** Called at the next append. */
+  readonly waiting: Set<() => void>
+}
+
+export const memoryLog = (): MemoryLog => ({ events: [], streams: new Map(), waiting: new Set() })
+
+/** Events that one batch looks at. */
+const pageSize = 500
+
+/** The `EventStore` port on a log in memory. */
+export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventStore => {
+  const head = (): Position => BigInt(log.events.length)
+
+  const append: EventStore['append'] = (stream, expected, events) =>
+    steps.write(stream, () => {
+      const stored = log.streams.get(stream) ?? []
+      const next = expected === 'no-stream' ? 0 : expected + 1
+      if (stored.length !== next) {
+        const there = stored.slice(next, next + events.length)
+        const isRepeat = events.every(({ id }, index) => id === there[index]?.id)
+        const last = there.at(-1)
+        return isRepeat && last !== undefined
+          ? E.right({ revision: last.revision, position: last.position })
+          : E.left({ kind: 'conflict' })
+      }
+      const logged = events.map((event, index) => loggedAs(event, stream, next + index, head() + BigInt(index + 1)))
+      log.events.push(...logged)
+      log.streams.set(stream, [...stored, ...logged])
+      const woken = [...log.waiting]
+      log.waiting.clear()
+      for (const wake of woken) wake()
+      return E.right({ revision: next + events.length - 1, position: head() })
+    })
+
+  const page = (after: Position, end: Position, categories: ReadonlyArray<string>): EventBatch => {
+    const last = after + BigInt(pageSize) > end ? end : after + BigInt(pageSize)
+    const events = log.events
+      .slice(Number(after), Number(last))
+      .filter(({ stream }) => categories.includes(categoryOf(stream)))
+      .map(recordedOf)
+    return { events, position: last }
+  }
+
+  async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
+    const end = await steps.read('log', head)
+    for (let position = after; position < end;) {
+      const batch = await steps.read('log', () => page(position, end, categories))
+      position = batch.position
+      yield batch
+    }
+  }
+
+  async function* subscribe(
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventBatch> {
+    const isOver = (): boolean => signal.aborted
+    for (let position = after; !isOver();) {
+      const batch = await steps.read('log', () => page(position, head(), categories))
+      if (isOver()) return
+      if (batch.position === position) await written(position, signal)
+      else yield batch
+      position = batch.position
+    }
+  }
+
+  /** Resolves when something stands behind `position`, or when `signal` aborts. */
+  const written = (position: Position, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (head() > position || signal.aborted) {
+        resolve()
+        return
+      }
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake)
+        log.waiting.delete(wake)
+        resolve()
+      }
+      log.waiting.add(wake)
+      signal.addEventListener('abort', wake, { once: true })
+    })
+
+  return {
+    read: (stream) =>
+      steps.read(stream, () => {
+        const events = (log.streams.get(stream) ?? []).map(recordedOf)
+        return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
+      }),
+    append,
+    subscribe,
+    history,
+    head: () => steps.read('log', () => E.right(head())),
+  }
+}
+
+/** All that is in the log. */
+export const eventsIn = (log: MemoryLog): ReadonlyArray<Recorded<DomainEvent>> => log.events.map(recordedOf)
+
+const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number, position: Position): Logged => ({
+  ...event,
+  json: JSON.stringify(data),
+  stream,
+  revision,
+  position,
+})
+
+const recordedOf = ({ json, ...event }: Logged): Recorded<DomainEvent> => ({
+  ...event,
+  ...upcast(event.type, event.schemaVersion, JSON.parse(json)),
+})

@@ -1,0 +1,217 @@
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Position, Recorded } from '../../../domain/event.js'
+import type { Clock, Logger } from '../../../domain/ports.js'
+import type { Json } from '../../../projections/ports.js'
+import { collectionOf } from '../../../projections/projection.js'
+import { randomFrom } from '../load.js'
+import { documentState, memoryDocuments } from '../memory/documents.js'
+import { eventsIn, memoryEventStore, memoryLog } from '../memory/event-store.js'
+import { beginLife, type Life } from './life.js'
+import { openReceivers, type Answering, type Arrival } from './receivers.js'
+import { seededIds } from './seeded-ids.js'
+import { openTrace } from './trace.js'
+import { virtualClock } from './virtual-clock.js'
+import { shownIn, virtualProcess, type VirtualProcess } from './virtual-process.js'
+
+/** What a client asks of the service. Asked again, it changes nothing, or is one more of the same. */
+export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
+
+/** A service in a world of its own, in which all that happens follows from the scene and the commands. */
+export type Simulation = {
+  /** Asks all at once, and again what a crash left unanswered; resolves when each has its answer. */
+  readonly ask: (...commands: ReadonlyArray<Command>) => Promise<void>
+  /** Lets this many milliseconds pass. */
+  readonly pass: (milliseconds: number) => Promise<void>
+  /** Ends the process, at once or at its n-th durable step from now, from 1 on; another begins some time later. */
+  readonly crash: () => void
+  readonly crashAt: (step: number) => void
+  /** Takes back what `crashAt` has not brought about yet. */
+  readonly crashNoMore: () => void
+  /** What was written so far. */
+  readonly log: () => ReadonlyArray<Recorded<DomainEvent>>
+  /** What came of it. */
+  readonly history: () => Promise<History>
+}
+
+export type Scene = {
+  readonly seed: number
+  readonly answer: Answering
+  /** Milliseconds that a store takes at most on the way there and on the way back. */
+  readonly slowest: number
+  /** Positions that a follower may go without saving how far it has come. */
+  readonly unsaved: bigint
+  /** Milliseconds at most from a crash to the next start. */
+  readonly longestAway: number
+}
+
+export type History = {
+  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  readonly arrivals: ReadonlyArray<Arrival>
+  /** The head of the log when a life ended, one after the other; the last life goes on. */
+  readonly crashes: ReadonlyArray<Position>
+  /** Milliseconds that a store took at most on the way there and on the way back. */
+  readonly slowest: number
+  /** The read models, by name. */
+  readonly shown: ReadonlyMap<string, Readonly<Record<string, Json>>>
+  readonly trace: ReadonlyArray<string>
+  /** SHA-256 of the trace. */
+  readonly digest: string
+}
+
+/** Alarms after which it is plain that a simulation goes round in a circle. */
+const mostAlarms = 200_000
+
+export const openSimulation = (scene: Scene): Simulation => {
+  const [chance, jitter, letters] = [randomFrom(scene.seed), randomFrom(~scene.seed), randomFrom(scene.seed ^ 0x5eed)]
+  const clock = virtualClock()
+  const ids = seededIds(clock, letters)
+  const log = memoryLog()
+  const state = documentState()
+  const trace = openTrace(clock.now)
+  const head = (): Position => BigInt(log.events.length)
+  const receivers = openReceivers({ answer: scene.answer, clock, trace, head })
+  const crashes: Array<Position> = []
+  let stirs = 0
+  let alarms = 0
+  let stepsLeft = 0
+  let failure: unknown
+
+  const delay = async (): Promise<void> => {
+    // Most steps take no time to speak of, so that those that do are overtaken.
+    const takes = chance() < 0.75 ? 0 : Math.ceil(chance() * scene.slowest)
+    if (takes > 0) await clock.sleep(takes)
+  }
+
+  type Running = { readonly life: Life; readonly process: VirtualProcess; isUp: boolean }
+
+  const start = (number: number): Running => {
+    const life = beginLife(number, {
+      clock,
+      delay,
+      durable: (step) => {
+        trace.note(`life ${number} ${step}`)
+        stepsLeft -= 1
+        if (stepsLeft === 0) crash()
+      },
+      stir: () => {
+        stirs += 1
+      },
+    })
+    const process = virtualProcess({
+      store: memoryEventStore(log, life.steps.log),
+      documents: memoryDocuments(state, life.steps.documents),
+      sender: receivers.sender(life),
+      clock: life.clock,
+      ids,
+      logger: loggerOf(life, trace.note),
+      random: jitter,
+      unsaved: scene.unsaved,
+    })
+    const begun: Running = { life, process, isUp: false }
+    trace.note(`life ${number} begins`)
+    process.begin().then(() => {
+      begun.isUp = true
+      trace.note(`life ${number} takes commands`)
+    }, fail)
+    return begun
+  }
+
+  const fail = (error: unknown): void => {
+    failure ??= error
+  }
+
+  const crash = (): void => {
+    const { life } = running
+    if (life.isOver()) return
+    life.end()
+    crashes.push(head())
+    trace.note(`life ${life.number} ends`)
+    void clock.sleep(1 + Math.floor(chance() * scene.longestAway)).then(() => {
+      running = start(life.number + 1)
+    })
+  }
+
+  /**
+   * Until nothing is left to do at this time. What is put off with `setImmediate` is done in its order, and how long that
+   * takes by the watch has no say in anything.
+   */
+  const settle = async (): Promise<void> => {
+    for (let quiet = 0; quiet < 2; quiet += 1) {
+      const before = stirs
+      await new Promise(setImmediate)
+      if (stirs > before) quiet = -1
+    }
+    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('a command failed')
+  }
+
+  const toNextAlarm = (latest: number): boolean => {
+    alarms += 1
+    if (alarms > mostAlarms) throw new Error('the simulation goes round in a circle')
+    return clock.toNextAlarm(latest)
+  }
+
+  const settleUntil = async (isSo: () => boolean): Promise<void> => {
+    await settle()
+    while (!isSo()) {
+      if (!toNextAlarm(Infinity)) throw new Error('nothing is left to wait for')
+      await settle()
+    }
+  }
+
+  let running = start(1)
+
+  return {
+    ask: async (...commands) => {
+      const unanswered = new Set(commands)
+      while (unanswered.size > 0) {
+        await settleUntil(() => running.isUp && !running.life.isOver())
+        const { life, process } = running
+        for (const command of unanswered) {
+          command(process, clock).then(() => {
+            // What is left of a process that is over answers nobody.
+            if (!life.isOver()) unanswered.delete(command)
+          }, fail)
+        }
+        await settleUntil(() => unanswered.size === 0 || running.life !== life)
+      }
+    },
+    pass: async (milliseconds) => {
+      const end = clock.time() + milliseconds
+      await settle()
+      while (toNextAlarm(end)) await settle()
+    },
+    crash,
+    crashAt: (step) => {
+      stepsLeft = step
+    },
+    crashNoMore: () => {
+      stepsLeft = 0
+    },
+    log: () => eventsIn(log),
+    history: async () => {
+      const documents = memoryDocuments(state)
+      const shown = new Map<string, Record<string, Json>>()
+      for (const projection of shownIn) {
+        const content: Record<string, Json> = {}
+        for await (const { key, document } of documents.all(collectionOf(projection))) content[key] = document
+        shown.set(projection.name, content)
+        trace.note(`${projection.name} ${JSON.stringify(content)}`)
+      }
+      const events = eventsIn(log)
+      for (const { position, ...event } of events) trace.note(`event ${position} ${JSON.stringify(event)}`)
+      const { arrivals } = receivers
+      const { slowest } = scene
+      return { events, arrivals, crashes, slowest, shown, trace: trace.lines, digest: trace.digest() }
+    },
+  }
+}
+
+/** What a process says is seen for as long as it lives. */
+const loggerOf = (life: Life, note: (line: string) => void): Logger => {
+  const at =
+    (level: string) =>
+    (fields: Readonly<Record<string, unknown>>, message: string): void => {
+      if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}

@@ -1,0 +1,139 @@
+import { aloneMembership } from '../../../adapters/memory/single-process-leases.js'
+import { dispatcher } from '../../../app/commands/command-handler.js'
+import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { reactor as reactorOf } from '../../../app/commands/reactor.js'
+import type { Decider } from '../../../domain/decider.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { later } from '../../../domain/instant.js'
+import type { AnyCommand, Clock, EventStore, Ids, Logger } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { deliveryProjector } from '../../../projections/delivery/projector.js'
+import type { WebhookSender } from '../../../projections/delivery/sender.js'
+import { shares } from '../../../projections/delivery/shards.js'
+import { deliveryWorker } from '../../../projections/delivery/worker.js'
+import { fencedDispatch, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
+import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { resends } from '../../../projections/read-models/resends.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { shift, type Shift } from '../../../projections/subscriptions/leased-follower.js'
+import { webhookList } from '../../../projections/read-models/webhook-list.js'
+import type { Random } from '../load.js'
+import { rightOf } from '../right-of.js'
+import { plainVault } from './plain-vault.js'
+
+/** The parts of the service that deliver, wired as `app/composition/subscriptions.ts` wires them, in a process that works alone. */
+export type VirtualProcess = {
+  /** Resolves once commands are taken. */
+  readonly begin: () => Promise<void>
+  /** Executes a client's command, and what follows from it; resolves when the client has its answer. */
+  readonly execute: <
+    State,
+    Command extends AnyCommand,
+    Event extends DomainEvent,
+    Refusal extends { readonly kind: string },
+  >(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    command: Command,
+  ) => Promise<void>
+}
+
+type ProcessPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly sender: WebhookSender
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly random: Random
+  /** Positions that a follower may go without saving how far it has come. */
+  readonly unsaved: bigint
+}
+
+export const shownIn: ReadonlyArray<AnyProjection> = [
+  anyProjection(deliveries),
+  anyProjection(resends),
+  anyProjection(webhookList),
+]
+
+export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
+  const { store, documents, clock, ids, logger, unsaved } = ports
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const reactor = reactorOf({ dispatch, clock, logger })
+  const wait = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+    clock.sleepUntil(later(clock.now(), milliseconds), signal)
+  const following: FollowPorts = { store, logger, pause: (signal, failures) => wait(200 * 2 ** failures, signal) }
+  const shiftPorts = { documents, nap: (_tries: number, signal: AbortSignal) => wait(2, signal) }
+
+  const kept = (projection: AnyProjection): Shift =>
+    shift(
+      projection.name,
+      collectionOf(projection),
+      (claim) =>
+        runProjection(projection, {
+          ...following,
+          documents: fencedDocuments(documents, claim),
+          isWaitedFor: false,
+        }),
+      shiftPorts,
+    )
+  const projected = kept(anyProjection(deliveries))
+  const reactions = shift(
+    'reactions',
+    checkpointCollection('reactions'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', unsaved)
+      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+    },
+    shiftPorts,
+  )
+  const projecting = shift(
+    'delivery_projector',
+    checkpointCollection('delivery_projector'),
+    (claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'delivery_projector', unsaved)
+      return follow(
+        deliveryProjector({ store, dispatch: fencedDispatch(dispatch, claim), checkpoint, clock }),
+        following,
+      )
+    },
+    shiftPorts,
+  )
+  const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(kept)
+  const shifts = [projected, ...shownBeside, reactions, projecting]
+  const worker = deliveryWorker({
+    ...ports,
+    dispatch,
+    vault: plainVault,
+    projected,
+    pause: (signal) => wait(200, signal),
+    observe: () => undefined,
+  })
+
+  return {
+    begin: async () => {
+      const head = orThrow(await store.head())
+      const membership = aloneMembership()
+      const byName = new Map(shifts.map((one) => [one.name, one]))
+      membership.share(
+        'projector',
+        () => [...byName.keys()],
+        async (claim) => byName.get(claim.name)?.work(claim),
+      )
+      membership.share('delivery', () => shares, worker.work)
+      await Promise.all(shifts.map((one) => one.caughtUp(head)))
+      follow(worker.follower, following)
+    },
+    execute: async (decider, id, command) => {
+      const done = await dispatch.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
+      // Asked again after a crash, or too late: it was removed.
+      if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
+      await reactor.react(rightOf(done).events)
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { millisecondsOf } from '../../../domain/instant.js'
+import { nextAttemptAt } from '../../../projections/delivery/retry-schedule.js'
+import { holds } from '../../kit/property.js'
+import { at } from '../../kit/samples.js'
+
+const retries = Array.from({ length: 18 }, (_, index) => index + 1)
+const almostOne = 1 - 2 ** -53
+
+const delayOf = (attempt: number, random: number): number =>
+  millisecondsOf(nextAttemptAt(attempt, at(), random)) - millisecondsOf(at())
+
+const totalOf = (random: number): number => retries.reduce((total, attempt) => total + delayOf(attempt, random), 0)
+
+const hours = 3_600_000
+
+test('without jitter the delays are those of the schedule, to the millisecond', (t) => {
+  t.deepEqual(
+    retries.map((attempt) => delayOf(attempt, 0) / 1000),
+    [15, 16, 31, 96, 271, 640, 1311, 2416, 4111, 6576, 10_015, 14_656, 20_751, 28_576, 38_431, 50_640, 65_551, 83_536],
+  )
+})
+
+test('a retry never comes early, and never later than its jitter allows', (t) => {
+  const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+  holds(
+    t,
+    fc.property(fc.constantFrom(...retries), random, (attempt, jitter) => {
+      const least = ((attempt - 1) ** 4 + 15) * 1000
+      const delay = delayOf(attempt, jitter)
+      assert.ok(delay >= least && delay <= least + attempt * 10_000, `${delay}`)
+      assert.ok(Number.isInteger(delay))
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('eighteen retries take about four days, with any jitter', (t) => {
+  for (const random of [0, 0.5, almostOne]) {
+    t.true(totalOf(random) > (3 * 24 + 18) * hours)
+    t.true(totalOf(random) < 4 * 24 * hours)
+  }
+})
+
+test('the delay counts from the time at which the attempt failed', (t) => {
+  t.is(nextAttemptAt(1, at(250), 0), at(15_250))
+  t.is(nextAttemptAt(2, at(250), 0.5), at(26_250))
+})

@@ -1,0 +1,129 @@
+import test from 'ava'
+import { webhookId } from '../../kit/samples.js'
+import { addWebhook, recordActivity, submitLead } from '../../kit/simulation/commands.js'
+import { eventfulDays, untilAllIsOver } from '../../kit/simulation/eventful-days.js'
+import { attemptsIn, breaches } from '../../kit/simulation/invariants.js'
+import { openSimulation, type History, type Scene } from '../../kit/simulation/simulation.js'
+
+const count = ({ events }: History, type: History['events'][number]['type']): number =>
+  events.filter((event) => event.type === type).length
+
+test('the same seed gives the same history bit for bit, alone and beside others', async (t) => {
+  const seeds = [1, 2, 3, 4]
+  const beside = await Promise.all(seeds.map((seed) => eventfulDays(seed, true)))
+  for (const [index, seed] of seeds.entries()) {
+    const alone = await eventfulDays(seed, true)
+    t.log(`seed ${seed}: ${alone.digest} over ${alone.trace.length} lines`)
+    t.deepEqual(beside[index]?.trace, alone.trace)
+    t.is(beside[index]?.digest, alone.digest)
+  }
+  t.is(new Set(beside.map(({ digest }) => digest)).size, seeds.length)
+})
+
+test('whatever receivers do and wherever the process crashes, every promise of a delivery is kept', async (t) => {
+  const seen = {
+    crashes: 0,
+    repeats: 0,
+    turnedOff: 0,
+    held: 0,
+    resumed: 0,
+    skipped: 0,
+    resent: 0,
+    completed: 0,
+    open: 0,
+  }
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const history = await eventfulDays(seed, seed % 4 > 0)
+    t.deepEqual(breaches(history), [], `seed ${seed}`)
+    seen.crashes += history.crashes.length
+    seen.repeats += history.arrivals.length - attemptsIn(history)
+    seen.turnedOff += count(history, 'WebhookTurnedOff')
+    seen.held += count(history, 'DeliveryHeld')
+    seen.resumed += count(history, 'DeliveryResumed')
+    seen.skipped += count(history, 'DeliverySkipped')
+    seen.resent += count(history, 'DeliveryResent')
+    seen.completed += count(history, 'ResendCompleted')
+    seen.open = Math.max(seen.open, ...history.arrivals.map(({ open }) => open))
+  }
+  t.log(seen)
+  t.true(seen.crashes > 80 && seen.repeats > 20 && seen.turnedOff > 20 && seen.held > 100)
+  t.true(seen.resumed > 100 && seen.skipped > 100 && seen.resent > 50 && seen.completed > 20)
+  t.is(seen.open, 8)
+})
+
+type Pace = Pick<Scene, 'unsaved' | 'slowest'>
+
+/** One lead for two webhooks, one of which fails twice; the process ends at its n-th durable step. */
+const crashedAt = async (step: number, seed: number, pace: Pace): Promise<History> => {
+  const simulation = openSimulation({
+    ...pace,
+    seed: seed * 1_000 + step,
+    answer: (webhook, nth) => ({ status: webhook === webhookId(1) && nth <= 2 ? 503 : 200, takes: 100 }),
+    longestAway: 5_000,
+  })
+  simulation.crashAt(step)
+  await simulation.ask(addWebhook(1), addWebhook(2))
+  await simulation.ask(submitLead(1, 1))
+  await simulation.pass(untilAllIsOver)
+  return simulation.history()
+}
+
+const paces: ReadonlyArray<Pace & { readonly seeds: number }> = [
+  { unsaved: 1n, slowest: 0, seeds: 1 },
+  { unsaved: 500n, slowest: 0, seeds: 1 },
+  { unsaved: 1n, slowest: 40, seeds: 4 },
+  { unsaved: 500n, slowest: 40, seeds: 2 },
+]
+
+for (const { seeds, ...pace } of paces) {
+  const { unsaved, slowest } = pace
+  test(`a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step`, async (t) => {
+    const repeats = new Set<number>()
+    for (let seed = 1; seed <= seeds; seed += 1) {
+      for (let step = 1; ; step += 1) {
+        const history = await crashedAt(step, seed, pace)
+        const where = `seed ${seed}, step ${step}`
+        t.deepEqual(breaches(history), [], where)
+        t.is(count(history, 'ActivityRecorded'), 1, where)
+        t.is(count(history, 'DeliverySucceeded'), 2, where)
+        repeats.add(history.arrivals.length - attemptsIn(history))
+        if (history.crashes.length > 0) continue
+        t.log(`seed ${seed}: ${step - 1} steps`)
+        break
+      }
+    }
+    t.true(repeats.has(0) && repeats.has(1))
+  })
+}
+
+test('a delivery that fails for four days is tried nineteen times, and then its webhook is turned off', async (t) => {
+  const begun = performance.now()
+  const takes = 1_500
+  const simulation = openSimulation({
+    seed: 1,
+    answer: () => ({ status: 500, takes }),
+    slowest: 0,
+    unsaved: 500n,
+    longestAway: 1,
+  })
+  await simulation.ask(addWebhook(1))
+  await simulation.ask(submitLead(1, 1))
+  await simulation.pass(untilAllIsOver)
+  await simulation.ask(recordActivity(1, 'interested'))
+  await simulation.pass(untilAllIsOver)
+  const history = await simulation.history()
+  t.deepEqual(breaches(history), [])
+  t.is(history.arrivals.length, 19)
+  t.is(count(history, 'WebhookTurnedOff'), 1)
+  t.is(count(history, 'DeliveryHeld'), 1)
+  const times = history.arrivals.map(({ time }) => time)
+  for (const [index, time] of times.slice(1).entries()) {
+    // Before retry n: (n-1)^4 + 15 seconds, and a jitter of 0 to 10·n (design, section 5).
+    const waited = (time - (times[index] ?? 0) - takes) / 1_000
+    const least = index ** 4 + 15
+    t.true(waited >= least && waited <= least + 10 * (index + 1), `retry ${index + 1} came after ${waited} s`)
+  }
+  const hours = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 3_600_000
+  t.true(hours > 91 && hours < 91.6, `${hours} hours`)
+  t.log(`${hours.toFixed(2)} hours in ${(performance.now() - begun).toFixed()} ms`)
+})

@@ -1,0 +1,296 @@
+import test from 'ava'
+import { performance } from 'node:perf_hooks'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { randomIds } from '../../../adapters/node/ids.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { dispatcher } from '../../../app/commands/command-handler.js'
+import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { account, type AccountCommand } from '../../../domain/account.js'
+import { delivery } from '../../../domain/delivery.js'
+import { millisecondsOf } from '../../../domain/instant.js'
+import { maximalMailings, notice, type Mailing } from '../../../domain/notice.js'
+import { webhook } from '../../../domain/webhook.js'
+import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { notices } from '../../../projections/read-models/notices.js'
+import { mailer } from '../../../projections/notices/mailer.js'
+import type { Mail } from '../../../projections/notices/sender.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { shift } from '../../../projections/subscriptions/leased-follower.js'
+import { testClaim, type TestClaim } from '../../kit/lease.js'
+import { manualClock } from '../../kit/manual-clock.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import {
+  accountId,
+  apiKeyId,
+  conversionId,
+  deliveryFacts,
+  deliveryId,
+  memberId,
+  noticeFacts,
+  noticeId,
+  playbookId,
+  webhookId,
+  webhookSettings,
+} from '../../kit/samples.js'
+
+type Answer = (mail: Mail) => Promise<Mailing>
+
+const greylisted: Mailing = { kind: 'failed', reason: 'SMTP 451' }
+const isSent: Answer = () => Promise.resolve('sent')
+
+/** A webhook that is off, members of its account, and the read models, for one mailer or several. */
+const openStage = async () => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const clock = manualClock()
+  const ids = randomIds(clock)
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const logged: Array<string> = []
+  const note = (fields: Readonly<Record<string, unknown>>, message: string): void =>
+    void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const logger = { debug: note, info: note, warn: note, error: note }
+  const pause = (): Promise<void> => new Promise(setImmediate)
+  const cause = { actor: 'test', eventId: ids.uuid }
+  const closing: Array<() => Promise<void>> = []
+
+  const [projected] = [notices, deliveries].map((projection) => {
+    const readModel = anyProjection(projection as typeof notices)
+    const start = () => runProjection(readModel, { store, logger, pause, documents, isWaitedFor: true })
+    const kept = shift(readModel.name, collectionOf(readModel), start, { documents, nap: pause })
+    const claim = testClaim(readModel.name)
+    const work = kept.work(claim)
+    closing.push(() => {
+      claim.recall()
+      return work
+    })
+    return kept
+  })
+  if (projected === undefined) throw new Error('no read model is kept')
+
+  const inAccount = async (command: AccountCommand): Promise<void> => {
+    rightOf(await dispatch.execute(account, accountId(), command, cause))
+  }
+  await inAccount({
+    type: 'OpenAccount',
+    accountId: accountId(),
+    title: 'Example Agency',
+    sealedSecret: 'sealed',
+    playbookId: playbookId(),
+    quotedId: conversionId(1),
+    soldId: conversionId(2),
+    apiKeyId: apiKeyId(),
+    apiKeyHash: 'hash',
+  })
+  const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
+  const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
+  rightOf(await dispatch.execute(webhook, webhookId(), add, cause))
+  const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
+  const turnOff = { type: 'TurnOffWebhook', ...failed } as const
+  const turnedOff = rightOf(await dispatch.execute(webhook, webhookId(), turnOff, cause)).events[0]
+
+  return {
+    clock,
+    logged,
+    removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
+    /** A notice for a member of its own. */
+    makeDue: async (n: number) => {
+      await inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role: 'admin' })
+      const made = { notice_id: noticeId(n), member_id: memberId(n), due_at: clock.now() }
+      const facts = noticeFacts({ ...made, turned_off_id: turnedOff?.id ?? '' })
+      rightOf(await dispatch.execute(notice, noticeId(n), { type: 'MakeDue', facts }, cause))
+    },
+    makeDelivery: async (n: number, held: boolean) => {
+      const facts = deliveryFacts({ delivery_id: deliveryId(n) })
+      rightOf(
+        await dispatch.execute(
+          delivery,
+          deliveryId(n),
+          { type: 'MakeDue', facts, heldAt: held ? 2 : undefined },
+          cause,
+        ),
+      )
+    },
+    state: async (n: number) => rightOf(await dispatch.state(notice, noticeId(n))),
+    events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
+    /** Mails under a claim that the test takes away. */
+    mail: (
+      answer: Answer,
+    ): { readonly sent: ReadonlyArray<Mail>; readonly claim: TestClaim; readonly done: Promise<void> } => {
+      const sent: Array<Mail> = []
+      const sender = {
+        send: (mail: Mail) => {
+          sent.push(mail)
+          return answer(mail)
+        },
+      }
+      const siteUrl = Promise.resolve('https://leads.example.com')
+      const claim = testClaim('mailer')
+      const done = mailer({ store, documents, dispatch, sender, clock, ids, logger, projected, pause, siteUrl }).work(
+        claim,
+      )
+      closing.push(() => {
+        claim.recall()
+        return done
+      })
+      return { sent, claim, done }
+    },
+    /** Lets the mailer go on until `condition` holds. */
+    until: async (condition: () => boolean | Promise<boolean>) => {
+      const end = performance.now() + 20_000
+      while (!(await condition())) {
+        if (performance.now() > end) throw new Error('the mailer does not get there')
+        await new Promise(setImmediate)
+      }
+    },
+    close: async () => {
+      for (const end of closing.toReversed()) await end()
+      await close()
+    },
+  }
+}
+
+/** The mailer has done all that it can do now. */
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+}
+
+test('what is due is mailed once, and recorded', async (t) => {
+  const { makeDue, makeDelivery, mail, until, state, events, close } = await openStage()
+  await makeDelivery(1, true)
+  await makeDelivery(2, true)
+  await makeDelivery(3, false)
+  const { sent } = mail(isSent)
+  await makeDue(1)
+  await until(async () => (await state(1)).kind === 'over')
+  await settled()
+  t.is(sent.length, 1)
+  t.like(sent[0], { id: noticeId(1), to: 'member-1@example.com' })
+  t.is(sent[0]?.subject, 'The webhook to https://receiver.example was turned off')
+  t.regex(sent[0]?.text ?? '', /^Held for it now: 3 deliveries\.$/m)
+  t.regex(sent[0]?.text ?? '', /^POST https:\/\/leads\.example\.com\/manage\/v1\//m)
+  t.deepEqual(await events(1), ['NoticeDue', 'NoticeSent'])
+  await close()
+})
+
+test('what was due before it began is mailed too', async (t) => {
+  const { makeDue, mail, until, state, close } = await openStage()
+  for (let n = 1; n <= 9; n += 1) await makeDue(n)
+  const { sent } = mail(isSent)
+  for (let n = 1; n <= 9; n += 1) await until(async () => (await state(n)).kind === 'over')
+  t.is(sent.length, 9)
+  await close()
+})
+
+test('a failure is tried again for about four days, with one id and time, and then given up', async (t) => {
+  const { makeDue, mail, until, state, events, clock, logged, close } = await openStage()
+  const began = millisecondsOf(clock.now())
+  const { sent } = mail(() => Promise.resolve(greylisted))
+  await makeDue(1)
+  for (let attempt = 1; attempt <= maximalMailings; attempt += 1) {
+    await until(() => sent.length === attempt)
+    if (attempt < maximalMailings) await until(() => clock.toNextAlarm())
+  }
+  await until(() => logged.some((line) => line.includes('given up')))
+  t.is((await state(1)).kind, 'over')
+  t.is(new Set(sent.map(({ id, at }) => `${id} ${at}`)).size, 1)
+  const days = (millisecondsOf(clock.now()) - began) / (24 * 60 * 60_000)
+  t.true(days > 4 && days < 4.1, `${days} days`)
+  t.is((await events(1)).at(-1), 'NoticeAbandoned')
+  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*attempts-exhausted`))
+  t.notRegex(logged.join('\n'), /@/)
+  await close()
+})
+
+test('one that is refused for good is given up at once, and logged by its id', async (t) => {
+  const { makeDue, mail, until, state, logged, close } = await openStage()
+  const { sent } = mail(() => Promise.resolve({ kind: 'refused', reason: 'SMTP 550' }))
+  await makeDue(1)
+  await until(() => logged.some((line) => line.includes('given up')))
+  t.is((await state(1)).kind, 'over')
+  await settled()
+  t.is(sent.length, 1)
+  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*refused.*SMTP 550`))
+  t.notRegex(logged.join('\n'), /@/)
+  await close()
+})
+
+test('addresses that fail keep no other waiting', async (t) => {
+  const { makeDue, mail, until, state, close } = await openStage()
+  for (let n = 1; n <= 8; n += 1) await makeDue(n)
+  mail(({ to }) => Promise.resolve(to === 'member-8@example.com' ? 'sent' : greylisted))
+  await until(async () => (await state(8)).kind === 'over')
+  t.is((await state(1)).kind, 'due')
+  await close()
+})
+
+test('what becomes due while it waits for a retry is mailed at once', async (t) => {
+  const { makeDue, mail, until, state, close } = await openStage()
+  const { sent } = mail(({ to }) => Promise.resolve(to === 'member-2@example.com' ? 'sent' : greylisted))
+  await makeDue(1)
+  await until(() => sent.length === 1)
+  await settled()
+  await makeDue(2)
+  await until(async () => (await state(2)).kind === 'over')
+  t.is(sent.length, 2)
+  await close()
+})
+
+test('a member who was removed is not mailed', async (t) => {
+  const { makeDue, removeMember, mail, until, state, events, close } = await openStage()
+  await makeDue(1)
+  await removeMember(1)
+  const { sent } = mail(isSent)
+  await until(async () => (await state(1)).kind === 'over')
+  t.deepEqual(await events(1), ['NoticeDue', 'NoticeAbandoned'])
+  t.is(sent.length, 0)
+  await close()
+})
+
+test('one that dies between mailing and recording is followed by another, which mails the same once more', async (t) => {
+  const { makeDue, mail, until, state, events, close } = await openStage()
+  const first: { readonly sent: ReadonlyArray<Mail>; readonly claim: TestClaim } = mail(() => {
+    first.claim.expire()
+    return Promise.resolve('sent')
+  })
+  await makeDue(1)
+  await until(() => first.sent.length === 1)
+  await settled()
+  t.deepEqual(await events(1), ['NoticeDue'])
+  const second = mail(isSent)
+  await until(async () => (await state(1)).kind === 'over')
+  t.deepEqual(second.sent, first.sent)
+  t.deepEqual(await events(1), ['NoticeDue', 'NoticeSent'])
+  await close()
+})
+
+test('one whose claim was lost neither mails nor writes any more', async (t) => {
+  const { makeDue, mail, events, close } = await openStage()
+  const { sent, claim, done } = mail(isSent)
+  claim.expire()
+  await done
+  await makeDue(1)
+  await settled()
+  t.is(sent.length, 0)
+  t.deepEqual(await events(1), ['NoticeDue'])
+  await close()
+})
+
+test('a claim that is given back waits for the mail that is under way, and its outcome is recorded', async (t) => {
+  const { makeDue, mail, until, events, close } = await openStage()
+  let finish: (outcome: Mailing) => void = () => undefined
+  const { sent, claim, done } = mail(() => new Promise((resolve) => (finish = resolve)))
+  await makeDue(1)
+  await until(() => sent.length === 1)
+  claim.recall()
+  await settled()
+  finish('sent')
+  await done
+  t.deepEqual(await events(1), ['NoticeDue', 'NoticeSent'])
+  await close()
+})

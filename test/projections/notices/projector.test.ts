@@ -1,0 +1,144 @@
+import test from 'ava'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { randomIds } from '../../../adapters/node/ids.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { dispatcher } from '../../../app/commands/command-handler.js'
+import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { account, type AccountCommand, type Role } from '../../../domain/account.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, type Recorded } from '../../../domain/event.js'
+import { webhook } from '../../../domain/webhook.js'
+import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { noticeProjector } from '../../../projections/notices/projector.js'
+import { manualClock } from '../../kit/manual-clock.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import {
+  accountId,
+  apiKeyId,
+  conversionId,
+  deliveryId,
+  memberId,
+  playbookId,
+  webhookId,
+  webhookSettings,
+} from '../../kit/samples.js'
+
+type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
+
+/** An account with a webhook, and a projector that has looked at nothing yet. */
+const openStage = async () => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const clock = manualClock()
+  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const inAccount = async (command: AccountCommand): Promise<void> => {
+    rightOf(await dispatch.execute(account, accountId(), command, cause))
+  }
+  await inAccount({
+    type: 'OpenAccount',
+    accountId: accountId(),
+    title: 'Example Agency',
+    sealedSecret: 'sealed',
+    playbookId: playbookId(),
+    quotedId: conversionId(1),
+    soldId: conversionId(2),
+    apiKeyId: apiKeyId(),
+    apiKeyHash: 'hash',
+  })
+  const add = {
+    type: 'AddWebhook',
+    webhookId: webhookId(),
+    accountId: accountId(),
+    settings: webhookSettings(),
+  } as const
+  rightOf(await dispatch.execute(webhook, webhookId(), add, cause))
+
+  return {
+    addMember: (n: number, role: Role) =>
+      inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
+    removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
+    /** Gives the event. */
+    turnOff: async () => {
+      const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
+      const command = { type: 'TurnOffWebhook', ...failed } as const
+      return rightOf(await dispatch.execute(webhook, webhookId(), command, cause)).events[0]
+    },
+    /** Runs a projector over the whole log, from its start. */
+    run: async () => {
+      const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
+      const fresh = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+      const projector = noticeProjector({ store, dispatch: fresh, checkpoint, clock })
+      await projector.begin()
+      for await (const batch of store.history(beginning, projector.categories)) await projector.handle(batch)
+    },
+    due: async () => {
+      const found: Array<Due> = []
+      for await (const { events } of store.history(beginning, ['notice'])) {
+        for (const event of events) if (event.type === 'NoticeDue') found.push(event)
+      }
+      return found
+    },
+    close,
+  }
+}
+
+test('each admin and manager of the account gets one notice, no agent does (contract 6.6.4)', async (t) => {
+  const { addMember, turnOff, run, due, close } = await openStage()
+  await addMember(1, 'admin')
+  await addMember(2, 'manager')
+  await addMember(3, 'agent')
+  const off = await turnOff()
+  await run()
+  const made = await due()
+  t.deepEqual(made.map(({ data }) => data.member_id).toSorted(), [memberId(1), memberId(2)])
+  for (const event of made) {
+    const { stream, data } = event
+    t.is(stream, `notice-${data.notice_id}`)
+    t.like(event, { actor: 'notice', causationId: off?.id })
+    t.like(data, { account_id: accountId(), webhook_id: webhookId(), reason: 'status 500' })
+    t.like(data, { turned_off_id: off?.id, turned_off_at: off?.time })
+  }
+  t.notRegex(JSON.stringify(made.map(({ data }) => data)), /@/)
+  await close()
+})
+
+test('they are those of that moment: who came later is not told, who left later is', async (t) => {
+  const { addMember, removeMember, turnOff, run, due, close } = await openStage()
+  await addMember(1, 'admin')
+  await addMember(2, 'manager')
+  await removeMember(1)
+  await turnOff()
+  await addMember(3, 'admin')
+  await removeMember(2)
+  await run()
+  t.deepEqual(
+    (await due()).map(({ data }) => data.member_id),
+    [memberId(2)],
+  )
+  await close()
+})
+
+test('a repeat writes nothing', async (t) => {
+  const { addMember, turnOff, run, due, close } = await openStage()
+  await addMember(1, 'admin')
+  await turnOff()
+  await run()
+  await run()
+  t.is((await due()).length, 1)
+  await close()
+})
+
+test('where the account has neither, nobody is told', async (t) => {
+  const { addMember, turnOff, run, due, close } = await openStage()
+  await addMember(1, 'agent')
+  await turnOff()
+  await run()
+  t.deepEqual(await due(), [])
+  await close()
+})

@@ -1,0 +1,110 @@
+import test from 'ava'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { beginning } from '../../../domain/event.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import type { Documents } from '../../../projections/ports.js'
+import { testClaim } from '../../kit/lease.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+
+const saved = async (documents: Documents, name = 'reactions') =>
+  rightOf(await documents.checkpoint(checkpointCollection(name)))
+
+test('a checkpoint begins at the beginning and goes on where it was saved', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const checkpoint = checkpointIn(documents, 'reactions', 1n)
+  t.is(await checkpoint.load(), beginning)
+  await checkpoint.save(7n)
+  t.is(await saved(documents), 7n)
+  t.is(await checkpointIn(documents, 'reactions', 1n).load(), 7n)
+  t.is(await checkpointIn(documents, 'another', 1n).load(), beginning)
+  await close()
+})
+
+test('what is passed is saved once it lies an interval behind', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const checkpoint = checkpointIn(documents, 'reactions', 500n)
+  await checkpoint.load()
+  for (const [position, kept] of [
+    [1n, 0n],
+    [499n, 0n],
+    [500n, 500n],
+    [999n, 500n],
+    [1_500n, 1_500n],
+    [1_501n, 1_500n],
+  ] as const) {
+    await checkpoint.passed(position)
+    t.is(await saved(documents), kept)
+  }
+  const again = checkpointIn(documents, 'reactions', 500n)
+  await again.load()
+  await again.passed(1_999n)
+  t.is(await saved(documents), 1_500n)
+  await again.passed(2_000n)
+  t.is(await saved(documents), 2_000n)
+  await close()
+})
+
+test('with an interval of one, everything that is passed is saved', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const checkpoint = checkpointIn(documents, 'reactions', 1n)
+  await checkpoint.load()
+  for (const position of [1n, 2n, 3n]) {
+    await checkpoint.passed(position)
+    t.is(await saved(documents), position)
+  }
+  await close()
+})
+
+test('the end saves, and nothing is ever saved backward', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const checkpoint = checkpointIn(documents, 'reactions', 500n)
+  await checkpoint.load()
+  await checkpoint.passed(20n)
+  await checkpoint.end(20n)
+  t.is(await saved(documents), 20n)
+  await checkpoint.save(10n)
+  await checkpoint.end(10n)
+  t.is(await saved(documents), 20n)
+  await close()
+})
+
+test('what is not new is not written again', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  let writes = 0
+  const counted: Documents = {
+    ...documents,
+    apply: (...args) => {
+      writes += 1
+      return documents.apply(...args)
+    },
+  }
+  const checkpoint = checkpointIn(counted, 'reactions', 1n)
+  await checkpoint.load()
+  for (let times = 0; times < 3; times += 1) {
+    await checkpoint.save(5n)
+    await checkpoint.passed(5n)
+    await checkpoint.end(5n)
+  }
+  t.is(writes, 1)
+  await close()
+})
+
+test('a save that fails is thrown and tried with the next one; an end that fails is not', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const claim = testClaim('reactions')
+  const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', 1n)
+  await checkpoint.load()
+  await checkpoint.save(5n)
+  claim.expire()
+  await t.throwsAsync(checkpoint.save(6n), { instanceOf: StoreFailed })
+  await t.throwsAsync(checkpoint.passed(6n), { instanceOf: StoreFailed })
+  await checkpoint.end(6n)
+  t.is(await saved(documents), 5n)
+  await t.throwsAsync(checkpointIn(fencedDocuments(documents, claim), 'reactions', 1n).load(), {
+    instanceOf: StoreFailed,
+  })
+  await close()
+})

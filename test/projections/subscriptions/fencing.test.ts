@@ -1,0 +1,99 @@
+import test from 'ava'
+import { systemClock } from '../../../adapters/node/clock.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { dispatcher } from '../../../app/commands/command-handler.js'
+import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { conversion, type ConversionCommand } from '../../../domain/conversion.js'
+import { E } from '../../../domain/prelude.js'
+import { fencedDispatch, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import type { Collection } from '../../../projections/ports.js'
+import { testClaim } from '../../kit/lease.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import { accountId, conversionId, uuid } from '../../kit/samples.js'
+
+const lost = E.left({ kind: 'unavailable' as const, reason: 'another process has taken over' })
+
+const live: Collection = { name: 'things', version: 1, indexes: { by_size: ['size'] }, generation: 'live' }
+const next: Collection = { ...live, generation: 'next' }
+const older: Collection = { ...live, name: 'older' }
+
+const put = (key: string, position: bigint) => ({ key, document: { size: 1 }, position })
+
+test('once the claim is lost nothing is written to the read models', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const claim = testClaim('things')
+  const fenced = fencedDocuments(documents, claim)
+  for (const collection of [live, next]) {
+    rightOf(await fenced.prepare(collection))
+    rightOf(await fenced.apply(collection, [put('a', 1n)], 1n))
+  }
+  claim.expire()
+  t.deepEqual(await fenced.prepare(older), lost)
+  t.deepEqual(await fenced.apply(live, [put('b', 2n)], 2n), lost)
+  t.deepEqual(await fenced.promote(next), lost)
+  t.deepEqual(await fenced.drop(live), lost)
+
+  t.false(rightOf(await documents.exists(older)))
+  t.true(rightOf(await documents.exists(next)))
+  t.is(rightOf(await documents.count(live)), 1)
+  t.is(rightOf(await documents.checkpoint(live)), 1n)
+  await close()
+})
+
+test('the read models can be read with and without the claim', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const claim = testClaim('things')
+  const fenced = fencedDocuments(documents, claim)
+  rightOf(await fenced.prepare(live))
+  rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
+  for (const isLost of [false, true]) {
+    if (isLost) claim.expire()
+    t.true(rightOf(await fenced.exists(live)))
+    t.is(rightOf(await fenced.get(live, ['a'])).size, 1)
+    t.is(rightOf(await fenced.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
+    t.is(rightOf(await fenced.count(live)), 1)
+    t.is(rightOf(await fenced.checkpoint(live)), 1n)
+    const keys: Array<string> = []
+    for await (const { key } of fenced.all(live)) keys.push(key)
+    t.deepEqual(keys, ['a'])
+  }
+  await close()
+})
+
+test('a claim that is to be given back holds until the work has ended', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  const claim = testClaim('things')
+  const fenced = fencedDocuments(documents, claim)
+  claim.recall()
+  rightOf(await fenced.prepare(live))
+  rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
+  t.is(rightOf(await documents.count(live)), 1)
+  await close()
+})
+
+const define = (n: number): ConversionCommand => ({
+  type: 'DefineConversion',
+  conversionId: conversionId(n),
+  accountId: accountId(),
+  title: 'Renewed',
+  value: 1,
+  label: 'custom_conversion',
+})
+
+test('once the claim is lost no command is executed, and states can still be read', async (t) => {
+  const { port: store, close } = await openSqlite((database: SqliteDatabase) => sqliteEventStore(database))
+  const dispatch = dispatcher({ store, clock: systemClock(1), kept: keptStreams(false), isShared: false })
+  const claim = testClaim('things')
+  const fenced = fencedDispatch(dispatch, claim)
+  const cause = (n: number) => ({ actor: 'test', eventId: () => uuid(n) })
+  t.true(E.isRight(await fenced.execute(conversion, conversionId(1), define(1), cause(1))))
+  claim.expire()
+  t.deepEqual(await fenced.execute(conversion, conversionId(2), define(2), cause(2)), lost)
+  t.is(rightOf(await store.read(`conversion-${conversionId(2)}`)).revision, 'no-stream')
+  t.like(await fenced.state(conversion, conversionId(1)), { right: { kind: 'defined' } })
+  t.like(await fenced.recent(conversion, conversionId(1), () => true), { right: { kind: 'defined' } })
+  await close()
+})

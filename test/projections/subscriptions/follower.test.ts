@@ -1,0 +1,140 @@
+import test from 'ava'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import type { NewEvent } from '../../../domain/ports.js'
+import { beginning } from '../../../domain/event.js'
+import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
+import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import { accountId, at, conversionId, uuid } from '../../kit/samples.js'
+
+type Line = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }
+
+const openPorts = async () => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const lines: Array<Line> = []
+  const write = (fields: Line['fields'], message: string): void => {
+    lines.push({ fields, message })
+  }
+  const logger = { debug: write, info: write, warn: write, error: write }
+  const ports: FollowPorts = { store: port.store, logger, pause: () => new Promise(setImmediate) }
+  return { ...port, ports, lines, close }
+}
+
+const defined = (n: number, title: string): NewEvent => ({
+  type: 'ConversionDefined',
+  data: { conversion_id: conversionId(n), account_id: accountId(), title, value: 0, label: 'custom_conversion' },
+  id: uuid(n),
+  time: at(n),
+  correlationId: uuid(n),
+  causationId: uuid(n),
+  schemaVersion: 1,
+  actor: 'test',
+})
+
+type Titles = { readonly title: string }
+
+/** Chokes on one title. */
+const picky = (name: string, chokesOn: string): Projection<Titles> => ({
+  name,
+  version: 1,
+  categories: ['conversion'],
+  indexes: {},
+  begins: new Set(['ConversionDefined']),
+  keyOf: (event) => (event.type === 'ConversionDefined' ? event.data.conversion_id : undefined),
+  evolve: (document, event) => {
+    if (event.type !== 'ConversionDefined') return document
+    if (event.data.title === chokesOn) throw new RangeError(`can not take ${event.data.title}`)
+    return { title: event.data.title }
+  },
+})
+
+test('an event that can not be folded stops its projection loudly, and no other', async (t) => {
+  const { store, documents, ports, lines, close } = await openPorts()
+  const run = (projection: Projection<Titles>) =>
+    runProjection(anyProjection(projection), { ...ports, documents, isWaitedFor: false })
+  const stopping = run(picky('picky', 'the secret one'))
+  const going = run(picky('easy', 'nothing'))
+  for (const [n, title] of ['first', 'the secret one', 'last'].entries()) {
+    rightOf(await store.append(`conversion-${conversionId(n + 1)}`, 'no-stream', [defined(n + 1, title)]))
+  }
+  const head = rightOf(await store.head())
+  await Promise.all([stopping.reached(head), going.reached(head)])
+
+  t.is(going.failure(), undefined)
+  t.is(going.position(), head)
+  t.is(rightOf(await documents.count(collectionOf(anyProjection(picky('easy', ''))))), 3)
+  t.is(stopping.failure(), "picky can't fold ConversionDefined at position 2 (RangeError)")
+  t.true(stopping.position() < head)
+  const told = lines.filter(({ message }) => message === 'a follower of the log stopped')
+  t.deepEqual(
+    told.map(({ fields }) => fields['follower']),
+    ['picky'],
+  )
+  t.false(JSON.stringify(lines).includes('the secret one'))
+  await Promise.all([stopping.stop(), going.stop()])
+  await close()
+})
+
+test('a failure that passes is tried again from the last batch that was handled', async (t) => {
+  const { store, ports, close } = await openPorts()
+  for (let n = 1; n <= 3; n += 1) {
+    rightOf(await store.append(`conversion-${conversionId(n)}`, 'no-stream', [defined(n, 'any')]))
+  }
+  const handled: Array<bigint> = []
+  let failures = 2
+  let saved = beginning
+  const following = follow(
+    {
+      name: 'shaky',
+      categories: ['conversion'],
+      begin: () => Promise.resolve(saved),
+      handle: ({ events, position }) => {
+        if (failures > 0) {
+          failures -= 1
+          return Promise.reject(new Error('the store was away'))
+        }
+        handled.push(...events.map((event) => event.position))
+        saved = position
+        return Promise.resolve()
+      },
+    },
+    ports,
+  )
+  await following.reached(3n)
+  t.is(failures, 0)
+  t.deepEqual(handled, [1n, 2n, 3n])
+  t.is(following.failure(), undefined)
+  await following.stop()
+  await close()
+})
+
+test('a follower that was stopped handles nothing more', async (t) => {
+  const { store, ports, close } = await openPorts()
+  const handled: Array<bigint> = []
+  const following = follow(
+    {
+      name: 'brief',
+      categories: ['conversion'],
+      begin: () => Promise.resolve(beginning),
+      handle: ({ events }) => {
+        handled.push(...events.map((event) => event.position))
+        return Promise.resolve()
+      },
+    },
+    ports,
+  )
+  rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1, 'any')]))
+  await following.reached(1n)
+  await following.stop()
+  rightOf(await store.append(`conversion-${conversionId(2)}`, 'no-stream', [defined(2, 'any')]))
+  await new Promise(setImmediate)
+  t.deepEqual(handled, [1n])
+  await close()
+})

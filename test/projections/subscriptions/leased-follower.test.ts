@@ -1,0 +1,298 @@
+import test, { type ExecutionContext } from 'ava'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import { E } from '../../../domain/prelude.js'
+import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { CannotFollow } from '../../../projections/projection.js'
+import { follow } from '../../../projections/subscriptions/follower.js'
+import type { Claim } from '../../../projections/subscriptions/leases.js'
+import type { Documents } from '../../../projections/ports.js'
+import { shift } from '../../../projections/subscriptions/leased-follower.js'
+import { testClaim } from '../../kit/lease.js'
+import { newEvent } from '../../kit/events.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+
+const never = new AbortController().signal
+const collection = checkpointCollection('work')
+
+/** Whether something has come about, once all that can go on has. */
+const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
+  let over = false
+  void promise.then(() => (over = true))
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
+  return over
+}
+
+/** A log and the checkpoints of what follows it, for processes that share the shift `work`. */
+const open = async (t: ExecutionContext) => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const pause = (): Promise<void> => new Promise(setImmediate)
+  rightOf(await documents.prepare(collection))
+  let n = 0
+
+  /** One process: what it handles waits until `go` is called. */
+  const process = (read: Documents = documents) => {
+    const handled: Array<Position> = []
+    const naps: Array<number> = []
+    let chokes = false
+    let goOn = (): void => undefined
+    let gate = Promise.resolve()
+    const start = (claim: Claim) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'work', 1n)
+      return follow(
+        {
+          name: claim.name,
+          categories: ['account'],
+          begin: checkpoint.load,
+          handle: async ({ events, position }) => {
+            await gate
+            if (chokes) throw new CannotFollow('it chokes')
+            if (!claim.isHeld()) throw new Error('another process has taken over')
+            handled.push(...events.map((event) => event.position))
+            await checkpoint.passed(position)
+          },
+          end: checkpoint.end,
+        },
+        { store, logger: silent, pause },
+      )
+    }
+    const nap = async (tries: number): Promise<void> => {
+      naps.push(tries)
+      await pause()
+    }
+    return {
+      shift: shift('work', collection, start, { documents: read, nap }),
+      handled,
+      naps,
+      hold: () => {
+        gate = new Promise((resolve) => {
+          goOn = resolve
+        })
+      },
+      go: () => goOn(),
+      choke: () => {
+        chokes = true
+      },
+    }
+  }
+  t.teardown(close)
+  return {
+    documents,
+    process,
+    /** Gives the position of one event more. */
+    write: async (): Promise<Position> => {
+      n += 1
+      return rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)])).position
+    },
+  }
+}
+
+test('it follows from the moment of the claim until it is lost, and has stopped when the work is over', async (t) => {
+  const { process, write } = await open(t)
+  const { shift: work, handled } = process()
+  const first = await write()
+  t.deepEqual(handled, [])
+  const claim = testClaim('work')
+  const working = work.work(claim)
+  await work.reached(first, never)
+  t.deepEqual(handled, [first])
+  t.false(await isOver(working))
+  claim.recall()
+  await working
+  await write()
+  t.false(await isOver(new Promise<void>(() => undefined)))
+  t.deepEqual(handled, [first])
+})
+
+test('the work is over only when what was under way has ended', async (t) => {
+  const { process, write } = await open(t)
+  const { shift: work, hold, go } = process()
+  hold()
+  const claim = testClaim('work')
+  const working = work.work(claim)
+  await write()
+  t.false(await isOver(working))
+  claim.recall()
+  t.false(await isOver(working))
+  go()
+  await working
+  t.pass()
+})
+
+test('its position is its own where it follows, and the stored one elsewhere', async (t) => {
+  const { process, write, documents } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  t.is(await here.shift.position(), beginning)
+  const claim = testClaim('work')
+  const working = here.shift.work(claim)
+  const first = await write()
+  await here.shift.reached(first, never)
+  t.is(await here.shift.position(), first)
+  t.is(await elsewhere.shift.position(), first)
+  // Whoever follows knows it before it is stored, and without asking.
+  rightOf(await documents.drop(collection))
+  rightOf(await documents.prepare(collection))
+  t.is(await here.shift.position(), first)
+  t.is(await elsewhere.shift.position(), beginning)
+  claim.recall()
+  await working
+})
+
+test('a position that can not be read is not known', async (t) => {
+  const { process, documents } = await open(t)
+  const away: Documents = {
+    ...documents,
+    checkpoint: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
+  }
+  t.is(await process(away).shift.position(), undefined)
+})
+
+test('where it follows, a position is waited for without asking the store', async (t) => {
+  const { process, write, documents } = await open(t)
+  let asked = 0
+  const counted: Documents = {
+    ...documents,
+    checkpoint: (one) => {
+      asked += 1
+      return documents.checkpoint(one)
+    },
+  }
+  const { shift: work, hold, go, naps } = process(counted)
+  const claim = testClaim('work')
+  hold()
+  const working = work.work(claim)
+  const first = await write()
+  const reached = work.reached(first, never)
+  const caughtUp = work.caughtUp(first)
+  t.false(await isOver(Promise.race([reached, caughtUp])))
+  go()
+  await Promise.all([reached, caughtUp])
+  t.is(asked, 0)
+  t.deepEqual(naps, [])
+  claim.recall()
+  await working
+})
+
+test('elsewhere it is asked for again and again, ever less often, until it is stored', async (t) => {
+  const { process, write } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  const claim = testClaim('work')
+  here.hold()
+  const working = here.shift.work(claim)
+  const first = await write()
+  const reached = elsewhere.shift.reached(first, never)
+  t.false(await isOver(reached))
+  t.true(await isOver(elsewhere.shift.caughtUp(first)), 'what is followed elsewhere is not waited for')
+  here.go()
+  await reached
+  t.true(elsewhere.naps.length > 1)
+  t.deepEqual(
+    elsewhere.naps,
+    elsewhere.naps.map((_, tries) => tries),
+  )
+  await elsewhere.shift.reached(first, never)
+  claim.recall()
+  await working
+})
+
+test('whoever waits where the claim is lost waits on for the process that takes over', async (t) => {
+  const { process, write } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  const claim = testClaim('work')
+  here.hold()
+  const working = here.shift.work(claim)
+  const first = await write()
+  const reached = here.shift.reached(first, never)
+  await isOver(reached)
+  claim.expire()
+  here.go()
+  await working
+  t.false(await isOver(reached))
+  t.deepEqual(here.handled, [])
+  const next = testClaim('work')
+  const takenOver = elsewhere.shift.work(next)
+  await reached
+  t.deepEqual(elsewhere.handled, [first])
+  next.recall()
+  await takenOver
+})
+
+test('whoever waits elsewhere goes on when this process takes over', async (t) => {
+  const { process, write } = await open(t)
+  const { shift: work, handled } = process()
+  const first = await write()
+  const reached = work.reached(first, never)
+  t.false(await isOver(reached))
+  const claim = testClaim('work')
+  const working = work.work(claim)
+  await reached
+  t.deepEqual(handled, [first])
+  claim.recall()
+  await working
+})
+
+test('nobody waits longer than an abort says, wherever it is followed', async (t) => {
+  const { process, write } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  const claim = testClaim('work')
+  here.hold()
+  const working = here.shift.work(claim)
+  const first = await write()
+  for (const { shift: work } of [here, elsewhere]) {
+    const waiting = new AbortController()
+    const reached = work.reached(first, waiting.signal)
+    t.false(await isOver(reached))
+    waiting.abort()
+    t.true(await isOver(reached))
+    t.true(await isOver(work.reached(first, AbortSignal.abort())))
+  }
+  here.go()
+  claim.recall()
+  await working
+})
+
+test('whoever waits while the position can not be read waits on', async (t) => {
+  const { process, write, documents } = await open(t)
+  let isAway = true
+  const away: Documents = {
+    ...documents,
+    checkpoint: (one) =>
+      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
+  }
+  const [here, elsewhere] = [process(), process(away)]
+  const claim = testClaim('work')
+  const working = here.shift.work(claim)
+  const first = await write()
+  const reached = elsewhere.shift.reached(first, never)
+  t.false(await isOver(reached))
+  isAway = false
+  await reached
+  t.deepEqual(here.handled, [first])
+  claim.recall()
+  await working
+})
+
+test('one that can not go on says why where it follows, and is waited for by nobody', async (t) => {
+  const { process, write } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  const claim = testClaim('work')
+  here.choke()
+  t.is(here.shift.failure(), undefined)
+  const working = here.shift.work(claim)
+  const first = await write()
+  await Promise.all([here.shift.reached(first, never), here.shift.caughtUp(first)])
+  t.is(here.shift.failure(), 'it chokes')
+  t.is(elsewhere.shift.failure(), undefined)
+  claim.recall()
+  await working
+  t.is(here.shift.failure(), undefined, 'it is followed elsewhere now')
+})

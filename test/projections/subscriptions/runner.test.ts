@@ -1,0 +1,298 @@
+import test, { type ExecutionContext } from 'ava'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Position } from '../../../domain/event.js'
+import { E } from '../../../domain/prelude.js'
+import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import type { Following } from '../../../projections/subscriptions/follower.js'
+import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { testClaim } from '../../kit/lease.js'
+import { newEvent } from '../../kit/events.js'
+import { openSqlite } from '../../kit/open-sqlite.js'
+import { rightOf } from '../../kit/right-of.js'
+import { accountId, conversionId } from '../../kit/samples.js'
+import { passed, until } from '../../kit/until.js'
+
+type Titles = { readonly title: string }
+
+/** The conversions by their titles; those that are called nothing are none of its business. */
+const titles: Projection<Titles> = {
+  name: 'titles',
+  version: 1,
+  categories: ['conversion'],
+  indexes: {},
+  begins: new Set(),
+  keyOf: (event) =>
+    event.type === 'ConversionDefined' && event.data.title !== '' ? event.data.conversion_id : undefined,
+  evolve: (document, event) => (event.type === 'ConversionDefined' ? { title: event.data.title } : document),
+}
+
+const projection = anyProjection(titles)
+const live = collectionOf(projection)
+
+const defined = (n: number, title: string): DomainEvent => ({
+  type: 'ConversionDefined',
+  data: { conversion_id: conversionId(n), account_id: accountId(), title, value: 0, label: 'custom_conversion' },
+})
+
+const open = async (t: ExecutionContext) => {
+  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  const { store, documents } = port
+  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+  const running = new Set<Following>()
+  t.teardown(async () => {
+    await Promise.all([...running].map(({ stop }) => stop()))
+    await close()
+  })
+  let n = 0
+  return {
+    store,
+    documents,
+    /** Gives the position. */
+    define: async (title: string): Promise<Position> => {
+      n += 1
+      const event = newEvent(n, defined(n, title))
+      return rightOf(await store.append(`conversion-${conversionId(n)}`, 'no-stream', [event])).position
+    },
+    run: (
+      one: AnyProjection = projection,
+      changed: { documents?: Documents; isWaitedFor?: boolean; pause?: () => Promise<void> } = {},
+    ) => {
+      const following = runProjection(one, {
+        store,
+        documents,
+        logger: silent,
+        pause: () => new Promise(setImmediate),
+        isWaitedFor: false,
+        ...changed,
+      })
+      running.add(following)
+      return {
+        ...following,
+        stop: () => {
+          running.delete(following)
+          return following.stop()
+        },
+      }
+    },
+    checkpoint: async () => rightOf(await documents.checkpoint(live)),
+    count: async (one: AnyProjection = projection) => rightOf(await documents.count(collectionOf(one))),
+  }
+}
+
+test('a read model that is not there is built before it is followed', async (t) => {
+  const { documents, store, define, run, count, checkpoint } = await open(t)
+  for (let n = 0; n < 5; n += 1) await define('old')
+  const head = rightOf(await store.head())
+  let seen: Position | undefined
+  const watched: Documents = {
+    ...documents,
+    // Whoever asks before it is whole finds nothing.
+    apply: async (collection, changes, position) => {
+      if (collection.generation === 'next') t.false(rightOf(await documents.exists(live)))
+      else seen ??= position
+      return documents.apply(collection, changes, position)
+    },
+  }
+  const { reached } = run(projection, { documents: watched })
+  await reached(head)
+  t.is(await count(), 5)
+  t.is(await checkpoint(), head)
+  t.is(seen, undefined, 'what was built was not folded once more')
+  const last = await define('new')
+  await reached(last)
+  t.is(await count(), 6)
+  t.is(seen, last)
+})
+
+test('another version is built anew beside the old one, and takes its place', async (t) => {
+  const { documents, define, run, count } = await open(t)
+  const first = run()
+  await first.reached(await define('old'))
+  await first.stop()
+  const shouting = anyProjection({
+    ...titles,
+    version: 2,
+    evolve: (_document, event) => ({ title: event.type === 'ConversionDefined' ? event.data.title.toUpperCase() : '' }),
+  })
+  const { reached } = run(shouting)
+  await reached(await define('new'))
+  const found = rightOf(await documents.get(collectionOf(shouting), [conversionId(1), conversionId(2)]))
+  t.deepEqual(
+    [...found.values()].map(({ document }) => document),
+    [{ title: 'OLD' }, { title: 'NEW' }],
+  )
+  t.is(await count(shouting), 2)
+  t.false(rightOf(await documents.exists(live)))
+})
+
+test('one that is there is followed from its checkpoint, and not built again', async (t) => {
+  const { documents, define, run, count } = await open(t)
+  const first = run()
+  await first.reached(await define('one'))
+  await first.stop()
+  const last = await define('two')
+  const written: Array<string> = []
+  const watched: Documents = {
+    ...documents,
+    apply: (collection, changes, position) => {
+      written.push(`${collection.generation} ${changes.length}`)
+      return documents.apply(collection, changes, position)
+    },
+  }
+  const second = run(projection, { documents: watched })
+  await second.reached(last)
+  await second.stop()
+  t.deepEqual(written, ['live 1'])
+  t.is(await count(), 2)
+})
+
+test('where others wait for the checkpoint, each batch of its categories moves it', async (t) => {
+  const { define, run, checkpoint } = await open(t)
+  const { reached } = run(projection, { isWaitedFor: true })
+  for (const title of ['one', '', '']) {
+    const last = await define(title)
+    await reached(last)
+    t.is(await checkpoint(), last)
+  }
+})
+
+test('where nobody waits for it, what changes nothing moves it once in a hundred batches', async (t) => {
+  const { define, run, checkpoint } = await open(t)
+  const { reached } = run()
+  const changed = await define('one')
+  await reached(changed)
+  for (let batch = 1; batch < 100; batch += 1) await reached(await define(''))
+  t.is(await checkpoint(), changed)
+  const hundredth = await define('')
+  await reached(hundredth)
+  t.is(await checkpoint(), hundredth)
+})
+
+/** Whatever stops here goes on once it is let. */
+const gate = () => {
+  const stopped: Array<() => void> = []
+  let isOpen = false
+  return {
+    stopped,
+    pass: (): Promise<void> => (isOpen ? Promise.resolve() : new Promise((resolve) => stopped.push(resolve))),
+    open: (): void => {
+      isOpen = true
+      for (const goOn of stopped.splice(0)) goOn()
+    },
+  }
+}
+
+test('a batch without events of its categories moves the checkpoint after a pause, for those who look at it', async (t) => {
+  const { store, define, run, checkpoint } = await open(t)
+  const pauses = gate()
+  t.teardown(pauses.open)
+  const { reached } = run(projection, { isWaitedFor: true, pause: pauses.pass })
+  const changed = await define('one')
+  await reached(changed)
+  const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
+  await reached(other.position)
+  t.is(await checkpoint(), changed)
+  pauses.open()
+  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) === other.position)
+})
+
+/** A read model that has an idle batch to save, and its next write held: `goOn` lets it end well, or badly. */
+const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
+  const { documents, store, define, run, count, checkpoint } = await open(t)
+  const pauses = gate()
+  const writes = gate()
+  const underWay = { now: 0, most: 0 }
+  let isHeld = false
+  const watched: Documents = {
+    ...documents,
+    apply: async (collection, changes, position) => {
+      underWay.now += 1
+      underWay.most = Math.max(underWay.most, underWay.now)
+      const fails = isHeld && end === 'badly'
+      if (isHeld && changes.length > 0) await writes.pass()
+      const done = fails
+        ? E.left({ kind: 'unavailable', reason: 'away' } as const)
+        : await documents.apply(collection, changes, position)
+      underWay.now -= 1
+      return done
+    },
+  }
+  const goOn = (): void => {
+    isHeld = false
+    writes.open()
+  }
+  t.teardown(() => {
+    goOn()
+    pauses.open()
+  })
+  const { reached } = run(projection, { documents: watched, isWaitedFor: true, pause: pauses.pass })
+  await reached(await define('zero'))
+  const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
+  await reached(idle)
+  isHeld = true
+  const changed = await define('one')
+  await until('it is being written', 5_000, () => writes.stopped.length > 0)
+  return { pauses, idle, changed, underWay, reached, goOn, count, checkpoint }
+}
+
+test('while a write is under way no checkpoint is written beside it', async (t) => {
+  const { pauses, idle, changed, underWay, reached, goOn, count, checkpoint } = await holdWrite(t, 'well')
+  pauses.open()
+  await passed(50)
+  t.true((await checkpoint()) <= idle)
+  goOn()
+  await reached(changed)
+  t.is(underWay.most, 1)
+  t.is(await checkpoint(), changed)
+  t.is(await count(), 2)
+})
+
+test('after a write in vain no checkpoint moves past what it was to write', async (t) => {
+  const { pauses, idle, changed, reached, goOn, count, checkpoint } = await holdWrite(t, 'badly')
+  goOn()
+  await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
+  pauses.stopped[0]?.()
+  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
+  t.is(await checkpoint(), idle)
+  pauses.open()
+  await reached(changed)
+  t.is(await count(), 2)
+})
+
+test('its end saves how far it has come', async (t) => {
+  const { define, run, checkpoint, count } = await open(t)
+  const first = run()
+  await first.reached(await define('one'))
+  const last = await define('')
+  await first.reached(last)
+  t.true((await checkpoint()) < last)
+  await first.stop()
+  t.is(await checkpoint(), last)
+  t.is(await count(), 1)
+})
+
+test('one that lost its claim writes nothing more, not even at its end', async (t) => {
+  const { documents, define, run, checkpoint, count } = await open(t)
+  const claim = testClaim('titles')
+  const first = run(projection, { documents: fencedDocuments(documents, claim), isWaitedFor: true })
+  const seen = await define('one')
+  await first.reached(seen)
+  claim.expire()
+  await define('two')
+  await first.stop()
+  t.is(await checkpoint(), seen)
+  t.is(await count(), 1)
+
+  // Whoever takes over finishes it.
+  const second = run()
+  await second.reached(await define('three'))
+  t.is(await count(), 3)
+})
