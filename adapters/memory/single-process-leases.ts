@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Claim, Membership } from '../../projections/subscriptions/leases.js'
+import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 
 type Held = { readonly lost: AbortController; readonly work: Promise<void> }
 
@@ -7,19 +7,19 @@ type Held = { readonly lost: AbortController; readonly work: Promise<void> }
 export const aloneMembership = (): Membership => {
   const held = new Set<Held>()
 
-  const take = (name: string, begin: (claim: Claim) => Promise<void>): void => {
+  const take = (name: string, begin: (lease: Lease) => Promise<void>): void => {
     const lost = new AbortController()
-    // All the work under a claim listens to it.
+    // All the work under a lease listens to it.
     setMaxListeners(0, lost.signal)
     let isHeld = true
     const release = async (): Promise<void> => {
       lost.abort()
       await one.work
     }
-    const claim: Claim = { name, term: 1, isHeld: () => isHeld, lost: lost.signal, release }
+    const lease: Lease = { name, term: 1, isHeld: () => isHeld, lost: lost.signal, release }
     const one: Held = {
       lost,
-      work: begin(claim).finally(() => {
+      work: begin(lease).finally(() => {
         isHeld = false
         held.delete(one)
       }),

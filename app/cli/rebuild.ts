@@ -76,14 +76,14 @@ const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjecti
     membership.share(
       'projector',
       () => names,
-      async (claim) => {
-        held.add(claim.name)
+      async (lease) => {
+        held.add(lease.name)
         if (held.size === names.length) {
           clearTimeout(late)
           resolve(true)
         }
-        await aborted(claim.lost)
-        held.delete(claim.name)
+        await aborted(lease.lost)
+        held.delete(lease.name)
       },
     )
   })

@@ -6,7 +6,7 @@ import { beginning, type Position, type Recorded } from '../../domain/event.js'
 import type { AnyCommand, Contended, Dispatch, EventStore, Ids, Outcome, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { AnyProjection } from '../../projections/projection.js'
-import type { Shift } from '../../projections/subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Reactor } from './reactor.js'
 
 /**
@@ -22,8 +22,8 @@ export type Commands = {
   ) => Promise<Either<Refusal | StoreFailure | Contended, Outcome<State>>>
 }
 
-/** A read model that answers requests, and the shift that keeps it. */
-export type ShownIn = { readonly projection: AnyProjection; readonly shift: Shift }
+/** A read model that answers requests, and the follower that keeps it. */
+export type ShownIn = { readonly projection: AnyProjection; readonly follower: LeasedFollower }
 
 type CommandPorts = {
   readonly store: EventStore
@@ -49,12 +49,12 @@ export const commands = ({ store, dispatch, reactor, ids, readModels, seen }: Co
     if (performance.now() < restsUntil) return
     const late = new AbortController()
     setMaxListeners(0, late.signal)
-    const waits = readModels.flatMap(({ projection, shift }) => {
+    const waits = readModels.flatMap(({ projection, follower }) => {
       const last = events.reduce(
         (most, event) => (event.position > most && projection.keyOf(event) !== undefined ? event.position : most),
         beginning,
       )
-      return last === beginning ? [] : [shift.reached(last, late.signal)]
+      return last === beginning ? [] : [follower.reached(last, late.signal)]
     })
     const newest = events.reduce((most, { position }) => (position > most ? position : most), beginning)
     const isShown = await atMost(longestWait, Promise.all([...waits, seen(newest)]))

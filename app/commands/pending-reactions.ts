@@ -1,5 +1,5 @@
 import type { IsBehind } from '../../projections/queries.js'
-import type { Shift } from '../../projections/subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { LogWatch } from './log-watch.js'
 import type { Reactor } from './reactor.js'
 
@@ -14,7 +14,7 @@ export const behindAlone =
 
 /** Beside others: what they accepted, as far as it was seen, is waited for a little. */
 export const behindOthers =
-  (watch: LogWatch, reactions: Shift): IsBehind =>
+  (watch: LogWatch, reactions: LeasedFollower): IsBehind =>
   async () => {
     const cause = watch.newestCause()
     await reactions.reached(cause, AbortSignal.timeout(longestWait))

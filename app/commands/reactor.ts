@@ -22,7 +22,7 @@ export type Reactor = {
   readonly react: (events: Written) => Promise<Written>
   /**
    * Runs the very same reactions in the order of the log and finishes whatever a crash left open. One process at a time
-   * does so, with commands and a checkpoint that end with its claim.
+   * does so, with commands and a checkpoint that end with its lease.
    */
   readonly follower: (ports: { readonly dispatch: Dispatch; readonly checkpoint: Checkpoint }) => Follower
   /** Whether something that was accepted here still lacks what follows from it, because the store failed in between. */

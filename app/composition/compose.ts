@@ -113,8 +113,8 @@ const start = async (
     wait: waited,
     observe: metrics.attempt,
   })
-  const { shifts, isBehind } = followed
-  metrics.watch(store, shifts, followed.openRequests)
+  const { followers, isBehind } = followed
+  metrics.watch(store, followers, followed.openRequests)
 
   const commands = commandsOf({ store, dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
   const queries = queriesOf({ store, documents, isBehind })
@@ -141,7 +141,7 @@ const start = async (
   const server = httpServer(
     [
       ...(config.roles.has('api') ? api : []),
-      mounted(healthSurface({ store, shifts }), logger),
+      mounted(healthSurface({ store, followers }), logger),
       mounted(metricsSurface(metrics), logger),
     ],
     { logger, observe: metrics.request },

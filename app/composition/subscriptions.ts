@@ -11,7 +11,7 @@ import { shares } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { fencedDispatch, fencedDocuments } from '../../projections/subscriptions/fencing.js'
 import { follow, type Follower, type Following, type FollowPorts } from '../../projections/subscriptions/follower.js'
-import type { Claim } from '../../projections/subscriptions/leases.js'
+import type { Lease } from '../../projections/subscriptions/leases.js'
 import { notices } from '../../projections/read-models/notices.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
@@ -19,7 +19,7 @@ import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import { noticeProjector } from '../../projections/notices/projector.js'
 import type { MailSender } from '../../projections/notices/sender.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
-import { shift, type Shift } from '../../projections/subscriptions/leased-follower.js'
+import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { behindAlone, behindOthers } from '../commands/pending-reactions.js'
 import type { IsBehind } from '../../projections/queries.js'
 import type { ShownIn } from '../commands/client-commands.js'
@@ -33,7 +33,7 @@ import type { Stores } from './stores.js'
 export type FollowedLog = {
   readonly readModels: ReadonlyArray<ShownIn>
   /** The read models, the reactions, and what makes deliveries and notices due. */
-  readonly shifts: ReadonlyArray<Shift>
+  readonly followers: ReadonlyArray<LeasedFollower>
   readonly isBehind: IsBehind
   /** Resolves once this process saw what the others wrote up to a position; at once where there are no others. */
   readonly seen: (position: Position) => Promise<void>
@@ -82,48 +82,51 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     logger,
     pause: (signal, failures) => wait(Math.min(pauses[0] * 2 ** failures, pauses[1]), signal),
   }
-  const shiftPorts = {
+  const leasedFollowerPorts = {
     documents,
     nap: (tries: number, signal: AbortSignal) => wait(Math.min(naps[0] * 1.5 ** tries, naps[1]), signal),
   }
   const interval = isShared ? unsaved.beside : unsaved.alone
 
   const kept = (projection: AnyProjection): ShownIn => {
-    const start = (claim: Claim): Following =>
+    const start = (lease: Lease): Following =>
       runProjection(projection, {
         ...following,
-        documents: fencedDocuments(documents, claim),
+        documents: fencedDocuments(documents, lease),
         isWaitedFor: isShared,
       })
-    return { projection, shift: shift(projection.name, collectionOf(projection), start, shiftPorts) }
+    return {
+      projection,
+      follower: leasedFollower(projection.name, collectionOf(projection), start, leasedFollowerPorts),
+    }
   }
   const due = kept(anyProjection(deliveries))
   const noticed = kept(anyProjection(notices))
   const shown = readModels.map(
     (projection) => [due, noticed].find((one) => one.projection.name === projection.name) ?? kept(projection),
   )
-  /** A follower that keeps no documents of its own: its checkpoint and its commands end with its claim. */
-  const followed = (name: string, followerOf: (ports: FollowerPorts) => Follower): Shift =>
-    shift(
+  /** A follower that keeps no documents of its own: its checkpoint and its commands end with its lease. */
+  const followed = (name: string, followerOf: (ports: FollowerPorts) => Follower): LeasedFollower =>
+    leasedFollower(
       name,
       checkpointCollection(name),
-      (claim) => {
-        const checkpoint = checkpointIn(fencedDocuments(documents, claim), name, interval)
-        return follow(followerOf({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+      (lease) => {
+        const checkpoint = checkpointIn(fencedDocuments(documents, lease), name, interval)
+        return follow(followerOf({ dispatch: fencedDispatch(dispatch, lease), checkpoint }), following)
       },
-      shiftPorts,
+      leasedFollowerPorts,
     )
   const reactions = followed('reactions', reactor.follower)
   const projecting = followed('delivery_projector', (fenced) => deliveryProjector({ store, clock, ...fenced }))
   const noticing = followed('notice_projector', (fenced) => noticeProjector({ store, clock, ...fenced }))
-  const shifts = [...shown.map((one) => one.shift), reactions, projecting, noticing]
+  const followers = [...shown.map((one) => one.follower), reactions, projecting, noticing]
   const worker = deliveryWorker({
     ...ports,
     store,
     documents,
     pause: (signal) => wait(pauses[0], signal),
     random: () => randomInt(1_000_000) / 1_000_000,
-    projected: due.shift,
+    projected: due.follower,
   })
   const mailing = mailer({
     ...ports,
@@ -131,7 +134,7 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
     documents,
     sender: ports.mail,
     pause: (signal) => wait(pauses[0], signal),
-    projected: noticed.shift,
+    projected: noticed.follower,
   })
   const watch = logWatch(store, ports.kept)
   const stopping = new AbortController()
@@ -154,7 +157,7 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
 
   return {
     readModels: shown,
-    shifts,
+    followers,
     isBehind: isShared ? behindOthers(watch, reactions) : behindAlone(reactor),
     seen: async (position) => watching?.reached(position),
     openRequests: worker.open,
@@ -163,11 +166,11 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
       if (isShared) watching = follow(watch.follower, following)
       // In one turn, so that the others learn at once of all that this process does.
       if (roles.has('projector')) {
-        const byName = new Map(shifts.map((one) => [one.name, one]))
+        const byName = new Map(followers.map((one) => [one.name, one]))
         membership.share(
           'projector',
           () => [...byName.keys()],
-          async (claim) => byName.get(claim.name)?.work(claim),
+          async (lease) => byName.get(lease.name)?.work(lease),
         )
       }
       if (roles.has('delivery')) {
@@ -175,7 +178,7 @@ export const followedLog = (ports: FollowedLogPorts): FollowedLog => {
         membership.share('mailer', () => [mailerName], mailing.work)
       }
       await built()
-      await Promise.all(shifts.map((one) => one.caughtUp(head)))
+      await Promise.all(followers.map((one) => one.caughtUp(head)))
       if (roles.has('delivery')) working = follow(worker.follower, following)
     },
     stop: async () => {

@@ -1,12 +1,12 @@
 import { E } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
-import type { Shift } from '../../projections/subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
 
-type HealthPorts = { readonly store: EventStore; readonly shifts: ReadonlyArray<Shift> }
+type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
 
 /** For whoever watches over the process: no key, no personal value. */
-export const healthSurface = ({ store, shifts }: HealthPorts): Surface<undefined> => ({
+export const healthSurface = ({ store, followers }: HealthPorts): Surface<undefined> => ({
   name: 'health',
   prefix: '/health',
   bodies: [],
@@ -25,7 +25,7 @@ export const healthSurface = ({ store, shifts }: HealthPorts): Surface<undefined
         const head = await store.head()
         if (E.isLeft(head)) return E.right({ status: 503, body: { status: 'the event store does not answer' } })
         const projections = await Promise.all(
-          shifts.map(async (one) => {
+          followers.map(async (one) => {
             const position = await one.position()
             // Positions of the log that are still to be looked at; unknown while the read models do not answer.
             const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)

@@ -4,7 +4,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Clock, EventStore, StoreFailure } from '../../domain/ports.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import type { WebhookResponse } from '../../projections/delivery/sender.js'
-import type { Shift } from '../../projections/subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../projections/read-models/webhook-list.js'
 import type { Observed } from './server.js'
 import type { Queries } from '../../projections/queries.js'
@@ -13,7 +13,7 @@ export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
   /** Reports the lag of these from now on. */
-  readonly watch: (store: EventStore, shifts: ReadonlyArray<Shift>, openRequests: () => number) => void
+  readonly watch: (store: EventStore, followers: ReadonlyArray<LeasedFollower>, openRequests: () => number) => void
   /** Reports from now on what waits to be delivered; what can't be read is left out. */
   readonly watchDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
   readonly text: () => Promise<string>
@@ -49,7 +49,7 @@ export const metrics = (): Metrics => {
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
-    watch: (store, shifts, openRequests) => {
+    watch: (store, followers, openRequests) => {
       new Gauge({
         name: 'leadloop_follower_lag',
         help: 'Positions of the log that a projection or reaction has still to look at.',
@@ -58,7 +58,7 @@ export const metrics = (): Metrics => {
         async collect() {
           const head = await store.head()
           if (E.isLeft(head)) return
-          for (const one of shifts) {
+          for (const one of followers) {
             const position = await one.position()
             if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
           }
@@ -70,7 +70,7 @@ export const metrics = (): Metrics => {
         labelNames: ['follower'],
         registers: [registry],
         collect() {
-          for (const one of shifts) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+          for (const one of followers) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
         },
       })
       new Gauge({

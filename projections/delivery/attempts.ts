@@ -51,7 +51,7 @@ export const attempts = (ports: AttemptPorts): Attempts => {
   }
 
   const record = async (lane: Lane, id: DeliveryId, command: DeliveryCommand): Promise<Ended> => {
-    const done = await recordInsistently(ports, lane.claim, 'delivery', delivery, id, command)
+    const done = await recordInsistently(ports, lane.lease, 'delivery', delivery, id, command)
     if (E.isLeft(done)) return nothing(false)
     const last = done.right.events.at(-1)
     if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
@@ -75,7 +75,7 @@ export const attempts = (ports: AttemptPorts): Attempts => {
       if (state.tries > 0 && state.dueAt > clock.now()) return nothing(true)
       const receiver = await receiverOf(lane)
       // Reading takes its time, and by now the webhook may be another's to post to.
-      if (isOver(lane.claim)) return nothing(true)
+      if (isOver(lane.lease)) return nothing(true)
       if (receiver.kind === 'off') return record(lane, id, { type: 'HoldDelivery', webhookVersion: receiver.version })
       if (receiver.kind !== 'on') return record(lane, id, { type: 'AbandonDelivery' })
       const posted = await post(lane, receiver, state)
@@ -86,7 +86,7 @@ export const attempts = (ports: AttemptPorts): Attempts => {
       const state = orThrow(await dispatch.state(delivery, id))
       if (state.kind === 'unknown' || state.resend === undefined) return nothing(false)
       const receiver = await receiverOf(lane)
-      if (isOver(lane.claim)) return nothing(true)
+      if (isOver(lane.lease)) return nothing(true)
       if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(lane, id, { type: 'AbandonDelivery' })
       const posted = await post(lane, receiver, state)
       return record(lane, id, { type: 'RecordResend', ...posted })

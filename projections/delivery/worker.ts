@@ -5,10 +5,10 @@ import { orThrow } from '../../domain/store-failed.js'
 import { aborted } from '../subscriptions/aborted.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../read-models/deliveries.js'
 import type { Follower } from '../subscriptions/follower.js'
-import { isOver, type Claim } from '../subscriptions/leases.js'
+import { isOver, type Lease } from '../subscriptions/leases.js'
 import { collectionOf, type ProjectedEvent } from '../projection.js'
 import { reasonOf } from '../subscriptions/reason-of.js'
-import type { Shift } from '../subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { attempts, type AttemptPorts, type Ended } from './attempts.js'
 import { settleBacklog } from './jobs/backlog.js'
 import type { ChorePorts } from './jobs/job.js'
@@ -20,13 +20,13 @@ import { slots } from './queue/slots.js'
 export type DeliveryWorker = {
   /** Learns what becomes due, in whichever process that was decided. */
   readonly follower: Follower
-  /** Posts what is due to the webhooks of one share, until its claim is lost and what was under way has ended. */
-  readonly work: (claim: Claim) => Promise<void>
+  /** Posts what is due to the webhooks of one share, until its lease is lost and what was under way has ended. */
+  readonly work: (lease: Lease) => Promise<void>
   /** Requests that are open now. */
   readonly open: () => number
 }
 
-export type WorkerPorts = AttemptPorts & ChorePorts & { readonly projected: Pick<Shift, 'position'> }
+export type WorkerPorts = AttemptPorts & ChorePorts & { readonly projected: Pick<LeasedFollower, 'position'> }
 
 type Found = { readonly found: ReadonlyArray<DeliveryDocument>; readonly isMore: boolean }
 
@@ -41,7 +41,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const webhooks = new Set<WebhookId>()
   /** Resends that were not at their end when they were seen last. */
   const resends = new Map<ResendId, WebhookId>()
-  const claims = new Map<string, Claim>()
+  const leases = new Map<string, Lease>()
   const lanes = new Map<WebhookId, Lane>()
   const free = slots()
 
@@ -49,9 +49,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const laneFor = (webhookId: WebhookId): Lane | undefined => {
     const known = lanes.get(webhookId)
     if (known !== undefined) return known
-    const claim = claims.get(shareOf(webhookId))
-    if (claim === undefined) return undefined
-    const lane = laneTo(webhookId, claim)
+    const lease = leases.get(shareOf(webhookId))
+    if (lease === undefined) return undefined
+    const lane = laneTo(webhookId, lease)
     lanes.set(webhookId, lane)
     return lane
   }
@@ -116,7 +116,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       await beginRare(lane, 'caught-up')
     }
     // It may have ended while this looked: an alarm that is set now is nobody's to stop.
-    if (isOver(lane.claim)) return
+    if (isOver(lane.lease)) return
     // The end of one that is open wakes it.
     if (lane.open.size >= lane.pace.allowed) return
     if (free.freeFor(lane) <= 0) free.wait(lane)
@@ -132,7 +132,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Looks at a lane, one look at a time. */
   const look = (lane: Lane): void => {
-    if (isOver(lane.claim)) {
+    if (isOver(lane.lease)) {
       free.looked(lane)
       return
     }
@@ -147,7 +147,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         const reason = reasonOf(error)
         logger.warn({ webhook: lane.webhookId, reason }, 'due deliveries could not be read')
         lane.again = true
-        await pause(lane.claim.lost)
+        await pause(lane.lease.lost)
       })
       .finally(() => {
         lane.filling = false
@@ -170,7 +170,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   }
 
   const begin = (lane: Lane, id: DeliveryId, kind: AttemptKind): void => {
-    if (isOver(lane.claim)) return
+    if (isOver(lane.lease)) return
     const leave = free.take(lane)
     lane.taken.add(id)
     const attempt = (kind === 'resend' ? resent(lane, id) : scheduled(lane, id))
@@ -191,8 +191,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
   const forget = async (lane: Lane, id: DeliveryId, kind: AttemptKind, ended: Ended): Promise<void> => {
-    if (ended.position === undefined) await pause(lane.claim.lost)
-    else await projected.reached(ended.position, lane.claim.lost)
+    if (ended.position === undefined) await pause(lane.lease.lost)
+    else await projected.reached(ended.position, lane.lease.lost)
     lane.taken.delete(id)
     if (ended.comesAgain && (kind === 'resend' || kind === 'caught-up')) lane.rare.add(kind)
     // It may have been passed over meanwhile, where somebody wanted it once more or it was caught up with.
@@ -205,7 +205,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const run = async (lane: Lane): Promise<void> => {
       const mine = { again: true }
       working.set(lane, mine)
-      while (mine.again && !isOver(lane.claim)) {
+      while (mine.again && !isOver(lane.lease)) {
         mine.again = false
         try {
           await work(lane)
@@ -213,7 +213,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
           const reason = reasonOf(error)
           logger.warn({ webhook: lane.webhookId, reason }, `${what} goes on after a pause`)
           mine.again = true
-          await pause(lane.claim.lost)
+          await pause(lane.lease.lost)
         }
       }
       working.delete(lane)
@@ -235,7 +235,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     for (const [id, webhookId] of resends) {
       if (webhookId !== lane.webhookId) continue
       await carryOutResend(ports, lane, id, look)
-      if (!isOver(lane.claim)) resends.delete(id)
+      if (!isOver(lane.lease)) resends.delete(id)
     }
   })
 
@@ -282,7 +282,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const learn = (event: ProjectedEvent): void => {
     const arrives = (where: Set<WebhookId>, webhookId: WebhookId): void => {
       arriving.position = event.position
-      if (claims.has(shareOf(webhookId))) where.add(webhookId)
+      if (leases.has(shareOf(webhookId))) where.add(webhookId)
     }
     switch (event.type) {
       case 'WebhookAdded':
@@ -339,9 +339,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         return Promise.resolve()
       },
     },
-    work: async (claim) => {
-      claims.set(claim.name, claim)
-      const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === claim.name)
+    work: async (lease) => {
+      leases.set(lease.name, lease)
+      const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === lease.name)
       takeUp(mine)
       // What came while the share was another's may not be shown yet.
       for (const webhookId of mine) {
@@ -349,9 +349,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         arriving.unsettled.add(webhookId)
       }
       void awaitDue()
-      await aborted(claim.lost)
-      claims.delete(claim.name)
-      const ending = [...lanes.values()].filter((lane) => lane.claim === claim)
+      await aborted(lease.lost)
+      leases.delete(lease.name)
+      const ending = [...lanes.values()].filter((lane) => lane.lease === lease)
       for (const { webhookId, alarm } of ending) {
         alarm?.abort()
         lanes.delete(webhookId)

@@ -11,19 +11,19 @@ import { aborted } from '../subscriptions/aborted.js'
 import { deliveries, laneOf } from '../read-models/deliveries.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import { recordInsistently } from '../subscriptions/retried-command.js'
-import { isOver, type Claim } from '../subscriptions/leases.js'
+import { isOver, type Lease } from '../subscriptions/leases.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { reasonOf } from '../subscriptions/reason-of.js'
-import type { Shift } from '../subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { letterOf, type Surroundings } from './letter.js'
 import { nextMailingAt } from './retry-schedule.js'
 import type { MailSender } from './sender.js'
 
 export type Mailer = {
-  /** Mails what is due until the claim is lost and what was under way has ended. */
-  readonly work: (claim: Claim) => Promise<void>
+  /** Mails what is due until the lease is lost and what was under way has ended. */
+  readonly work: (lease: Lease) => Promise<void>
 }
 
 export type MailerPorts = {
@@ -35,23 +35,23 @@ export type MailerPorts = {
   readonly ids: Ids
   readonly logger: Logger
   /** Keeps the `notices` read model. */
-  readonly projected: Pick<Shift, 'position' | 'reached'>
+  readonly projected: Pick<LeasedFollower, 'position' | 'reached'>
   readonly pause: (signal: AbortSignal) => Promise<void>
   /** Where clients reach the service: nothing is mailed before that is known. */
   readonly siteUrl: Promise<string>
 }
 
-/** One process at a time mails, under a claim on this name. */
+/** One process at a time mails, under a lease on this name. */
 export const mailerName = 'mailer'
 
 /** Mails that are under way at most. */
 export const mailsAtOnce = 4
 
-/** What one holder of the claim knows of. */
+/** What one holder of the lease knows of. */
 type Holding = {
-  readonly claim: Claim
+  readonly lease: Lease
   readonly siteUrl: string
-  /** Ends a sleep: something became due, or the claim is lost. */
+  /** Ends a sleep: something became due, or the lease is lost. */
   bell: AbortController
 }
 
@@ -73,7 +73,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     handle: async ({ events }) => {
       const last = events.findLast(({ type }) => type === 'NoticeDue')
       if (last === undefined) return
-      await projected.reached(last.position, holding.claim.lost)
+      await projected.reached(last.position, holding.lease.lost)
       holding.bell.abort()
     },
   })
@@ -86,7 +86,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     const now = clock.now()
     const ready = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
     const { signal } = holding.bell
-    if (isOver(holding.claim)) return
+    if (isOver(holding.lease)) return
     if (ready.length === 0) {
       const first = next[0]?.next_attempt_at
       await (first === undefined ? aborted(signal) : clock.sleepUntil(first, signal))
@@ -94,8 +94,8 @@ export const mailer = (ports: MailerPorts): Mailer => {
     }
     const recorded = await Promise.all(ready.map(({ id }) => mailed(holding, id)))
     for (const position of recorded) {
-      if (position === undefined) await pause(holding.claim.lost)
-      else await projected.reached(position, holding.claim.lost)
+      if (position === undefined) await pause(holding.lease.lost)
+      else await projected.reached(position, holding.lease.lost)
     }
   }
 
@@ -120,7 +120,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     if (member === undefined) return record(holding, id, { type: 'AbandonNotice' })
     const letter = letterOf(facts, await surroundings(holding, facts))
     // Reading takes its time, and by now another process may be the one that mails.
-    if (isOver(holding.claim)) return undefined
+    if (isOver(holding.lease)) return undefined
     const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...letter })
     const attempt = attempts + 1
     const nextAttemptAt = nextMailingAt(attempt, clock.now())
@@ -153,7 +153,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
   }
 
   const record = async (holding: Holding, id: NoticeId, command: NoticeCommand): Promise<Position | undefined> => {
-    const done = await recordInsistently(ports, holding.claim, 'notice', notice, id, command)
+    const done = await recordInsistently(ports, holding.lease, 'notice', notice, id, command)
     if (E.isLeft(done)) return undefined
     const last = done.right.events.at(-1)
     if (last?.type === 'NoticeAbandoned') logger.warn({ notice: id, ...last.data }, 'a notice is given up')
@@ -161,19 +161,19 @@ export const mailer = (ports: MailerPorts): Mailer => {
   }
 
   return {
-    work: async (claim) => {
-      const known = await Promise.race([siteUrl, aborted(claim.lost)])
+    work: async (lease) => {
+      const known = await Promise.race([siteUrl, aborted(lease.lost)])
       if (known === undefined) return
-      const holding: Holding = { claim, siteUrl: known, bell: new AbortController() }
-      claim.lost.addEventListener('abort', () => holding.bell.abort(), { once: true })
+      const holding: Holding = { lease, siteUrl: known, bell: new AbortController() }
+      lease.lost.addEventListener('abort', () => holding.bell.abort(), { once: true })
       const following = follow(arrivals(holding), { store, logger, pause })
-      while (!isOver(holding.claim)) {
+      while (!isOver(holding.lease)) {
         try {
           await look(holding)
         } catch (error) {
           const reason = reasonOf(error)
           logger.warn({ reason }, 'due notices could not be read')
-          await pause(claim.lost)
+          await pause(lease.lost)
         }
       }
       await following.stop()

@@ -1,16 +1,16 @@
 import type { Dispatch, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import type { Claim } from './leases.js'
+import type { Lease } from './leases.js'
 import type { Documents } from '../ports.js'
 
 const lost: Either<StoreFailure, never> = E.left({ kind: 'unavailable', reason: 'another process has taken over' })
 
-/** The same documents, for whoever works under a claim: once it is lost nothing is written. */
-export const fencedDocuments = (documents: Documents, claim: Claim): Documents => {
+/** The same documents, for whoever works under a lease: once it is lost nothing is written. */
+export const fencedDocuments = (documents: Documents, lease: Lease): Documents => {
   const fenced =
     <A extends ReadonlyArray<unknown>, B>(write: (...args: A) => Promise<Either<StoreFailure, B>>) =>
     (...args: A): Promise<Either<StoreFailure, B>> =>
-      claim.isHeld() ? write(...args) : Promise.resolve(lost)
+      lease.isHeld() ? write(...args) : Promise.resolve(lost)
   return {
     ...documents,
     prepare: fenced(documents.prepare),
@@ -20,8 +20,8 @@ export const fencedDocuments = (documents: Documents, claim: Claim): Documents =
   }
 }
 
-/** The same commands, for whoever works under a claim: once it is lost nothing is executed. */
-export const fencedDispatch = (dispatch: Dispatch, claim: Claim): Dispatch => ({
+/** The same commands, for whoever works under a lease: once it is lost nothing is executed. */
+export const fencedDispatch = (dispatch: Dispatch, lease: Lease): Dispatch => ({
   ...dispatch,
-  execute: (...args) => (claim.isHeld() ? dispatch.execute(...args) : Promise.resolve(lost)),
+  execute: (...args) => (lease.isHeld() ? dispatch.execute(...args) : Promise.resolve(lost)),
 })

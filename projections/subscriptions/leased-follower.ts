@@ -2,14 +2,14 @@ import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { aborted } from './aborted.js'
 import type { Following } from './follower.js'
-import type { Claim } from './leases.js'
+import type { Lease } from './leases.js'
 import type { Collection, Documents } from '../ports.js'
 
-/** A follower that one process at a time runs: the one that holds the claim on its name. */
-export type Shift = {
+/** A follower that one process at a time runs: the one that holds the lease on its name. */
+export type LeasedFollower = {
   readonly name: string
-  /** Follows the log under the claim until it is lost. */
-  readonly work: (claim: Claim) => Promise<void>
+  /** Follows the log under the lease until it is lost. */
+  readonly work: (lease: Lease) => Promise<void>
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
   /** Why it stands still; undefined while it follows, or is followed elsewhere. */
@@ -20,32 +20,32 @@ export type Shift = {
   readonly reached: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
-type ShiftPorts = {
+type LeasedFollowerPorts = {
   readonly documents: Documents
-  /** Waits before the checkpoint of a shift elsewhere is read again: a few milliseconds, more with each try. */
+  /** Waits before the checkpoint of a follower elsewhere is read again: a few milliseconds, more with each try. */
   readonly nap: (tries: number, signal: AbortSignal) => Promise<void>
 }
 
-/** `checkpoint` holds how far the shift has come, for the other processes. */
-export const shift = (
+/** `checkpoint` holds how far the follower has come, for the other processes. */
+export const leasedFollower = (
   name: string,
   checkpoint: Collection,
-  start: (claim: Claim) => Following,
-  { documents, nap }: ShiftPorts,
-): Shift => {
+  start: (lease: Lease) => Following,
+  { documents, nap }: LeasedFollowerPorts,
+): LeasedFollower => {
   let following: Following | undefined
 
-  const position: Shift['position'] = async () => {
+  const position: LeasedFollower['position'] = async () => {
     if (following !== undefined) return following.position()
     const stored = await documents.checkpoint(checkpoint)
     return E.isLeft(stored) ? undefined : stored.right
   }
   return {
     name,
-    work: async (claim) => {
-      const mine = start(claim)
+    work: async (lease) => {
+      const mine = start(lease)
       following = mine
-      await aborted(claim.lost)
+      await aborted(lease.lost)
       following = undefined
       await mine.stop()
     },

@@ -1,5 +1,5 @@
-/** A claim on a name: at most one process holds it at a time. */
-export type Claim = {
+/** A lease on a name: at most one process holds it at a time. */
+export type Lease = {
   readonly name: string
   /** Grows with each new holder of the name: what fences a holder that was paused. */
   readonly term: number
@@ -14,17 +14,17 @@ export type Claim = {
   readonly release: () => Promise<void>
 }
 
-/** Whether the work under a claim must end, or another process may have taken it over. */
-export const isOver = (claim: Claim): boolean => claim.lost.aborted || !claim.isHeld()
+/** Whether the work under a lease must end, or another process may have taken it over. */
+export const isOver = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
 
 /** One process among those that share work. */
 export type Membership = {
   /**
    * Keeps taking this member's fair share of `names` among the living members that do `work`, and gives up what is above it
-   * when members join. A name belongs to one work. `begin` is called with each claim that is taken; what it gives resolves
-   * when the work under the claim has ended, after `lost` aborted; only then is the name released for others.
+   * when members join. A name belongs to one work. `begin` is called with each lease that is taken; what it gives resolves
+   * when the work under the lease has ended, after `lost` aborted; only then is the name released for others.
    */
-  readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (claim: Claim) => Promise<void>) => void
+  readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void
   /** Gives everything back and leaves. */
   readonly leave: () => Promise<void>
 }

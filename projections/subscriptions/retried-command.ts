@@ -3,7 +3,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import type { AnyCommand, Contended, Dispatch, Ids, Logger, Outcome, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { fencedDispatch } from './fencing.js'
-import { isOver, type Claim } from './leases.js'
+import { isOver, type Lease } from './leases.js'
 
 export type InsistPorts = {
   readonly dispatch: Dispatch
@@ -15,7 +15,7 @@ export type InsistPorts = {
 /**
  * What went out can't be called back, so its outcome is recorded however long the store takes. Once another process has taken
  * over it is not: that one sends again, and its outcome counts. Gives the refusal where there is nothing to record it of.
- * @throws where the claim is lost before it was recorded
+ * @throws where the lease is lost before it was recorded
  */
 export const recordInsistently = async <
   State,
@@ -24,13 +24,13 @@ export const recordInsistently = async <
   Refusal extends { readonly kind: string },
 >(
   { dispatch, ids, logger, pause }: InsistPorts,
-  claim: Claim,
+  lease: Lease,
   actor: string,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
   command: Command,
 ): Promise<Either<Refusal, Outcome<State>>> => {
-  const { execute } = fencedDispatch(dispatch, claim)
+  const { execute } = fencedDispatch(dispatch, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
   for (;;) {
@@ -39,8 +39,8 @@ export const recordInsistently = async <
     if (!isPassing(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-    if (isOver(claim)) throw new Error(`the store was ${kind}`)
-    await pause(claim.lost)
+    if (isOver(lease)) throw new Error(`the store was ${kind}`)
+    await pause(lease.lost)
   }
 }
 

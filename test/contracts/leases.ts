@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Claim, Membership } from '../../projections/subscriptions/leases.js'
+import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 
 export type OpenMembership = {
   /** The only one. */
@@ -26,23 +26,23 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
   }
 
   behaviour('one that is alone gets every name at once, and each once', async (t, membership, pass) => {
-    const { claims, begin } = worker()
+    const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b', 'c'], begin)
     await pass(0)
-    t.deepEqual(namesOf(claims), ['a', 'b', 'c'])
+    t.deepEqual(namesOf(leases), ['a', 'b', 'c'])
     await pass(20_000)
-    t.deepEqual(namesOf(claims), ['a', 'b', 'c'])
+    t.deepEqual(namesOf(leases), ['a', 'b', 'c'])
     await membership.leave()
   })
 
-  behaviour('a claim that was granted is held', async (t, membership, pass) => {
-    const { claims, begin } = worker()
+  behaviour('a lease that was granted is held', async (t, membership, pass) => {
+    const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
       await pass(milliseconds)
-      t.true(claims.every((claim) => claim.isHeld() && !claim.lost.aborted && claim.term >= 1))
+      t.true(leases.every((lease) => lease.isHeld() && !lease.lost.aborted && lease.term >= 1))
     }
-    t.is(claims.length, 2)
+    t.is(leases.length, 2)
     await membership.leave()
   })
 
@@ -52,7 +52,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     membership.share('other', () => ['b', 'c'], other.begin)
     membership.share('nothing', () => [], one.begin)
     await pass(0)
-    t.deepEqual([namesOf(one.claims), namesOf(other.claims)], [['a'], ['b', 'c']])
+    t.deepEqual([namesOf(one.leases), namesOf(other.leases)], [['a'], ['b', 'c']])
     await membership.leave()
   })
 
@@ -62,31 +62,31 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await pass(5_000)
     membership.share('other', () => ['b'], other.begin)
     await pass(1_500)
-    t.deepEqual([namesOf(one.claims), namesOf(other.claims)], [['a'], ['b']])
+    t.deepEqual([namesOf(one.leases), namesOf(other.leases)], [['a'], ['b']])
     await membership.leave()
   })
 
   behaviour(
-    'whoever leaves ends all work first, and holds the claims until it has ended',
+    'whoever leaves ends all work first, and holds the leases until it has ended',
     async (t, membership, pass) => {
-      const { claims, begin, finish } = worker({ isSlow: true })
+      const { leases, begin, finish } = worker({ isSlow: true })
       membership.share('work', () => ['a', 'b'], begin)
       await pass(0)
       const leaving = flagged(membership.leave())
       await pass(10_000)
-      t.true(claims.every((claim) => claim.lost.aborted && claim.isHeld()))
+      t.true(leases.every((lease) => lease.lost.aborted && lease.isHeld()))
       t.false(leaving.isOver())
       finish()
       await leaving.done
-      t.false(claims.some((claim) => claim.isHeld()))
+      t.false(leases.some((lease) => lease.isHeld()))
     },
   )
 
-  behaviour('a claim is given back once the work under it has ended', async (t, membership, pass) => {
-    const { claims, begin, finish } = worker({ isSlow: true })
+  behaviour('a lease is given back once the work under it has ended', async (t, membership, pass) => {
+    const { leases, begin, finish } = worker({ isSlow: true })
     membership.share('work', () => ['a', 'b'], begin)
     await pass(0)
-    const [first, second] = claims
+    const [first, second] = leases
     if (first === undefined || second === undefined) return t.fail()
     const releasing = flagged(first.release())
     await pass(3_000)
@@ -107,22 +107,22 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
 }
 
 type Worker = {
-  readonly claims: ReadonlyArray<Claim>
-  readonly begin: (claim: Claim) => Promise<void>
+  readonly leases: ReadonlyArray<Lease>
+  readonly begin: (lease: Lease) => Promise<void>
   /** Lets slow work end. */
   readonly finish: () => void
 }
 
-/** Works until its claim is lost, and when it is slow until it is told to finish. */
+/** Works until its lease is lost, and when it is slow until it is told to finish. */
 const worker = ({ isSlow = false } = {}): Worker => {
-  const claims: Array<Claim> = []
+  const leases: Array<Lease> = []
   const finishing = new AbortController()
   if (!isSlow) finishing.abort()
   return {
-    claims,
-    begin: async (claim) => {
-      claims.push(claim)
-      await aborted(claim.lost)
+    leases,
+    begin: async (lease) => {
+      leases.push(lease)
+      await aborted(lease.lost)
       await aborted(finishing.signal)
     },
     finish: () => {
@@ -147,4 +147,4 @@ const flagged = (done: Promise<void>): { readonly done: Promise<void>; readonly 
   }
 }
 
-const namesOf = (claims: ReadonlyArray<Claim>): ReadonlyArray<string> => claims.map((claim) => claim.name).sort()
+const namesOf = (leases: ReadonlyArray<Lease>): ReadonlyArray<string> => leases.map((lease) => lease.name).sort()

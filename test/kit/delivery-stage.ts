@@ -19,8 +19,8 @@ import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { follow } from '../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf } from '../../projections/projection.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
-import { shift } from '../../projections/subscriptions/leased-follower.js'
-import { testClaim, type TestClaim } from './lease.js'
+import { leasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { testLease, type TestLease } from './lease.js'
 import { manualClock } from './manual-clock.js'
 import { openSqlite } from './open-sqlite.js'
 import { rightOf } from './right-of.js'
@@ -54,7 +54,7 @@ export const openStage = async () => {
   const pause = (): Promise<void> => new Promise(setImmediate)
   const following = { store, logger, pause }
   const readModel = anyProjection(deliveries)
-  const projected = shift(
+  const projected = leasedFollower(
     readModel.name,
     collectionOf(readModel),
     () => runProjection(readModel, { ...following, documents, isWaitedFor: true }),
@@ -73,10 +73,10 @@ export const openStage = async () => {
     projected,
     /** Keeps the read model up to date until the function that it gives is called. */
     project: (): (() => Promise<void>) => {
-      const claim = testClaim(readModel.name)
-      const work = projected.work(claim)
+      const lease = testLease(readModel.name)
+      const work = projected.work(lease)
       const stop = async (): Promise<void> => {
-        claim.recall()
+        lease.recall()
         await work
       }
       ends(stop)
@@ -115,14 +115,14 @@ export const openStage = async () => {
         worker,
         follow: (): void => ends(follow(worker.follower, following).stop),
         /** Holds the share of the webhook number `n` until the test takes it away. */
-        hold: (n: number): TestClaim & { readonly done: Promise<void> } => {
-          const claim = testClaim(shareOf(webhookId(n)))
-          const done = worker.work(claim)
+        hold: (n: number): TestLease & { readonly done: Promise<void> } => {
+          const lease = testLease(shareOf(webhookId(n)))
+          const done = worker.work(lease)
           ends(() => {
-            claim.recall()
+            lease.recall()
             return done
           })
-          return { ...claim, done }
+          return { ...lease, done }
         },
         holdAll: (): void => {
           const membership = aloneMembership()

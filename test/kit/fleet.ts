@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
 import type { MemberRecord } from '../../adapters/mongodb/leases/members.js'
-import type { ClaimRecord } from '../../adapters/mongodb/leases/lease-records.js'
+import type { LeaseRecord } from '../../adapters/mongodb/leases/lease-records.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { EventStoreDouble } from '../eventstoredb-double/double.js'
 import { operatorKey, startService, temporaryDirectory, type ChildService, type StartOptions } from './child-service.js'
@@ -50,8 +50,8 @@ export type Leases = {
 export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'database'>): Leases => {
   const { db, close } = database.open()
   t.teardown(close)
-  const highest = async (): Promise<ReadonlyArray<ClaimRecord>> => {
-    const all = await db.collection<ClaimRecord>('claims').find().toArray()
+  const highest = async (): Promise<ReadonlyArray<LeaseRecord>> => {
+    const all = await db.collection<LeaseRecord>('leases').find().toArray()
     const byTerm = all.toSorted((one, other) => one.term - other.term)
     return [...new Map(byTerm.map((record) => [record.name, record])).values()]
   }

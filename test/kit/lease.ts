@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events'
-import type { Claim } from '../../projections/subscriptions/leases.js'
+import type { Lease } from '../../projections/subscriptions/leases.js'
 
-export type TestClaim = Claim & {
+export type TestLease = Lease & {
   /** Another process may hold it from now on. */
   readonly expire: () => void
   /** It is to be given back: held until the work under it has ended. */
   readonly recall: () => void
 }
 
-/** A claim that is held until the test takes it away. */
-export const testClaim = (name: string): TestClaim => {
+/** A lease that is held until the test takes it away. */
+export const testLease = (name: string): TestLease => {
   const lost = new AbortController()
   setMaxListeners(0, lost.signal)
   let isHeld = true

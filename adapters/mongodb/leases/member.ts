@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import type { Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import type { Claim, Membership } from '../../../projections/subscriptions/leases.js'
+import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
 import { tried } from '../failure.js'
 import type { Beats, MemberRecord } from './members.js'
-import type { ClaimRecord, Claims, Standing } from './lease-records.js'
+import type { LeaseRecord, LeaseRecords, Standing } from './lease-records.js'
 import type { Time } from '../../node/monotonic-time.js'
 
 /** All in milliseconds. */
@@ -26,7 +26,7 @@ export type Share = {
 
 type Life = {
   readonly beats: Beats
-  readonly claims: Claims
+  readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>
   readonly leaving: AbortSignal
   readonly time: Time
@@ -38,7 +38,7 @@ type Life = {
 type Holding = { readonly share: Share; readonly lost: AbortController; readonly ended: Promise<void> }
 
 /**
- * Lives as one member from a join that was sent at `joinedAt` until it leaves or is lost, and all work under its claims has
+ * Lives as one member from a join that was sent at `joinedAt` until it leaves or is lost, and all work under its leases has
  * ended.
  *
  * Why no two hold a name at once. A member holds what it holds until `lease - margin` after it sent the last beat that was
@@ -48,13 +48,13 @@ type Holding = { readonly share: Share; readonly lost: AbortController; readonly
  * beat of our own before each look keeps out a primary that has lost its majority and shows an old state.
  *
  * Of those who then insert the next term of the name one succeeds. Where the term was taken, given up and removed meanwhile
- * the insertion succeeds too, beside a higher term, for only lower ones are removed: so a claim counts only once it was read
+ * the insertion succeeds too, beside a higher term, for only lower ones are removed: so a lease counts only once it was read
  * back as the highest.
  */
 export const liveAs = async (
   id: string,
   joinedAt: number,
-  { beats, claims, shares, leaving, time, timing, logger }: Life,
+  { beats, leases, shares, leaving, time, timing, logger }: Life,
 ): Promise<void> => {
   const over = new AbortController()
   const held = new Map<string, Holding>()
@@ -106,7 +106,7 @@ export const liveAs = async (
       else lose('no beat was acknowledged in time')
     }
   }
-  /** Beats go on until the work under the claims has ended. */
+  /** Beats go on until the work under the leases has ended. */
   const ending = async (): Promise<void> => {
     await aborted(AbortSignal.any([leaving, over.signal]))
     const all = [...held.values()]
@@ -115,9 +115,9 @@ export const liveAs = async (
     over.abort()
   }
 
-  /** The claims first: their owners had joined before, so an owner whom the members then lack has gone. */
+  /** The leases first: their owners had joined before, so an owner whom the members then lack has gone. */
   const survey = async (sentAt: number) => {
-    const standing = await claims.read()
+    const standing = await leases.read()
     return { standing, ...(await beats.look(sentAt)) }
   }
   /** One that fails is made again with the next beat. */
@@ -131,7 +131,7 @@ export const liveAs = async (
       adopt(seen.standing)
       const wanted = wantedOf(seen.standing, seen.living)
       if (wanted.length === 0 || !isTaking()) break
-      await claims.take(wanted, id, seen.standing)
+      await leases.take(wanted, id, seen.standing)
       seen = await survey(sentAt)
     }
     giveUpSurplus(seen.living)
@@ -148,19 +148,19 @@ export const liveAs = async (
       if (isNew && share !== undefined && isTaking()) held.set(name, hold(record, share))
     }
   }
-  const hold = (record: ClaimRecord, share: Share): Holding => {
+  const hold = (record: LeaseRecord, share: Share): Holding => {
     const { name, term } = record
     const lost = new AbortController()
-    // All the work under a claim listens to it.
+    // All the work under a lease listens to it.
     setMaxListeners(0, lost.signal)
     let isOver = false
-    const work = async (claim: Claim): Promise<void> => {
-      await share.begin(claim)
+    const work = async (lease: Lease): Promise<void> => {
+      await share.begin(lease)
       isOver = true
       lost.abort()
       givenBack.set(name, term)
       // What could not be marked is marked with the next look.
-      if (isAlive()) await tried(() => claims.release(record))
+      if (isAlive()) await tried(() => leases.release(record))
       held.delete(name)
     }
     const release = async (): Promise<void> => {
@@ -206,9 +206,9 @@ export const liveAs = async (
   /** Marks what is ours and not held, and removes the terms that the ones held here have followed. */
   const settle = async ({ highest, passed }: Standing): Promise<void> => {
     for (const record of highest.values()) {
-      if (record.owner === id && !record.released && !held.has(record.name)) await claims.release(record)
+      if (record.owner === id && !record.released && !held.has(record.name)) await leases.release(record)
     }
-    await claims.remove(passed.filter(({ name }) => highest.get(name)?.owner === id))
+    await leases.remove(passed.filter(({ name }) => highest.get(name)?.owner === id))
   }
 
   await Promise.all([beating(), expiring(), ending()])

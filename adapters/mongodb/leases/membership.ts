@@ -4,7 +4,7 @@ import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { tried } from '../failure.js'
 import { beatsIn } from './members.js'
-import { claimsIn } from './lease-records.js'
+import { leaseRecordsIn } from './lease-records.js'
 import { liveAs, standardTiming, type Share, type Timing } from './member.js'
 import { machineTime, type Time } from '../../node/monotonic-time.js'
 
@@ -31,7 +31,7 @@ export const mongoMembership = ({
   const shares: Array<Share> = []
   const leaving = new AbortController()
   const beats = beatsIn(db, time, timing.lease)
-  const claims = claimsIn(db)
+  const leases = leaseRecordsIn(db)
   /** Ids of ours under which nothing is done any more: what they held is free when they are gone. */
   let former: ReadonlyArray<string> = []
   let running: Promise<void> | undefined
@@ -51,7 +51,7 @@ export const mongoMembership = ({
       const joined = await tried(() => join(id))
       former = [...former, id]
       if (E.isRight(joined))
-        await liveAs(id, sentAt, { beats, claims, shares, leaving: leaving.signal, time, timing, logger })
+        await liveAs(id, sentAt, { beats, leases, shares, leaving: leaving.signal, time, timing, logger })
       else await time.sleep(timing.beatEvery, leaving.signal)
     }
     await tried(() => beats.remove(former))

@@ -30,11 +30,11 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   ): Promise<void> => {
     const isChanged = await changed(ports, lane, all, commandFor)
     // The read model does not show yet what is so already.
-    if (!isChanged && all.length > 0) await pause(lane.claim.lost)
+    if (!isChanged && all.length > 0) await pause(lane.lease.lost)
   }
 
   const breathe = async (count: number, rate: number): Promise<void> =>
-    clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lane.claim.lost)
+    clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lane.lease.lost)
 
   const dueOf = async (limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
     const found: Array<DeliveryDocument> = []
@@ -63,9 +63,9 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
       const all = await dueOf(batch)
       if (all.length > 0) await execute(all, () => command)
       // What is tried in this moment may be due again afterwards.
-      else if (lane.taken.size > 0) await pause(lane.claim.lost)
+      else if (lane.taken.size > 0) await pause(lane.lease.lost)
       else return
-      if (isOver(lane.claim) || (await receiverNow()).kind === 'on') return
+      if (isOver(lane.lease) || (await receiverNow()).kind === 'on') return
       if (all.length >= batch) await breathe(all.length, perSecond.written)
     }
   }
@@ -73,7 +73,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   const receiverNow = async (): Promise<WebhookState> => orThrow(await dispatch.state(webhook, lane.webhookId))
 
   const abandonBacklog = async (): Promise<void> => {
-    while (!isOver(lane.claim)) {
+    while (!isOver(lane.lease)) {
       const all = await backlogAfter(undefined)
       await execute(all, () => ({ type: 'AbandonDelivery' }))
       if (all.length < batch) return
@@ -83,7 +83,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
 
   const takeUp = async (): Promise<void> => {
     let after: Cursor | undefined
-    while (!isOver(lane.claim)) {
+    while (!isOver(lane.lease)) {
       const receiver = await receiverNow()
       if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
       const page = await backlogAfter(after)
@@ -107,11 +107,11 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   /** Until those that were caught up with before have been posted. */
   const roomInLane = async (): Promise<void> => {
     const part = { index: 'due', equals: [laneOf(lane.webhookId, 'caught-up')] }
-    while (!isOver(lane.claim) && orThrow(await documents.count(collection, part)) >= batch)
-      await pause(lane.claim.lost)
+    while (!isOver(lane.lease) && orThrow(await documents.count(collection, part)) >= batch)
+      await pause(lane.lease.lost)
   }
 
-  if (isOver(lane.claim)) return
+  if (isOver(lane.lease)) return
   const receiver = await receiverNow()
   if (receiver.kind === 'on') return takeUp()
   if (receiver.kind === 'off') return holdAll({ type: 'HoldDelivery', webhookVersion: receiver.version })

@@ -36,14 +36,14 @@ export const carryOutResend = async (
   const complete = async (): Promise<void> => {
     const command: ResendCommand = { type: 'CompleteResend' }
     const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-    const done = await fencedDispatch(dispatch, lane.claim).execute(resend, id, command, cause)
+    const done = await fencedDispatch(dispatch, lane.lease).execute(resend, id, command, cause)
     if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
   }
 
   // Until the read model shows what failed, and what was asked for, before this began.
-  await projected.reached(orThrow(await store.head()), lane.claim.lost)
+  await projected.reached(orThrow(await store.head()), lane.lease.lost)
   let after: Cursor | undefined
-  while (!isOver(lane.claim)) {
+  while (!isOver(lane.lease)) {
     const state = orThrow(await dispatch.state(resend, id))
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
@@ -53,8 +53,8 @@ export const carryOutResend = async (
     const last = found.at(-1)
     const isLast = last === undefined || found.length < batch
     const most = isLast ? 0 : batch - 1
-    while ((await waiting()) > most && !isOver(lane.claim)) await pause(lane.claim.lost)
-    if (isLast) return isOver(lane.claim) ? undefined : complete()
+    while ((await waiting()) > most && !isOver(lane.lease)) await pause(lane.lease.lost)
+    if (isLast) return isOver(lane.lease) ? undefined : complete()
     after = { key: last.key, value: last.document['created_at'] as string }
   }
 }

@@ -5,7 +5,7 @@ import { E } from '../../../domain/prelude.js'
 import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import { fencedDispatch } from '../../subscriptions/fencing.js'
 import type { Documents } from '../../ports.js'
-import type { Shift } from '../../subscriptions/leased-follower.js'
+import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import type { Lane } from '../queue/webhook-queue.js'
 
 /** What work on a lane beside its attempts needs: settling a backlog, carrying out a resend. */
@@ -16,7 +16,7 @@ export type ChorePorts = {
   readonly clock: Clock
   readonly ids: Ids
   /** Keeps the `deliveries` read model. */
-  readonly projected: Pick<Shift, 'reached'>
+  readonly projected: Pick<LeasedFollower, 'reached'>
   readonly pause: (signal: AbortSignal) => Promise<void>
 }
 
@@ -29,11 +29,11 @@ export const batch = 32
  */
 export const changed = async (
   { dispatch, ids, projected }: ChorePorts,
-  { claim }: Lane,
+  { lease }: Lane,
   all: ReadonlyArray<DeliveryDocument>,
   commandFor: (index: number) => DeliveryCommand,
 ): Promise<boolean> => {
-  const { execute } = fencedDispatch(dispatch, claim)
+  const { execute } = fencedDispatch(dispatch, lease)
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   let newest = beginning
   for (const done of await Promise.all(all.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
@@ -41,6 +41,6 @@ export const changed = async (
     for (const { position } of done.right.events) if (position > newest) newest = position
   }
   if (newest === beginning) return false
-  await projected.reached(newest, claim.lost)
+  await projected.reached(newest, lease.lost)
   return true
 }

@@ -1,5 +1,5 @@
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
-import type { Claim } from '../../subscriptions/leases.js'
+import type { Lease } from '../../subscriptions/leases.js'
 import { firstPace, type Pace } from './concurrency.js'
 
 /** Kinds of attempts, in the order in which they go (design, section 5). */
@@ -10,7 +10,7 @@ export type AttemptKind = (typeof attemptKinds)[number]
 export type Lane = {
   readonly webhookId: WebhookId
   /** Under which this process, and no other, posts to the webhook. */
-  readonly claim: Claim
+  readonly lease: Lease
   /** Deliveries whose request is open. */
   readonly open: Map<DeliveryId, Promise<void>>
   /** Deliveries that the read model still shows as due, although they wait here, are open, or were just tried. */
@@ -28,9 +28,9 @@ export type Lane = {
   alarm: AbortController | undefined
 }
 
-export const laneTo = (webhookId: WebhookId, claim: Claim): Lane => ({
+export const laneTo = (webhookId: WebhookId, lease: Lease): Lane => ({
   webhookId,
-  claim,
+  lease,
   open: new Map(),
   taken: new Set(),
   ahead: [],

@@ -2,11 +2,11 @@ import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
-import { claimsIn, type ClaimRecord } from '../../../adapters/mongodb/leases/lease-records.js'
+import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import type { Logger } from '../../../domain/ports.js'
-import type { Claim, Membership } from '../../../projections/subscriptions/leases.js'
+import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
 import { leasesContract } from '../../contracts/leases.js'
 import { addressOf, inFlight, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
 import { holdsAsync } from '../../kit/property.js'
@@ -29,8 +29,8 @@ const logger: Logger = {
 type Member = {
   readonly membership: Membership
   readonly time: ProcessTime
-  /** Every claim that was ever granted to it. */
-  readonly claims: ReadonlyArray<Claim>
+  /** Every lease that was ever granted to it. */
+  readonly leases: ReadonlyArray<Lease>
   /** What it holds by its own clock. */
   readonly held: () => ReadonlyArray<string>
   /** What is being worked on: what was not lost yet, as far as the process knows. */
@@ -50,7 +50,7 @@ type Fleet = {
 const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, n) => `name_${n}`)
 
 const fleetOn = async (connection: MongoConnection): Promise<Fleet> => {
-  for (const name of ['members', 'claims']) await connection.db.collection(name).deleteMany({})
+  for (const name of ['members', 'leases']) await connection.db.collection(name).deleteMany({})
   const members: Array<Member> = []
   let ids = 0
 
@@ -67,23 +67,23 @@ const fleetOn = async (connection: MongoConnection): Promise<Fleet> => {
       const own = time.process()
       const newId = (): string => `member_${(ids += 1)}`
       const membership = mongoMembership({ db: connection.db, newId, logger, time: own })
-      const claims: Array<Claim> = []
+      const leases: Array<Lease> = []
       const worked = new Set<string>()
       membership.share(
         work,
         () => names,
-        async (claim) => {
-          claims.push(claim)
-          worked.add(claim.name)
-          await new Promise<void>((resolve) => claim.lost.addEventListener('abort', () => resolve()))
-          worked.delete(claim.name)
+        async (lease) => {
+          leases.push(lease)
+          worked.add(lease.name)
+          await new Promise<void>((resolve) => lease.lost.addEventListener('abort', () => resolve()))
+          worked.delete(lease.name)
         },
       )
       const member = {
         membership,
         time: own,
-        claims,
-        held: () => claims.filter((claim) => claim.isHeld()).map(({ name }) => name),
+        leases,
+        held: () => leases.filter((lease) => lease.isHeld()).map(({ name }) => name),
         worked: () => [...worked].sort(),
         kill: own.freeze,
       }
@@ -181,9 +181,9 @@ if (mongoUrl === undefined) {
     const second = fleet.start(names)
     await fleet.pass(2_500)
     t.deepEqual(counts(first, second), [1, 1])
-    const [taken] = second.claims
+    const [taken] = second.leases
     t.is(taken?.term, 2)
-    t.is(first.claims.find(({ name }) => name === taken?.name)?.term, 1)
+    t.is(first.leases.find(({ name }) => name === taken?.name)?.term, 1)
   })
 
   behaviour('what one who leaves held is taken with the next beat', async (t, fleet) => {
@@ -229,7 +229,7 @@ if (mongoUrl === undefined) {
     const names = numbered(6)
     const [paused, other] = [fleet.start(names), fleet.start(names)]
     await fleet.pass(3_000)
-    const before = paused.claims.slice()
+    const before = paused.leases.slice()
     paused.time.freeze()
     await fleet.pass(4_000)
     t.deepEqual(counts(paused, other), [3, 3])
@@ -244,14 +244,14 @@ if (mongoUrl === undefined) {
     await fleet.pass(4_000)
     t.deepEqual(counts(paused, other), [3, 3])
     t.deepEqual(paused.held(), paused.worked())
-    t.true(paused.claims.slice(before.length).every(({ term }) => term >= 2))
+    t.true(paused.leases.slice(before.length).every(({ term }) => term >= 2))
   })
 
   behaviour('a short pause costs nothing', async (t, fleet) => {
     const names = numbered(4)
     const [paused, other] = [fleet.start(names), fleet.start(names)]
     await fleet.pass(3_000)
-    const granted = paused.claims.length
+    const granted = paused.leases.length
     for (let pause = 0; pause < 5; pause += 1) {
       paused.time.freeze()
       await fleet.pass(3_500)
@@ -259,55 +259,55 @@ if (mongoUrl === undefined) {
       await fleet.pass(1_500)
     }
     t.deepEqual(counts(paused, other), [2, 2])
-    t.is(paused.claims.length, granted)
+    t.is(paused.leases.length, granted)
   })
 
   behaviour('one who was taken for dead and removed stops at its next beat', async (t, fleet) => {
     const member = fleet.start(numbered(2))
     await fleet.pass(1_500)
     await fleet.connection.db.collection('members').deleteMany({})
-    const before = member.claims.slice()
+    const before = member.leases.slice()
     await fleet.pass(1_000)
-    t.true(before.every((claim) => claim.lost.aborted && !claim.isHeld()))
+    t.true(before.every((lease) => lease.lost.aborted && !lease.isHeld()))
     t.deepEqual(counts(member), [2])
   })
 
-  behaviour('a claim below another one counts for nothing', async (t, fleet) => {
+  behaviour('a lease below another one counts for nothing', async (t, fleet) => {
     const names = ['a']
     const [holder, late] = [fleet.start(names), fleet.start(names)]
     await fleet.pass(2_000)
     const [winner, loser] = counts(holder, late)[0] === 1 ? ([holder, late] as const) : ([late, holder] as const)
-    const claims = fleet.connection.db.collection<ClaimRecord>('claims')
+    const leases = fleet.connection.db.collection<LeaseRecord>('leases')
     const members = await fleet.connection.db.collection<MemberRecord>('members').find().toArray()
-    const standing = await claims.findOne({ owner: { $in: members.map(({ _id }) => _id) } })
+    const standing = await leases.findOne({ owner: { $in: members.map(({ _id }) => _id) } })
     const other = members.map(({ _id }) => _id).find((id) => id !== standing?.owner)
     if (standing === null || other === undefined) return t.fail()
     // As if the terms 1 to 8 had come and gone while the insertion of one of them was under way.
-    await claims.deleteMany({})
-    await claims.insertOne({ ...standing, _id: 'a/9', term: 9 })
-    await claims.insertOne({ ...standing, _id: 'a/5', term: 5, owner: other })
+    await leases.deleteMany({})
+    await leases.insertOne({ ...standing, _id: 'a/9', term: 9 })
+    await leases.insertOne({ ...standing, _id: 'a/5', term: 5, owner: other })
     await fleet.pass(3_000)
     t.deepEqual(counts(winner, loser), [1, 0])
-    t.is(loser.claims.length, 0)
+    t.is(loser.leases.length, 0)
     t.deepEqual(
-      (await claims.find().toArray()).map(({ _id }) => _id),
+      (await leases.find().toArray()).map(({ _id }) => _id),
       ['a/9'],
     )
   })
 
   behaviour('what one took without learning of it is worked on all the same', async (t, fleet) => {
-    const claims = claimsIn(fleet.connection.db)
+    const leases = leaseRecordsIn(fleet.connection.db)
     const names = ['a']
     const blocker = { _id: 'a/1', name: 'a', term: 1, owner: 'blocker', released: false }
-    await fleet.connection.db.collection<ClaimRecord>('claims').insertOne(blocker)
+    await fleet.connection.db.collection<LeaseRecord>('leases').insertOne(blocker)
     await fleet.connection.db.collection<MemberRecord>('members').insertOne({ _id: 'blocker', work: [], beat: 0 })
     const member = fleet.start(names)
     await fleet.pass(2_000)
     t.deepEqual(counts(member), [0])
-    await claims.take(names, 'member_1', await claims.read())
+    await leases.take(names, 'member_1', await leases.read())
     await fleet.pass(1_100)
     t.deepEqual(
-      member.claims.map(({ term }) => term),
+      member.leases.map(({ term }) => term),
       [2],
     )
   })

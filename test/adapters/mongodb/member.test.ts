@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Beats, MemberRecord } from '../../../adapters/mongodb/leases/members.js'
-import type { ClaimRecord, Claims } from '../../../adapters/mongodb/leases/lease-records.js'
+import type { LeaseRecord, LeaseRecords } from '../../../adapters/mongodb/leases/lease-records.js'
 import { liveAs, standardTiming, type Share } from '../../../adapters/mongodb/leases/member.js'
 import type { Logger } from '../../../domain/ports.js'
-import type { Claim } from '../../../projections/subscriptions/leases.js'
+import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/manual-time.js'
 
 const ignore = (): void => undefined
@@ -16,7 +16,7 @@ const settled = async (): Promise<void> => {
 /** What is on record, in memory, and what a test puts in the way of one operation on it. */
 type OnRecord = {
   readonly members: Map<string, MemberRecord>
-  readonly claims: Map<string, ClaimRecord>
+  readonly leases: Map<string, LeaseRecord>
   /** Runs after the next operation of that name has done its work and before its answer comes. */
   readonly before: (operation: 'beat' | 'read' | 'look' | 'release', then: () => Promise<void> | void) => void
 }
@@ -24,8 +24,8 @@ type OnRecord = {
 type Lives = {
   readonly time: ManualTime
   readonly record: OnRecord
-  readonly claims: ReadonlyArray<Claim>
-  /** Lets the work under lost claims end. */
+  readonly leases: ReadonlyArray<Lease>
+  /** Lets the work under lost leases end. */
   readonly finish: () => void
   /** Stops the timers of the member, though not what it has sent. */
   readonly freeze: () => void
@@ -37,7 +37,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   const time = manualTime(settled)
   const leaving = new AbortController()
   const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], beat: 0 }]])
-  const records = new Map<string, ClaimRecord>()
+  const records = new Map<string, LeaseRecord>()
   const hooks = new Map<string, () => Promise<void> | void>()
   const answered = async (operation: string): Promise<void> => {
     const then = hooks.get(operation)
@@ -60,9 +60,9 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
       return { living, dead: [] }
     },
   }
-  const claims: Claims = {
+  const leases: LeaseRecords = {
     read: async () => {
-      const highest = new Map<string, ClaimRecord>()
+      const highest = new Map<string, LeaseRecord>()
       for (const one of records.values()) if (one.term > (highest.get(one.name)?.term ?? 0)) highest.set(one.name, one)
       await answered('read')
       return { highest, passed: [] }
@@ -81,24 +81,24 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     },
     remove: () => Promise.resolve(),
   }
-  const granted: Array<Claim> = []
+  const granted: Array<Lease> = []
   let finish = ignore
   const share: Share = {
     work: 'work',
     names: () => ['a'],
-    begin: async (claim) => {
-      granted.push(claim)
+    begin: async (lease) => {
+      granted.push(lease)
       const finished = new Promise<void>((resolve) => {
         finish = resolve
       })
-      await new Promise<void>((resolve) => claim.lost.addEventListener('abort', () => resolve()))
+      await new Promise<void>((resolve) => lease.lost.addEventListener('abort', () => resolve()))
       await finished
     },
   }
   const own = time.process()
   const life = liveAs('me', time.now(), {
     beats,
-    claims,
+    leases,
     shares: [share],
     leaving: leaving.signal,
     time: own,
@@ -107,8 +107,8 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   })
   await check({
     time,
-    record: { members, claims: records, before: (operation, then) => hooks.set(operation, then) },
-    claims: granted,
+    record: { members, leases: records, before: (operation, then) => hooks.set(operation, then) },
+    leases: granted,
     finish: () => finish(),
     freeze: own.freeze,
     thaw: own.thaw,
@@ -118,7 +118,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   finish()
   await time.pass(20_000)
   await life
-  t.false(granted.some((claim) => claim.isHeld()))
+  t.false(granted.some((lease) => lease.isHeld()))
 }
 
 const gate = (): { readonly passed: Promise<void>; readonly open: () => void } => {
@@ -130,7 +130,7 @@ const gate = (): { readonly passed: Promise<void>; readonly open: () => void } =
 }
 
 test('a beat whose acknowledgement comes too late brings nothing back', (t) =>
-  living(t, async ({ time, record, claims, finish, freeze, thaw }) => {
+  living(t, async ({ time, record, leases, finish, freeze, thaw }) => {
     await time.pass(500)
     const { passed, open } = gate()
     record.before('beat', () => passed)
@@ -138,20 +138,20 @@ test('a beat whose acknowledgement comes too late brings nothing back', (t) =>
     // The beat of 1,000 is under way, and the one before it holds until 5,000.
     freeze()
     await time.pass(3_800)
-    t.true(claims[0]?.isHeld())
+    t.true(leases[0]?.isHeld())
     await time.pass(200)
-    t.false(claims[0]?.isHeld())
+    t.false(leases[0]?.isHeld())
     open()
     await settled()
-    t.false(claims[0]?.isHeld())
+    t.false(leases[0]?.isHeld())
     thaw()
     await time.pass(0)
-    t.true(claims[0]?.lost.aborted)
+    t.true(leases[0]?.lost.aborted)
     finish()
   }))
 
 test('a beat that is acknowledged late, but in time, counts from when it was sent', (t) =>
-  living(t, async ({ time, record, claims }) => {
+  living(t, async ({ time, record, leases }) => {
     await time.pass(500)
     const { passed, open } = gate()
     record.before('beat', () => passed)
@@ -161,66 +161,66 @@ test('a beat that is acknowledged late, but in time, counts from when it was sen
     open()
     // Acknowledged at 4,900, sent at 1,000: that lasts until 6,000, whatever becomes of the next one.
     await time.pass(1_000)
-    t.true(claims[0]?.isHeld())
+    t.true(leases[0]?.isHeld())
     await time.pass(200)
-    t.false(claims[0]?.isHeld())
+    t.false(leases[0]?.isHeld())
     again.open()
   }))
 
 test('who joins and takes a name between the two looks is not taken for gone', (t) =>
-  living(t, async ({ time, record, claims, finish }) => {
+  living(t, async ({ time, record, leases, finish }) => {
     await time.pass(0)
-    const [mine] = record.claims.values()
+    const [mine] = record.leases.values()
     if (mine === undefined) return t.fail()
-    record.claims.set(mine._id, { ...mine, released: true })
+    record.leases.set(mine._id, { ...mine, released: true })
     record.members.set('other', { _id: 'other', work: [], beat: 0 })
-    record.claims.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'gone' })
-    const granted = claims.length
-    void claims[0]?.release()
+    record.leases.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'gone' })
+    const granted = leases.length
+    void leases[0]?.release()
     finish()
     const join = (): void => {
       record.members.set('late', { _id: 'late', work: [], beat: 0 })
-      record.claims.set('a/3', { ...mine, _id: 'a/3', term: 3, owner: 'late' })
+      record.leases.set('a/3', { ...mine, _id: 'a/3', term: 3, owner: 'late' })
     }
     record.before('read', join)
     record.before('look', join)
     await time.pass(3_000)
-    t.is(claims.length, granted)
-    t.deepEqual([...record.claims.keys()], ['a/1', 'a/2', 'a/3'])
+    t.is(leases.length, granted)
+    t.deepEqual([...record.leases.keys()], ['a/1', 'a/2', 'a/3'])
   }))
 
 test('what is given back while it is read is not taken for held', (t) =>
-  living(t, async ({ time, record, claims, finish }) => {
+  living(t, async ({ time, record, leases, finish }) => {
     await time.pass(500)
     record.members.set('other', { _id: 'other', work: [], beat: 0 })
-    const [first] = claims
+    const [first] = leases
     void first?.release()
     record.before('read', async () => {
       finish()
       await settled()
-      const [mine] = record.claims.values()
+      const [mine] = record.leases.values()
       if (mine !== undefined)
-        record.claims.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'other', released: false })
+        record.leases.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'other', released: false })
     })
     await time.pass(3_000)
     t.deepEqual(
-      claims.map(({ term }) => term),
+      leases.map(({ term }) => term),
       [1],
     )
   }))
 
 test('what could not be marked as given back is marked with the next look', (t) =>
-  living(t, async ({ time, record, claims, finish }) => {
+  living(t, async ({ time, record, leases, finish }) => {
     await time.pass(500)
     record.before('release', () => Promise.reject(new Error('away')))
-    void claims[0]?.release()
+    void leases[0]?.release()
     finish()
     await time.pass(0)
-    t.false(record.claims.get('a/1')?.released)
+    t.false(record.leases.get('a/1')?.released)
     await time.pass(2_600)
-    t.true(record.claims.get('a/1')?.released)
+    t.true(record.leases.get('a/1')?.released)
     t.deepEqual(
-      claims.map(({ term }) => term),
+      leases.map(({ term }) => term),
       [1, 2],
     )
   }))

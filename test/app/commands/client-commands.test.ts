@@ -95,7 +95,7 @@ const open = async (t: ExecutionContext) => {
   }
   const shownIn = (projection: ShownIn['projection']): ShownIn => ({
     projection,
-    shift: {
+    follower: {
       name: projection.name,
       work: () => Promise.resolve(),
       position: () => Promise.resolve(beginning),

@@ -12,8 +12,8 @@ import { E } from '../../../domain/prelude.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
-import { shift } from '../../../projections/subscriptions/leased-follower.js'
-import { testClaim } from '../../kit/lease.js'
+import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { testLease } from '../../kit/lease.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -37,7 +37,7 @@ const open = async (t: ExecutionContext) => {
   }
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   const pause = (): Promise<void> => new Promise(setImmediate)
-  const reactions = shift(
+  const reactions = leasedFollower(
     'reactions',
     collection,
     () =>
@@ -118,9 +118,9 @@ test('what was seen is waited for a little', async (t) => {
 test('it is behind when the reactions do not come there within a second, wherever they are followed', async (t) => {
   for (const isHere of [false, true]) {
     const { write, asked, reactions } = await open(t)
-    const claim = testClaim('reactions')
+    const lease = testLease('reactions')
     await write('contact')
-    if (isHere) void reactions.work(claim)
+    if (isHere) void reactions.work(lease)
     const { is, took } = await asked()
     t.true(is)
     t.true(took > 900 && took < 10_000, `${took} ms`)

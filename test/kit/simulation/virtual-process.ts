@@ -20,7 +20,7 @@ import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { shift, type Shift } from '../../../projections/subscriptions/leased-follower.js'
+import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../../projections/read-models/webhook-list.js'
 import type { Random } from '../load.js'
 import { rightOf } from '../right-of.js'
@@ -68,44 +68,44 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const wait = (milliseconds: number, signal: AbortSignal): Promise<void> =>
     clock.sleepUntil(later(clock.now(), milliseconds), signal)
   const following: FollowPorts = { store, logger, pause: (signal, failures) => wait(200 * 2 ** failures, signal) }
-  const shiftPorts = { documents, nap: (_tries: number, signal: AbortSignal) => wait(2, signal) }
+  const leasedFollowerPorts = { documents, nap: (_tries: number, signal: AbortSignal) => wait(2, signal) }
 
-  const kept = (projection: AnyProjection): Shift =>
-    shift(
+  const kept = (projection: AnyProjection): LeasedFollower =>
+    leasedFollower(
       projection.name,
       collectionOf(projection),
-      (claim) =>
+      (lease) =>
         runProjection(projection, {
           ...following,
-          documents: fencedDocuments(documents, claim),
+          documents: fencedDocuments(documents, lease),
           isWaitedFor: false,
         }),
-      shiftPorts,
+      leasedFollowerPorts,
     )
   const projected = kept(anyProjection(deliveries))
-  const reactions = shift(
+  const reactions = leasedFollower(
     'reactions',
     checkpointCollection('reactions'),
-    (claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', unsaved)
-      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, claim), checkpoint }), following)
+    (lease) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', unsaved)
+      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, lease), checkpoint }), following)
     },
-    shiftPorts,
+    leasedFollowerPorts,
   )
-  const projecting = shift(
+  const projecting = leasedFollower(
     'delivery_projector',
     checkpointCollection('delivery_projector'),
-    (claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'delivery_projector', unsaved)
+    (lease) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'delivery_projector', unsaved)
       return follow(
-        deliveryProjector({ store, dispatch: fencedDispatch(dispatch, claim), checkpoint, clock }),
+        deliveryProjector({ store, dispatch: fencedDispatch(dispatch, lease), checkpoint, clock }),
         following,
       )
     },
-    shiftPorts,
+    leasedFollowerPorts,
   )
   const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(kept)
-  const shifts = [projected, ...shownBeside, reactions, projecting]
+  const followers = [projected, ...shownBeside, reactions, projecting]
   const worker = deliveryWorker({
     ...ports,
     dispatch,
@@ -119,14 +119,14 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     begin: async () => {
       const head = orThrow(await store.head())
       const membership = aloneMembership()
-      const byName = new Map(shifts.map((one) => [one.name, one]))
+      const byName = new Map(followers.map((one) => [one.name, one]))
       membership.share(
         'projector',
         () => [...byName.keys()],
-        async (claim) => byName.get(claim.name)?.work(claim),
+        async (lease) => byName.get(lease.name)?.work(lease),
       )
       membership.share('delivery', () => shares, worker.work)
-      await Promise.all(shifts.map((one) => one.caughtUp(head)))
+      await Promise.all(followers.map((one) => one.caughtUp(head)))
       follow(worker.follower, following)
     },
     execute: async (decider, id, command) => {

@@ -146,7 +146,7 @@ test('a share that is taken while deliveries come in misses none of them', async
   await close()
 })
 
-test('a lost claim begins nothing more and records nothing more, and the next holder posts what is due', async (t) => {
+test('a lost lease begins nothing more and records nothing more, and the next holder posts what is due', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const answers: Array<(response: WebhookResponse) => void> = []
   const first = open(() => new Promise((resolve) => answers.push(resolve)))
@@ -156,12 +156,12 @@ test('a lost claim begins nothing more and records nothing more, and the next ho
   for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
   first.follow()
   second.follow()
-  const claim = first.hold(1)
+  const lease = first.hold(1)
   await until(() => answers.length === 8)
-  claim.expire()
+  lease.expire()
   await settled()
   for (const answer of answers) answer(delivered)
-  await claim.done
+  await lease.done
   await settled()
   t.is(first.sent.length, 8)
   t.is(first.worker.open(), 0)
@@ -174,7 +174,7 @@ test('a lost claim begins nothing more and records nothing more, and the next ho
   await close()
 })
 
-test('a claim that is given back begins nothing more, and records what was under way', async (t) => {
+test('a lease that is given back begins nothing more, and records what was under way', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const answers: Array<(response: WebhookResponse) => void> = []
   const { sent, follow: begin, hold } = open(() => new Promise((resolve) => answers.push(resolve)))
@@ -182,15 +182,15 @@ test('a claim that is given back begins nothing more, and records what was under
   await addWebhook(1)
   for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
   begin()
-  const claim = hold(1)
+  const lease = hold(1)
   await until(() => answers.length === 8)
   let isDone = false
-  void claim.done.then(() => (isDone = true))
-  claim.recall()
+  void lease.done.then(() => (isDone = true))
+  lease.recall()
   await settled()
   t.false(isDone)
   for (const answer of answers) answer(delivered)
-  await claim.done
+  await lease.done
   t.is(sent.length, 8)
   const kinds = await Promise.all(Array.from({ length: 20 }, async (_, n) => (await state(n + 1)).kind))
   t.is(kinds.filter((kind) => kind === 'succeeded').length, 8)
@@ -198,7 +198,7 @@ test('a claim that is given back begins nothing more, and records what was under
   await close()
 })
 
-test('an attempt whose claim is lost before its request is out is not made', async (t) => {
+test('an attempt whose lease is lost before its request is out is not made', async (t) => {
   for (const way of ['expire', 'recall'] as const) {
     const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
     let looks = 0
@@ -221,11 +221,11 @@ test('an attempt whose claim is lost before its request is out is not made', asy
     await addWebhook(1)
     await makeDue(1, 1)
     begin()
-    const claim = hold(1)
+    const lease = hold(1)
     await until(() => looks === 1)
-    claim[way]()
+    lease[way]()
     goOn()
-    await claim.done
+    await lease.done
     t.deepEqual(sent, [], way)
     t.like(await state(1), { kind: 'due', attempts: 0 })
     await close()
@@ -276,11 +276,11 @@ test('a share that was lost and is taken again is worked on as before', async (t
   await addWebhook(1)
   begin()
   for (const n of [1, 3, 5]) {
-    const claim = hold(1)
+    const lease = hold(1)
     await makeDue(n, 1)
     await until(async () => (await state(n)).kind === 'succeeded')
-    claim.expire()
-    await claim.done
+    lease.expire()
+    await lease.done
     await makeDue(n + 1, 1)
     await settled()
     t.is(sent.length, n)
@@ -302,13 +302,13 @@ test('a read model that lags behind an attempt of another worker brings no early
   // From now on the read model shows a first attempt that is due.
   const first = open(() => Promise.resolve(refused))
   first.follow()
-  const claim = first.hold(1)
+  const lease = first.hold(1)
   await until(async () => {
     const now = await state(1)
     return now.kind === 'due' && now.attempts === 1
   })
-  claim.recall()
-  await claim.done
+  lease.recall()
+  await lease.done
 
   const second = open(() => Promise.resolve(delivered))
   second.follow()

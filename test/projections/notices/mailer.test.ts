@@ -17,8 +17,8 @@ import { mailer } from '../../../projections/notices/mailer.js'
 import type { Mail } from '../../../projections/notices/sender.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { shift } from '../../../projections/subscriptions/leased-follower.js'
-import { testClaim, type TestClaim } from '../../kit/lease.js'
+import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { testLease, type TestLease } from '../../kit/lease.js'
 import { manualClock } from '../../kit/manual-clock.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -62,11 +62,11 @@ const openStage = async () => {
   const [projected] = [notices, deliveries].map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () => runProjection(readModel, { store, logger, pause, documents, isWaitedFor: true })
-    const kept = shift(readModel.name, collectionOf(readModel), start, { documents, nap: pause })
-    const claim = testClaim(readModel.name)
-    const work = kept.work(claim)
+    const kept = leasedFollower(readModel.name, collectionOf(readModel), start, { documents, nap: pause })
+    const lease = testLease(readModel.name)
+    const work = kept.work(lease)
     closing.push(() => {
-      claim.recall()
+      lease.recall()
       return work
     })
     return kept
@@ -118,10 +118,10 @@ const openStage = async () => {
     },
     state: async (n: number) => rightOf(await dispatch.state(notice, noticeId(n))),
     events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
-    /** Mails under a claim that the test takes away. */
+    /** Mails under a lease that the test takes away. */
     mail: (
       answer: Answer,
-    ): { readonly sent: ReadonlyArray<Mail>; readonly claim: TestClaim; readonly done: Promise<void> } => {
+    ): { readonly sent: ReadonlyArray<Mail>; readonly lease: TestLease; readonly done: Promise<void> } => {
       const sent: Array<Mail> = []
       const sender = {
         send: (mail: Mail) => {
@@ -130,15 +130,15 @@ const openStage = async () => {
         },
       }
       const siteUrl = Promise.resolve('https://leads.example.com')
-      const claim = testClaim('mailer')
+      const lease = testLease('mailer')
       const done = mailer({ store, documents, dispatch, sender, clock, ids, logger, projected, pause, siteUrl }).work(
-        claim,
+        lease,
       )
       closing.push(() => {
-        claim.recall()
+        lease.recall()
         return done
       })
-      return { sent, claim, done }
+      return { sent, lease, done }
     },
     /** Lets the mailer go on until `condition` holds. */
     until: async (condition: () => boolean | Promise<boolean>) => {
@@ -254,8 +254,8 @@ test('a member who was removed is not mailed', async (t) => {
 
 test('one that dies between mailing and recording is followed by another, which mails the same once more', async (t) => {
   const { makeDue, mail, until, state, events, close } = await openStage()
-  const first: { readonly sent: ReadonlyArray<Mail>; readonly claim: TestClaim } = mail(() => {
-    first.claim.expire()
+  const first: { readonly sent: ReadonlyArray<Mail>; readonly lease: TestLease } = mail(() => {
+    first.lease.expire()
     return Promise.resolve('sent')
   })
   await makeDue(1)
@@ -269,10 +269,10 @@ test('one that dies between mailing and recording is followed by another, which 
   await close()
 })
 
-test('one whose claim was lost neither mails nor writes any more', async (t) => {
+test('one whose lease was lost neither mails nor writes any more', async (t) => {
   const { makeDue, mail, events, close } = await openStage()
-  const { sent, claim, done } = mail(isSent)
-  claim.expire()
+  const { sent, lease, done } = mail(isSent)
+  lease.expire()
   await done
   await makeDue(1)
   await settled()
@@ -281,13 +281,13 @@ test('one whose claim was lost neither mails nor writes any more', async (t) => 
   await close()
 })
 
-test('a claim that is given back waits for the mail that is under way, and its outcome is recorded', async (t) => {
+test('a lease that is given back waits for the mail that is under way, and its outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
   let finish: (outcome: Mailing) => void = () => undefined
-  const { sent, claim, done } = mail(() => new Promise((resolve) => (finish = resolve)))
+  const { sent, lease, done } = mail(() => new Promise((resolve) => (finish = resolve)))
   await makeDue(1)
   await until(() => sent.length === 1)
-  claim.recall()
+  lease.recall()
   await settled()
   finish('sent')
   await done

@@ -5,7 +5,7 @@ import { StoreFailed } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import type { Documents } from '../../../projections/ports.js'
-import { testClaim } from '../../kit/lease.js'
+import { testLease } from '../../kit/lease.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 
@@ -94,16 +94,16 @@ test('what is not new is not written again', async (t) => {
 
 test('a save that fails is thrown and tried with the next one; an end that fails is not', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
-  const claim = testClaim('reactions')
-  const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'reactions', 1n)
+  const lease = testLease('reactions')
+  const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n)
   await checkpoint.load()
   await checkpoint.save(5n)
-  claim.expire()
+  lease.expire()
   await t.throwsAsync(checkpoint.save(6n), { instanceOf: StoreFailed })
   await t.throwsAsync(checkpoint.passed(6n), { instanceOf: StoreFailed })
   await checkpoint.end(6n)
   t.is(await saved(documents), 5n)
-  await t.throwsAsync(checkpointIn(fencedDocuments(documents, claim), 'reactions', 1n).load(), {
+  await t.throwsAsync(checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,
   })
   await close()

@@ -9,7 +9,7 @@ import { conversion, type ConversionCommand } from '../../../domain/conversion.j
 import { E } from '../../../domain/prelude.js'
 import { fencedDispatch, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import type { Collection } from '../../../projections/ports.js'
-import { testClaim } from '../../kit/lease.js'
+import { testLease } from '../../kit/lease.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, conversionId, uuid } from '../../kit/samples.js'
@@ -22,15 +22,15 @@ const older: Collection = { ...live, name: 'older' }
 
 const put = (key: string, position: bigint) => ({ key, document: { size: 1 }, position })
 
-test('once the claim is lost nothing is written to the read models', async (t) => {
+test('once the lease is lost nothing is written to the read models', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
-  const claim = testClaim('things')
-  const fenced = fencedDocuments(documents, claim)
+  const lease = testLease('things')
+  const fenced = fencedDocuments(documents, lease)
   for (const collection of [live, next]) {
     rightOf(await fenced.prepare(collection))
     rightOf(await fenced.apply(collection, [put('a', 1n)], 1n))
   }
-  claim.expire()
+  lease.expire()
   t.deepEqual(await fenced.prepare(older), lost)
   t.deepEqual(await fenced.apply(live, [put('b', 2n)], 2n), lost)
   t.deepEqual(await fenced.promote(next), lost)
@@ -43,14 +43,14 @@ test('once the claim is lost nothing is written to the read models', async (t) =
   await close()
 })
 
-test('the read models can be read with and without the claim', async (t) => {
+test('the read models can be read with and without the lease', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
-  const claim = testClaim('things')
-  const fenced = fencedDocuments(documents, claim)
+  const lease = testLease('things')
+  const fenced = fencedDocuments(documents, lease)
   rightOf(await fenced.prepare(live))
   rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
   for (const isLost of [false, true]) {
-    if (isLost) claim.expire()
+    if (isLost) lease.expire()
     t.true(rightOf(await fenced.exists(live)))
     t.is(rightOf(await fenced.get(live, ['a'])).size, 1)
     t.is(rightOf(await fenced.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
@@ -63,11 +63,11 @@ test('the read models can be read with and without the claim', async (t) => {
   await close()
 })
 
-test('a claim that is to be given back holds until the work has ended', async (t) => {
+test('a lease that is to be given back holds until the work has ended', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
-  const claim = testClaim('things')
-  const fenced = fencedDocuments(documents, claim)
-  claim.recall()
+  const lease = testLease('things')
+  const fenced = fencedDocuments(documents, lease)
+  lease.recall()
   rightOf(await fenced.prepare(live))
   rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
   t.is(rightOf(await documents.count(live)), 1)
@@ -83,14 +83,14 @@ const define = (n: number): ConversionCommand => ({
   label: 'custom_conversion',
 })
 
-test('once the claim is lost no command is executed, and states can still be read', async (t) => {
+test('once the lease is lost no command is executed, and states can still be read', async (t) => {
   const { port: store, close } = await openSqlite((database: SqliteDatabase) => sqliteEventStore(database))
   const dispatch = dispatcher({ store, clock: systemClock(1), kept: keptStreams(false), isShared: false })
-  const claim = testClaim('things')
-  const fenced = fencedDispatch(dispatch, claim)
+  const lease = testLease('things')
+  const fenced = fencedDispatch(dispatch, lease)
   const cause = (n: number) => ({ actor: 'test', eventId: () => uuid(n) })
   t.true(E.isRight(await fenced.execute(conversion, conversionId(1), define(1), cause(1))))
-  claim.expire()
+  lease.expire()
   t.deepEqual(await fenced.execute(conversion, conversionId(2), define(2), cause(2)), lost)
   t.is(rightOf(await store.read(`conversion-${conversionId(2)}`)).revision, 'no-stream')
   t.like(await fenced.state(conversion, conversionId(1)), { right: { kind: 'defined' } })

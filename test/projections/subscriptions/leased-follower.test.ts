@@ -8,10 +8,10 @@ import { checkpointCollection, checkpointIn } from '../../../projections/subscri
 import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import { CannotFollow } from '../../../projections/projection.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
-import type { Claim } from '../../../projections/subscriptions/leases.js'
+import type { Lease } from '../../../projections/subscriptions/leases.js'
 import type { Documents } from '../../../projections/ports.js'
-import { shift } from '../../../projections/subscriptions/leased-follower.js'
-import { testClaim } from '../../kit/lease.js'
+import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { testLease } from '../../kit/lease.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -27,7 +27,7 @@ const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
   return over
 }
 
-/** A log and the checkpoints of what follows it, for processes that share the shift `work`. */
+/** A log and the checkpoints of what follows it, for processes that share the follower `work`. */
 const open = async (t: ExecutionContext) => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -46,17 +46,17 @@ const open = async (t: ExecutionContext) => {
     let chokes = false
     let goOn = (): void => undefined
     let gate = Promise.resolve()
-    const start = (claim: Claim) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, claim), 'work', 1n)
+    const start = (lease: Lease) => {
+      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'work', 1n)
       return follow(
         {
-          name: claim.name,
+          name: lease.name,
           categories: ['account'],
           begin: checkpoint.load,
           handle: async ({ events, position }) => {
             await gate
             if (chokes) throw new CannotFollow('it chokes')
-            if (!claim.isHeld()) throw new Error('another process has taken over')
+            if (!lease.isHeld()) throw new Error('another process has taken over')
             handled.push(...events.map((event) => event.position))
             await checkpoint.passed(position)
           },
@@ -70,7 +70,7 @@ const open = async (t: ExecutionContext) => {
       await pause()
     }
     return {
-      shift: shift('work', collection, start, { documents: read, nap }),
+      follower: leasedFollower('work', collection, start, { documents: read, nap }),
       handled,
       naps,
       hold: () => {
@@ -96,17 +96,17 @@ const open = async (t: ExecutionContext) => {
   }
 }
 
-test('it follows from the moment of the claim until it is lost, and has stopped when the work is over', async (t) => {
+test('it follows from the moment of the lease until it is lost, and has stopped when the work is over', async (t) => {
   const { process, write } = await open(t)
-  const { shift: work, handled } = process()
+  const { follower: work, handled } = process()
   const first = await write()
   t.deepEqual(handled, [])
-  const claim = testClaim('work')
-  const working = work.work(claim)
+  const lease = testLease('work')
+  const working = work.work(lease)
   await work.reached(first, never)
   t.deepEqual(handled, [first])
   t.false(await isOver(working))
-  claim.recall()
+  lease.recall()
   await working
   await write()
   t.false(await isOver(new Promise<void>(() => undefined)))
@@ -115,13 +115,13 @@ test('it follows from the moment of the claim until it is lost, and has stopped 
 
 test('the work is over only when what was under way has ended', async (t) => {
   const { process, write } = await open(t)
-  const { shift: work, hold, go } = process()
+  const { follower: work, hold, go } = process()
   hold()
-  const claim = testClaim('work')
-  const working = work.work(claim)
+  const lease = testLease('work')
+  const working = work.work(lease)
   await write()
   t.false(await isOver(working))
-  claim.recall()
+  lease.recall()
   t.false(await isOver(working))
   go()
   await working
@@ -131,19 +131,19 @@ test('the work is over only when what was under way has ended', async (t) => {
 test('its position is its own where it follows, and the stored one elsewhere', async (t) => {
   const { process, write, documents } = await open(t)
   const [here, elsewhere] = [process(), process()]
-  t.is(await here.shift.position(), beginning)
-  const claim = testClaim('work')
-  const working = here.shift.work(claim)
+  t.is(await here.follower.position(), beginning)
+  const lease = testLease('work')
+  const working = here.follower.work(lease)
   const first = await write()
-  await here.shift.reached(first, never)
-  t.is(await here.shift.position(), first)
-  t.is(await elsewhere.shift.position(), first)
+  await here.follower.reached(first, never)
+  t.is(await here.follower.position(), first)
+  t.is(await elsewhere.follower.position(), first)
   // Whoever follows knows it before it is stored, and without asking.
   rightOf(await documents.drop(collection))
   rightOf(await documents.prepare(collection))
-  t.is(await here.shift.position(), first)
-  t.is(await elsewhere.shift.position(), beginning)
-  claim.recall()
+  t.is(await here.follower.position(), first)
+  t.is(await elsewhere.follower.position(), beginning)
+  lease.recall()
   await working
 })
 
@@ -153,7 +153,7 @@ test('a position that can not be read is not known', async (t) => {
     ...documents,
     checkpoint: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
   }
-  t.is(await process(away).shift.position(), undefined)
+  t.is(await process(away).follower.position(), undefined)
 })
 
 test('where it follows, a position is waited for without asking the store', async (t) => {
@@ -166,10 +166,10 @@ test('where it follows, a position is waited for without asking the store', asyn
       return documents.checkpoint(one)
     },
   }
-  const { shift: work, hold, go, naps } = process(counted)
-  const claim = testClaim('work')
+  const { follower: work, hold, go, naps } = process(counted)
+  const lease = testLease('work')
   hold()
-  const working = work.work(claim)
+  const working = work.work(lease)
   const first = await write()
   const reached = work.reached(first, never)
   const caughtUp = work.caughtUp(first)
@@ -178,20 +178,20 @@ test('where it follows, a position is waited for without asking the store', asyn
   await Promise.all([reached, caughtUp])
   t.is(asked, 0)
   t.deepEqual(naps, [])
-  claim.recall()
+  lease.recall()
   await working
 })
 
 test('elsewhere it is asked for again and again, ever less often, until it is stored', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
-  const claim = testClaim('work')
+  const lease = testLease('work')
   here.hold()
-  const working = here.shift.work(claim)
+  const working = here.follower.work(lease)
   const first = await write()
-  const reached = elsewhere.shift.reached(first, never)
+  const reached = elsewhere.follower.reached(first, never)
   t.false(await isOver(reached))
-  t.true(await isOver(elsewhere.shift.caughtUp(first)), 'what is followed elsewhere is not waited for')
+  t.true(await isOver(elsewhere.follower.caughtUp(first)), 'what is followed elsewhere is not waited for')
   here.go()
   await reached
   t.true(elsewhere.naps.length > 1)
@@ -199,27 +199,27 @@ test('elsewhere it is asked for again and again, ever less often, until it is st
     elsewhere.naps,
     elsewhere.naps.map((_, tries) => tries),
   )
-  await elsewhere.shift.reached(first, never)
-  claim.recall()
+  await elsewhere.follower.reached(first, never)
+  lease.recall()
   await working
 })
 
-test('whoever waits where the claim is lost waits on for the process that takes over', async (t) => {
+test('whoever waits where the lease is lost waits on for the process that takes over', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
-  const claim = testClaim('work')
+  const lease = testLease('work')
   here.hold()
-  const working = here.shift.work(claim)
+  const working = here.follower.work(lease)
   const first = await write()
-  const reached = here.shift.reached(first, never)
+  const reached = here.follower.reached(first, never)
   await isOver(reached)
-  claim.expire()
+  lease.expire()
   here.go()
   await working
   t.false(await isOver(reached))
   t.deepEqual(here.handled, [])
-  const next = testClaim('work')
-  const takenOver = elsewhere.shift.work(next)
+  const next = testLease('work')
+  const takenOver = elsewhere.follower.work(next)
   await reached
   t.deepEqual(elsewhere.handled, [first])
   next.recall()
@@ -228,26 +228,26 @@ test('whoever waits where the claim is lost waits on for the process that takes 
 
 test('whoever waits elsewhere goes on when this process takes over', async (t) => {
   const { process, write } = await open(t)
-  const { shift: work, handled } = process()
+  const { follower: work, handled } = process()
   const first = await write()
   const reached = work.reached(first, never)
   t.false(await isOver(reached))
-  const claim = testClaim('work')
-  const working = work.work(claim)
+  const lease = testLease('work')
+  const working = work.work(lease)
   await reached
   t.deepEqual(handled, [first])
-  claim.recall()
+  lease.recall()
   await working
 })
 
 test('nobody waits longer than an abort says, wherever it is followed', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
-  const claim = testClaim('work')
+  const lease = testLease('work')
   here.hold()
-  const working = here.shift.work(claim)
+  const working = here.follower.work(lease)
   const first = await write()
-  for (const { shift: work } of [here, elsewhere]) {
+  for (const { follower: work } of [here, elsewhere]) {
     const waiting = new AbortController()
     const reached = work.reached(first, waiting.signal)
     t.false(await isOver(reached))
@@ -256,7 +256,7 @@ test('nobody waits longer than an abort says, wherever it is followed', async (t
     t.true(await isOver(work.reached(first, AbortSignal.abort())))
   }
   here.go()
-  claim.recall()
+  lease.recall()
   await working
 })
 
@@ -269,30 +269,30 @@ test('whoever waits while the position can not be read waits on', async (t) => {
       isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
   }
   const [here, elsewhere] = [process(), process(away)]
-  const claim = testClaim('work')
-  const working = here.shift.work(claim)
+  const lease = testLease('work')
+  const working = here.follower.work(lease)
   const first = await write()
-  const reached = elsewhere.shift.reached(first, never)
+  const reached = elsewhere.follower.reached(first, never)
   t.false(await isOver(reached))
   isAway = false
   await reached
   t.deepEqual(here.handled, [first])
-  claim.recall()
+  lease.recall()
   await working
 })
 
 test('one that can not go on says why where it follows, and is waited for by nobody', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
-  const claim = testClaim('work')
+  const lease = testLease('work')
   here.choke()
-  t.is(here.shift.failure(), undefined)
-  const working = here.shift.work(claim)
+  t.is(here.follower.failure(), undefined)
+  const working = here.follower.work(lease)
   const first = await write()
-  await Promise.all([here.shift.reached(first, never), here.shift.caughtUp(first)])
-  t.is(here.shift.failure(), 'it chokes')
-  t.is(elsewhere.shift.failure(), undefined)
-  claim.recall()
+  await Promise.all([here.follower.reached(first, never), here.follower.caughtUp(first)])
+  t.is(here.follower.failure(), 'it chokes')
+  t.is(elsewhere.follower.failure(), undefined)
+  lease.recall()
   await working
-  t.is(here.shift.failure(), undefined, 'it is followed elsewhere now')
+  t.is(here.follower.failure(), undefined, 'it is followed elsewhere now')
 })

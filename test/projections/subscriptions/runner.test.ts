@@ -10,7 +10,7 @@ import type { Following } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { testClaim } from '../../kit/lease.js'
+import { testLease } from '../../kit/lease.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -279,13 +279,13 @@ test('its end saves how far it has come', async (t) => {
   t.is(await count(), 1)
 })
 
-test('one that lost its claim writes nothing more, not even at its end', async (t) => {
+test('one that lost its lease writes nothing more, not even at its end', async (t) => {
   const { documents, define, run, checkpoint, count } = await open(t)
-  const claim = testClaim('titles')
-  const first = run(projection, { documents: fencedDocuments(documents, claim), isWaitedFor: true })
+  const lease = testLease('titles')
+  const first = run(projection, { documents: fencedDocuments(documents, lease), isWaitedFor: true })
   const seen = await define('one')
   await first.reached(seen)
-  claim.expire()
+  lease.expire()
   await define('two')
   await first.stop()
   t.is(await checkpoint(), seen)
