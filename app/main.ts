@@ -3,7 +3,7 @@ import { E } from '../domain/prelude.js'
 import { compose, type Service } from './composition/compose.js'
 import { configFrom, type Config } from './composition/config.js'
 import { traceOf } from './http/trace.js'
-import { welcome } from './composition/welcome.js'
+import { welcome } from './cli/welcome.js'
 
 /** For people: standard output holds the JSON log and nothing else. */
 const say = (text: string): void => {

@@ -182,7 +182,6 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
 export const account: Decider<AccountState, AccountCommand, AccountEvent, AccountRefusal> = {
   category: 'account',
   initial: { kind: 'unknown' },
-  founding: new Set(['OpenAccount']),
   evolve,
   decide,
 }

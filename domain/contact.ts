@@ -221,7 +221,6 @@ const sameEntries = (one: Readonly<Record<string, string>>, other: Readonly<Reco
 export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal> = {
   category: 'contact',
   initial: { kind: 'unknown' },
-  founding: new Set(['EngageLead']),
   evolve,
   decide,
 }

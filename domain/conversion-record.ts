@@ -48,7 +48,6 @@ const decide = (
 export const conversionRecord: Decider<ConversionRecordState, ConversionRecordCommand, ConversionRecordEvent, never> = {
   category: 'conversion_contact',
   initial: { kind: 'unknown' },
-  founding: new Set(['RecordConversion']),
   evolve,
   decide,
 }

@@ -58,7 +58,6 @@ const decide = (command: ConversionCommand, state: ConversionState): Either<neve
 export const conversion: Decider<ConversionState, ConversionCommand, ConversionEvent, never> = {
   category: 'conversion',
   initial: { kind: 'unknown' },
-  founding: new Set(['DefineConversion']),
   evolve,
   decide,
 }

@@ -8,8 +8,6 @@ export type Decider<State, Command extends { readonly type: string }, Event, Ref
   /** The category of its streams: a stream is called `category-id`. */
   readonly category: string
   readonly initial: State
-  /** Commands that usually begin a stream: they are decided on `initial` first, which spares a read. */
-  readonly founding: ReadonlySet<Command['type']>
   readonly evolve: (state: State, event: Event) => State
   readonly decide: (command: Command, state: State) => Either<Refusal, ReadonlyArray<Event>>
 }

@@ -277,7 +277,6 @@ const abandoned = (
 export const delivery: Decider<DeliveryState, DeliveryCommand, DeliveryEvent, DeliveryRefusal> = {
   category: 'delivery',
   initial: { kind: 'unknown' },
-  founding: new Set(['MakeDue']),
   evolve,
   decide,
 }

@@ -160,7 +160,6 @@ const unreportable: ReadonlySet<ActivityLabel> = new Set(['started', 'filtered',
 export const engagement: Decider<EngagementState, EngagementCommand, EngagementEvent, EngagementRefusal> = {
   category: 'engagement',
   initial: { kind: 'unknown' },
-  founding: new Set(['StartEngagement']),
   evolve,
   decide,
 }

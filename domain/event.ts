@@ -10,6 +10,9 @@ export type Position = bigint
 
 export const beginning: Position = 0n
 
+/** The revision of a stream's last event, from 0 on. */
+export type Revision = number | 'no-stream'
+
 /** What surrounds an event: decided when it is appended, the same in every store. */
 export type Envelope = {
   /** A UUID: random, or version 5 where a reaction writes the event. */

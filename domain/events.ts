@@ -13,46 +13,57 @@ import { ResendEvent } from './resend.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
 
+/** The events of each category of streams. */
+const eventsByCategory = {
+  account: AccountEvent,
+  playbook: PlaybookEvent,
+  marketing_source: MarketingSourceEvent,
+  conversion: ConversionEvent,
+  lead: LeadEvent,
+  submission_key: SubmissionKeyEvent,
+  contact: ContactEvent,
+  conversion_contact: ConversionRecordEvent,
+  engagement: EngagementEvent,
+  webhook: WebhookEvent,
+  delivery: DeliveryEvent,
+  resend: ResendEvent,
+  notice: NoticeEvent,
+} as const
+
+export type Category = keyof typeof eventsByCategory
+
+/** The categories of all streams. */
+export const categories = Object.keys(eventsByCategory) as ReadonlyArray<Category>
+
 /** Every event as it is written today. */
-export const DomainEvent = t.union(
-  [
-    AccountEvent,
-    PlaybookEvent,
-    MarketingSourceEvent,
-    ConversionEvent,
-    LeadEvent,
-    SubmissionKeyEvent,
-    ContactEvent,
-    ConversionRecordEvent,
-    EngagementEvent,
-    WebhookEvent,
-    DeliveryEvent,
-    ResendEvent,
-    NoticeEvent,
-  ],
-  'DomainEvent',
-)
-export type DomainEvent = t.TypeOf<typeof DomainEvent>
+export type DomainEvent = t.TypeOf<(typeof eventsByCategory)[Category]>
 
 export type EventType = DomainEvent['type']
 
-/** The categories of all streams. */
-export const categories = [
-  'account',
-  'playbook',
-  'marketing_source',
-  'conversion',
-  'lead',
-  'submission_key',
-  'contact',
-  'conversion_contact',
-  'engagement',
-  'webhook',
-  'delivery',
-  'resend',
-  'notice',
-] as const
-export type Category = (typeof categories)[number]
+type EventCodec = t.Type<DomainEvent>
+
+type CategorisedCodec = { readonly category: Category; readonly codec: EventCodec }
+
+/** A union's members, and theirs. */
+const codecsIn = (codec: t.Any): ReadonlyArray<t.Any> =>
+  codec instanceof t.UnionType ? (codec.types as ReadonlyArray<t.Any>).flatMap(codecsIn) : [codec]
+
+/** By the type of the event, which names its codec: see `eventOf`. */
+const codecs: ReadonlyMap<string, CategorisedCodec> = new Map(
+  categories.flatMap((category) =>
+    codecsIn(eventsByCategory[category]).map((codec) => [codec.name, { category, codec }] as const),
+  ),
+)
+
+/** Undefined for a type that no stream of ours has. */
+export const codecOf = (type: string): EventCodec | undefined => codecs.get(type)?.codec
+
+export const eventTypes = [...codecs.keys()] as ReadonlyArray<EventType>
+
+/** The categories in which events of these types stand. */
+export const categoriesOf = (types: ReadonlySet<string>): ReadonlyArray<Category> => [
+  ...new Set([...codecs].filter(([type]) => types.has(type)).map(([, { category }]) => category)),
+]
 
 /** A stream is called `category-id`. */
 export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))

@@ -101,7 +101,6 @@ const decide = (command: LeadCommand, state: LeadState): Either<LeadRefusal, Rea
 export const lead: Decider<LeadState, LeadCommand, LeadEvent, LeadRefusal> = {
   category: 'lead',
   initial: { kind: 'unknown' },
-  founding: new Set(['SubmitLead']),
   evolve,
   decide,
 }

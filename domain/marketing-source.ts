@@ -113,7 +113,6 @@ export const marketingSource: Decider<
 > = {
   category: 'marketing_source',
   initial: { kind: 'unknown' },
-  founding: new Set(['CreateSource']),
   evolve,
   decide,
 }

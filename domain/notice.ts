@@ -108,7 +108,6 @@ const decide = (command: NoticeCommand, state: NoticeState): Either<NoticeRefusa
 export const notice: Decider<NoticeState, NoticeCommand, NoticeEvent, NoticeRefusal> = {
   category: 'notice',
   initial: { kind: 'unknown' },
-  founding: new Set(['MakeDue']),
   evolve,
   decide,
 }

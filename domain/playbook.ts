@@ -107,7 +107,6 @@ const decide = (
 export const playbook: Decider<PlaybookState, PlaybookCommand, PlaybookEvent, PlaybookRefusal> = {
   category: 'playbook',
   initial: { kind: 'unknown' },
-  founding: new Set(['CreatePlaybook']),
   evolve,
   decide,
 }

@@ -1,7 +1,8 @@
+import type { Aggregate, CausingEvent } from './aggregate.js'
 import type { Decider } from './decider.js'
 import type { AccountSecret } from './derived-id.js'
 import type { Category, DomainEvent } from './events.js'
-import type { Envelope, Position, Recorded } from './event.js'
+import type { Envelope, Position, Recorded, Revision } from './event.js'
 import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'
 
@@ -13,9 +14,6 @@ export type StoreFailure =
 export type Conflict = { readonly kind: 'conflict' }
 
 export type NewEvent = DomainEvent & Envelope
-
-/** The revision of a stream's last event, from 0 on. */
-export type Revision = number | 'no-stream'
 
 export type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
 
@@ -63,24 +61,28 @@ export type Clock = {
   readonly sleepUntil: (instant: Instant, signal: AbortSignal) => Promise<void>
 }
 
+/** A clock that never goes back, in milliseconds from whenever, and waits by it. It means nothing to another process. */
+export type Time = {
+  readonly now: () => number
+  /** Resolves early when `signal` aborts. */
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
 /** Who asks, and the ids that the events get. */
 export type Cause = {
   readonly actor: string
   /** The id of the event at `index` among those that the command appends. */
   readonly eventId: (index: number) => string
   /** The event that brought the command about, or the last one of the stream; undefined at the start of a chain. */
-  readonly event?: Antecedent | 'last-of-stream'
+  readonly event?: CausingEvent | 'last-of-stream'
 }
-
-/** What a cause passes on. */
-export type Antecedent = Pick<Recorded<DomainEvent>, 'id' | 'correlationId'>
 
 /**
  * The state after the command, and what it appended: nothing where it was so already, or what had been appended
  * before for the same event that brought the command about. All events of one append carry the position of its last one, which is
  * all that a store tells.
  */
-export type Outcome<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
+export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
 /** Other writers kept getting in first. */
 export type Contended = { readonly kind: 'contended' }
@@ -88,29 +90,24 @@ export type Contended = { readonly kind: 'contended' }
 export type AnyCommand = { readonly type: string }
 
 /** Executes commands: the one way in which events come about. */
-export type Dispatch = {
+export type CommandHandler = {
+  /** The aggregate as it is now. */
+  readonly load: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+  ) => Promise<Either<StoreFailure, Aggregate<State>>>
+
+  /**
+   * Decides on `assumed` first where it is given, which spares a read: the aggregate as it was loaded a moment ago, or
+   * `newAggregate` where the command usually begins its stream. An assumption that is wrong costs a read and decides nothing.
+   */
   readonly execute: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
     command: Command,
     cause: Cause,
-  ) => Promise<Either<Refusal | StoreFailure | Contended, Outcome<State>>>
-
-  /** The state as it is now. */
-  readonly state: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
-    decider: Decider<State, Command, Event, Refusal>,
-    id: string,
-  ) => Promise<Either<StoreFailure, State>>
-
-  /**
-   * A state that spares a read: where other processes write too it may be some milliseconds old, unless `isEnough` says no
-   * to it. So what is refused is refused for what is so now.
-   */
-  readonly recent: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
-    decider: Decider<State, Command, Event, Refusal>,
-    id: string,
-    isEnough: (state: State) => boolean,
-  ) => Promise<Either<StoreFailure, State>>
+    assumed?: Aggregate<State>,
+  ) => Promise<Either<Refusal | StoreFailure | Contended, CommandResult<State>>>
 }
 
 /** Fresh ids: time-ordered letters for our own, UUIDs for events. */

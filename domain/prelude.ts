@@ -2,6 +2,8 @@
 export * as E from 'fp-ts/lib/Either.js'
 export type { Either } from 'fp-ts/lib/Either.js'
 export { pipe } from 'fp-ts/lib/function.js'
+export * as TE from 'fp-ts/lib/TaskEither.js'
+export type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 
 /** Closes an exhaustive `switch`: a case that was forgotten does not compile. */
 export const unreachable = (value: never): never => {

@@ -75,7 +75,6 @@ const decide = (command: ResendCommand, state: ResendState): Either<ResendRefusa
 export const resend: Decider<ResendState, ResendCommand, ResendEvent, ResendRefusal> = {
   category: 'resend',
   initial: { kind: 'unknown' },
-  founding: new Set(['StartResend']),
   evolve,
   decide,
 }

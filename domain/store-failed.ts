@@ -8,6 +8,9 @@ export class StoreFailed extends Error {
   }
 }
 
+/** An event stands in the log that can't be decoded: asking again gives the same. */
+export class UndecodableEvent extends StoreFailed {}
+
 /** @throws StoreFailed */
 export const orThrow = <A>(result: Either<StoreFailure, A>): A => {
   if (E.isLeft(result)) throw new StoreFailed(result.left)

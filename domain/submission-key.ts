@@ -38,7 +38,6 @@ const decide = (
 export const submissionKey: Decider<SubmissionKeyState, SubmissionKeyCommand, SubmissionKeyEvent, never> = {
   category: 'submission_key',
   initial: { kind: 'free' },
-  founding: new Set(['ClaimSubmissionKey']),
   evolve,
   decide,
 }

@@ -171,7 +171,6 @@ export const signingSecretsAt = (secrets: ReadonlyArray<SigningSecret>, now: Ins
 export const webhook: Decider<WebhookState, WebhookCommand, WebhookEvent, WebhookRefusal> = {
   category: 'webhook',
   initial: { kind: 'unknown' },
-  founding: new Set(['AddWebhook']),
   evolve,
   decide,
 }

@@ -34,7 +34,7 @@ export type Queries = {
 }
 
 /** Whether a lead that was accepted may still lack what follows from it, because a store failed in between. */
-export type IsBehind = () => Promise<boolean>
+export type HasPendingReactions = () => Promise<boolean>
 
 /** A contact that is not there may be one that an accepted lead still lacks: then its absence is not for certain. */
 export const contactPending: StoreFailure = {
@@ -48,10 +48,10 @@ type QueryPorts = {
   readonly store: EventStore
   readonly documents: Documents
   /** Whether a lead that was accepted may still lack its contact. */
-  readonly isBehind: IsBehind
+  readonly hasPendingReactions: HasPendingReactions
 }
 
-export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => {
+export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): Queries => {
   const contactsNow = collectionOf(contacts)
 
   const contactById: Queries['contactById'] = async (account, id) => {
@@ -61,7 +61,7 @@ export const queries = ({ store, documents, isBehind }: QueryPorts): Queries => 
     if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read
-    if (read.right.revision === 'no-stream' && (await isBehind())) {
+    if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
     const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)

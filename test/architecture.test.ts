@@ -52,7 +52,8 @@ test('only the composition root and the command line import adapters', (t) => {
 })
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
-  const allowed = /\/(ports|leases|sender|events|event|instant|ids|prelude|upcast|derived-id|phone|store-failed)\.ts$/
+  const allowed =
+    /\/(abortable|ports|leases|sender|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )
@@ -62,6 +63,7 @@ test('adapters know the rest by its ports, not by its deciders and runners', (t)
 test('the domain is pure: each package that it uses has one door', (t) => {
   const doors: Readonly<Record<string, string>> = {
     'fp-ts/lib/Either.js': 'domain/prelude.ts',
+    'fp-ts/lib/TaskEither.js': 'domain/prelude.ts',
     'fp-ts/lib/function.js': 'domain/prelude.ts',
     'io-ts': 'domain/codec.ts',
     'libphonenumber-js': 'domain/phone.ts',

@@ -1,13 +1,12 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
-import type { DomainEvent } from '../../domain/events.js'
-import { beginning, type Position, type Recorded } from '../../domain/event.js'
-import type { EventBatch } from '../../domain/ports.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { EntryBatch, LogEntry } from '../memory/recent-events.js'
 import { meaningOf } from './failure.js'
 import type { HealingClient } from './healing-client.js'
 import { recordedOf } from './recorded.js'
 
 /** A batch, and whether the end of the log was reached with it. */
-export type Arrival = EventBatch & { readonly isLive: boolean }
+export type Arrival = EntryBatch & { readonly isLive: boolean }
 
 /** A subscription that the server or the network ended. */
 export class Dropped extends Error {}
@@ -85,21 +84,21 @@ export async function* catchUp(
   }
   const isUnwanted = (): boolean => signal.aborted
   const take = (): Arrival | undefined => {
-    const events: Array<Recorded<DomainEvent>> = []
+    const entries: Array<LogEntry> = []
     const before = taken
     while (taken - before < pageSize) {
       const resolved = subscription.read() as ResolvedEvent | null
       if (resolved === null) break
       taken += 1
       reached = resolved.event?.position?.commit ?? reached
-      const event = recordedOf(resolved)
-      if (event !== undefined) events.push(event)
+      const entry = recordedOf(resolved)
+      if (entry !== undefined) entries.push(entry)
     }
     const passed = marks.filter(({ after }) => after <= taken)
     marks = marks.filter(({ after }) => after > taken)
     if (taken === before && passed.length === 0) return undefined
     for (const { position } of passed) if (position > reached) reached = position
-    return { events, position: reached, isLive: passed.some(({ isLive }) => isLive) }
+    return { entries, position: reached, isLive: passed.some(({ isLive }) => isLive) }
   }
 
   try {

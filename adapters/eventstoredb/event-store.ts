@@ -14,14 +14,14 @@ import { categories as allCategories, type Category, type DomainEvent } from '..
 import type { Appended, EventBatch, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
-import { catchUp, Dropped } from './catch-up.js'
+import { catchUp, Dropped, type Arrival } from './catch-up.js'
 import type { Connection } from './connection.js'
 import type { HealingClient } from './healing-client.js'
 import { whileAppending } from './appends-in-flight.js'
 import { CutOff, meaningOf, silence, type Meaning } from './failure.js'
 import { eventDataOf, prefixesOf, recordedOf } from './recorded.js'
 import { liveSubscription } from '../memory/live-subscription.js'
-import { recentEvents, type RecentEvents } from '../memory/recent-events.js'
+import { readableOf, recentEvents, type EntryBatch, type RecentEvents } from '../memory/recent-events.js'
 
 /** In milliseconds. */
 export type Patience = {
@@ -155,7 +155,7 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
     categories: ReadonlyArray<Category>,
     signal: AbortSignal,
     isPatient: boolean,
-  ): AsyncGenerator<EventBatch & { readonly isLive: boolean }> {
+  ): AsyncGenerator<Arrival> {
     let position = after
     let tries = 0
     let heard = performance.now()
@@ -187,12 +187,17 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   ): AsyncGenerator<EventBatch> {
     if (after >= end) return
     let reached = after
-    for await (const { events, position, isLive } of arrivals(after, categories, signal, isPatient)) {
+    for await (const { entries, position, isLive } of arrivals(after, categories, signal, isPatient)) {
       // Going live means that the log was looked at to its end, which lay no earlier than `end`.
       const isLast = isLive || position >= end
-      const passed = isLast && position < end ? end : position
-      if (passed > reached) yield { events, position: passed }
-      reached = passed
+      const looked = isLast && position < end ? end : position
+      let rest: EntryBatch = { entries, position: looked }
+      while (looked > reached) {
+        const readable = readableOf(rest)
+        reached = readable.position
+        yield readable
+        rest = { entries: entries.filter((entry) => entry.position > reached), position: looked }
+      }
       if (isLast) return
     }
   }
@@ -250,9 +255,11 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
 
 /** @throws StoreFailed */
 const ownOf = (resolved: ResolvedEvent): Recorded<DomainEvent> => {
-  const event = recordedOf(resolved)
-  if (event !== undefined) return event
-  throw new StoreFailed({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })
+  const entry = recordedOf(resolved)
+  if (entry === undefined)
+    throw new StoreFailed({ kind: 'corrupt', reason: 'a stream of ours holds an event that is not ours' })
+  if ('failure' in entry) throw new StoreFailed(entry.failure)
+  return entry
 }
 
 /** Set by what is asked, to end it when it is given up. A signal for each append would cost too much. */

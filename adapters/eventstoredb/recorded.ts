@@ -3,7 +3,9 @@ import { categories, type DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
-import { upcast } from '../../domain/upcast.js'
+import { E } from '../../domain/prelude.js'
+import { decodeStoredEvent } from '../../domain/stored-event.js'
+import type { LogEntry } from '../memory/recent-events.js'
 
 /** The names of EventStoreDB's own tools, then ours. */
 type Metadata = {
@@ -27,22 +29,24 @@ export const eventDataOf = ({ id, type, data, ...envelope }: NewEvent): EventDat
 }
 
 /** Undefined for an event that this adapter did not write: other applications may have streams with our prefixes. */
-export const recordedOf = ({ event }: ResolvedEvent): Recorded<DomainEvent> | undefined => {
+export const recordedOf = ({ event }: ResolvedEvent): LogEntry | undefined => {
   const metadata = event?.metadata as Partial<Metadata> | undefined
   if (event === undefined || !event.isJson || metadata?.schema_version === undefined) return undefined
-  const { type, data } = upcast(event.type, metadata.schema_version, event.data)
+  const stream = event.streamId
+  const position = event.position?.commit ?? 0n
+  const decoded = decodeStoredEvent(event.type, metadata.schema_version, event.data)
+  if (E.isLeft(decoded)) return { stream, position, failure: decoded.left }
   return {
-    type,
-    data,
+    ...decoded.right,
     id: event.id,
     time: metadata.time,
     correlationId: metadata.$correlationId,
     causationId: metadata.$causationId,
     schemaVersion: metadata.schema_version,
     actor: metadata.actor,
-    stream: event.streamId,
+    stream,
     revision: Number(event.revision),
-    position: event.position?.commit ?? 0n,
+    position,
   } as Recorded<DomainEvent>
 }
 

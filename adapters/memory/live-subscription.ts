@@ -1,7 +1,7 @@
 import { categoryOf, type Category } from '../../domain/events.js'
 import type { Position } from '../../domain/event.js'
 import type { EventBatch, EventStore } from '../../domain/ports.js'
-import type { RecentEvents } from './recent-events.js'
+import { readableOf, type RecentEvents } from './recent-events.js'
 
 /** Events in one batch at most. */
 const pageSize = 500
@@ -18,7 +18,7 @@ export async function* liveSubscription(
   const isOver = (): boolean => signal.aborted
   let position = after
   while (!isOver()) {
-    const batch = recent.after(position, (event) => wanted.has(categoryOf(event.stream)), pageSize)
+    const batch = recent.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
     if (batch === undefined) {
       for await (const old of history(position, categories)) {
         if (isOver()) return
@@ -26,8 +26,9 @@ export async function* liveSubscription(
         yield old
       }
     } else if (batch.position > position) {
-      position = batch.position
-      yield batch
+      const readable = readableOf(batch)
+      position = readable.position
+      yield readable
     } else {
       await recent.changed(signal)
     }

@@ -16,7 +16,7 @@ export const aloneMembership = (): Membership => {
       lost.abort()
       await one.work
     }
-    const lease: Lease = { name, term: 1, isHeld: () => isHeld, lost: lost.signal, release }
+    const lease: Lease = { name, fencingToken: 1, isHeld: () => isHeld, lost: lost.signal, release }
     const one: Held = {
       lost,
       work: begin(lease).finally(() => {

@@ -1,7 +1,7 @@
 import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
 import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { machineTime } from '../node/monotonic-time.js'
+import { monotonicTime } from '../node/monotonic-time.js'
 import { tried } from './failure.js'
 import { heartbeats } from './heartbeats.js'
 
@@ -68,11 +68,11 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
 
 /** The same client goes on after it was closed, so whoever holds the database notices a broken connection and no more. */
 const keptConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
-  const { isHung } = heartbeats(client, longestHeartbeat, machineTime.now)
+  const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
   const isOver = (): boolean => signal.aborted
   while (!isOver()) {
     await connected(client, logger, signal)
-    while (!isOver() && !isHung(machineTime.now())) await machineTime.sleep(pauseLength, signal)
+    while (!isOver() && !isHung(monotonicTime.now())) await monotonicTime.sleep(pauseLength, signal)
     if (isOver()) return
     logger?.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
     await client.close()
@@ -90,7 +90,7 @@ const connected = async (client: MongoClient, logger: Logger | undefined, signal
       reason = attempt.left.reason
       logger?.warn({ reason }, 'MongoDB is not there yet')
     }
-    await machineTime.sleep(pauseLength, signal)
+    await monotonicTime.sleep(pauseLength, signal)
   }
   if (reason !== undefined && !isOver()) logger?.info({}, 'MongoDB is there')
 }

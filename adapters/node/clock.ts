@@ -1,8 +1,9 @@
 import { instantOf, millisecondsOf } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
+import { monotonicTime } from './monotonic-time.js'
 
 /** In milliseconds: a clock that is set, or a machine that slept, is noticed after so long at most. */
-const longestNap = 30_000
+const longestSleep = 30_000
 
 /** The clock of the machine, from now on `rate` times as fast: for demonstrations and checks (design, section 9). */
 export const systemClock = (rate: number): Clock => {
@@ -21,19 +22,8 @@ export const systemClock = (rate: number): Clock => {
       for (;;) {
         const left = (millisecondsOf(instant) - now()) / rate
         if (left <= 0 || signal.aborted) return
-        await slept(Math.min(Math.ceil(left), longestNap), signal)
+        await monotonicTime.sleep(Math.min(Math.ceil(left), longestSleep), signal)
       }
     },
   }
 }
-
-const slept = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    signal.addEventListener('abort', end, { once: true })
-  })

@@ -3,8 +3,8 @@ import type { Position, Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { orThrow } from '../../domain/store-failed.js'
-import { upcast } from '../../domain/upcast.js'
+import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
+import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { SqliteDatabase } from './database.js'
 import type { EventRow } from './write.js'
 import { liveSubscription } from '../memory/live-subscription.js'
@@ -40,15 +40,15 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     )
   const recent = recentEvents(orThrow(head()), 1024)
 
-  const read: EventStore['read'] = (stream) =>
-    Promise.resolve(
-      parsed(
-        database.read((prepare) =>
-          prepare<Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision`).all(stream),
-        ),
-        (events) => ({ events, revision: events.at(-1)?.revision ?? 'no-stream' }),
-      ),
+  const read: EventStore['read'] = (stream) => {
+    const rows = database.read((prepare) =>
+      prepare<Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision`).all(stream),
     )
+    if (rows._tag === 'Left') return Promise.resolve(rows)
+    const { events, failure } = decoded(rows.right)
+    if (failure !== undefined) return Promise.resolve(E.left(failure))
+    return Promise.resolve(E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' }))
+  }
 
   const append: EventStore['append'] = async (stream, expected, events) => {
     const written = await database.write({
@@ -67,34 +67,34 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
       const recorded = events.map((event, index) =>
         recordedAs(event, stream, result.revision - before + index, result.position - before + index),
       )
-      recent.add(position - BigInt(events.length), { events: recorded, position })
+      recent.add(position - BigInt(events.length), { entries: recorded, position })
     }
     return E.right({ revision: result.revision, position })
   }
 
-  /** At most a page after `position`, and never beyond `end`. */
-  const page = (
-    position: Position,
-    end: Position,
-    categories: ReadonlyArray<Category>,
-  ): Either<StoreFailure, EventBatch> => {
+  /**
+   * At most a page after `position`, and never beyond `end`. It ends before an event that can't be decoded.
+   * @throws UndecodableEvent where it would begin with one
+   */
+  const page = (position: Position, end: Position, categories: ReadonlyArray<Category>): EventBatch => {
     // One category has an index of its own; several are picked out of a stretch of the log.
     const stretch = position + stretchSize
     const last = categories.length === 1 || stretch > end ? end : stretch
     const isWanted = categories.length === 1 ? 'category = ?' : `+category IN (${categories.map(() => '?').join(', ')})`
     const sql = `SELECT ${columns} FROM events WHERE ${isWanted} AND position > ? AND position <= ?
                  ORDER BY position LIMIT ${pageSize}`
-    return parsed(
-      database.read((prepare) => prepare<Row>(sql).all(...categories, position, last)),
-      (events) => ({ events, position: events.length < pageSize ? last : (events.at(-1)?.position ?? last) }),
-    )
+    const rows = orThrow(database.read((prepare) => prepare<Row>(sql).all(...categories, position, last)))
+    const { events, failure } = decoded(rows)
+    if (failure !== undefined && events.length === 0) throw new UndecodableEvent(failure)
+    const isWhole = failure === undefined && events.length < pageSize
+    return { events, position: isWhole ? last : (events.at(-1)?.position ?? last) }
   }
 
   async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
     const end = orThrow(head())
     let position = after
     while (position < end) {
-      const batch = orThrow(page(position, end, categories))
+      const batch = page(position, end, categories)
       position = batch.position
       yield batch
       // Reads are synchronous: between two of them the others have their turn.
@@ -119,31 +119,42 @@ const rowOf = (event: NewEvent): EventRow => [
   JSON.stringify(event.data),
 ]
 
-const parsed = <A>(
-  rows: Either<StoreFailure, ReadonlyArray<Row>>,
-  to: (events: ReadonlyArray<Recorded<DomainEvent>>) => A,
-): Either<StoreFailure, A> => {
-  if (rows._tag === 'Left') return rows
-  try {
-    return E.right(to(rows.right.map(eventOf)))
-  } catch {
-    return E.left({ kind: 'corrupt', reason: 'an event holds no JSON' })
+/** Up to the first one that can't be decoded. */
+const decoded = (
+  rows: ReadonlyArray<Row>,
+): { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly failure?: StoreFailure } => {
+  const events: Array<Recorded<DomainEvent>> = []
+  for (const row of rows) {
+    const event = eventOf(row)
+    if (E.isLeft(event)) return { events, failure: event.left }
+    events.push(event.right)
   }
+  return { events }
 }
 
-const eventOf = (row: Row): Recorded<DomainEvent> => {
-  const { type, data } = upcast(row.type, row.schema_version, JSON.parse(row.data))
-  const event = {
-    type,
-    data,
+const eventOf = (row: Row): Either<StoreFailure, Recorded<DomainEvent>> => {
+  const data = parsed(row.data)
+  if (E.isLeft(data)) return data
+  const event = decodeStoredEvent(row.type, row.schema_version, data.right)
+  if (E.isLeft(event)) return event
+  const envelope = {
+    ...event.right,
     id: row.id,
     time: row.time as Instant,
     correlationId: row.correlation_id,
     causationId: row.causation_id,
     schemaVersion: row.schema_version,
     actor: row.actor,
-  } as NewEvent
-  return recordedAs(event, row.stream, row.revision, row.position)
+  }
+  return E.right(recordedAs(envelope, row.stream, row.revision, row.position))
+}
+
+const parsed = (json: string): Either<StoreFailure, unknown> => {
+  try {
+    return E.right(JSON.parse(json))
+  } catch {
+    return E.left({ kind: 'corrupt', reason: 'an event holds no JSON' })
+  }
 }
 
 /** Written out field by field: this runs for every event that is written or read, and spreading costs twice as much. */

@@ -1,57 +1,43 @@
 import { LRUCache } from 'lru-cache'
+import type { Aggregate } from '../../domain/aggregate.js'
+import { E } from '../../domain/prelude.js'
 import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
-import type { Antecedent, Revision } from '../../domain/ports.js'
-
-/** A folded stream. */
-export type Known<State> = {
-  readonly state: State
-  readonly revision: Revision
-  readonly last: Antecedent | undefined
-}
-
-/** Folded streams that are kept, so that a busy one is not read again for each command. */
-export type KeptStreams = {
-  readonly get: (stream: string) => Known<unknown> | undefined
-  readonly set: (stream: string, known: Known<unknown>) => void
-  readonly forget: (stream: string) => void
-  /** Forgets every stream that went on without us. */
-  readonly saw: (events: ReadonlyArray<Recorded<DomainEvent>>) => void
-  readonly forgetAll: () => void
-}
+import { causeOf, type Aggregates, type Folding } from './aggregates.js'
 
 const capacity = 5_000
 
-/** In milliseconds: what others write is seen at once, and when nothing can be seen, nothing is kept for longer. */
-const longestTrust = 5_000
-
-/** `isShared`: whether other processes write to the streams too. */
-export const keptStreams = (isShared: boolean): KeptStreams => {
-  const kept = new LRUCache<string, Known<unknown>>({ max: capacity, ttl: isShared ? longestTrust : 0 })
-  /** The newest revisions seen in the log: a read that began before the event must not be kept after it. */
-  const seen = new LRUCache<string, number>({ max: capacity })
+/**
+ * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other process
+ * writes to: nobody tells it what others append.
+ */
+export const aggregateCache = (aggregates: Aggregates): Aggregates => {
+  const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
 
   return {
-    get: (stream) => kept.get(stream),
-    set: (stream, known) => {
-      if (isBehind(known.revision, seen.get(stream))) kept.delete(stream)
-      else kept.set(stream, known)
+    load: async <State, Event extends DomainEvent>(
+      folding: Folding<State, Event>,
+      stream: string,
+      assumed?: Aggregate<State>,
+    ) => {
+      const hit = cache.get(stream)
+      // A stream is folded by one decider.
+      if (hit !== undefined) return E.right(hit as Aggregate<State>)
+      const loaded = await aggregates.load(folding, stream, assumed)
+      if (E.isRight(loaded) && loaded.right !== assumed) cache.set(stream, loaded.right)
+      return loaded
     },
-    forget: (stream) => {
-      kept.delete(stream)
-    },
-    saw: (events) => {
-      for (const { stream, revision } of events) {
-        seen.set(stream, revision)
-        const known = kept.get(stream)
-        if (known !== undefined && isBehind(known.revision, revision)) kept.delete(stream)
+    append: async (folding, stream, aggregate, events) => {
+      const isCertain = cache.get(stream) === aggregate
+      const appended = await aggregates.append(folding, stream, aggregate, events)
+      const [first] = events
+      // Events whose ids follow from their cause may have been there before, and the stream gone on since.
+      const isFirstTime = isCertain || first.causationId === first.id
+      if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
+      else {
+        const { state, revision } = appended.right
+        cache.set(stream, { state, revision, last: causeOf(events.at(-1)) })
       }
-    },
-    forgetAll: () => {
-      kept.clear()
+      return appended
     },
   }
 }
-
-const isBehind = (revision: Revision, newest: number | undefined): boolean =>
-  newest !== undefined && (revision === 'no-stream' || revision < newest)

@@ -1,23 +1,42 @@
-import type { IsBehind } from '../../projections/queries.js'
+import { reactingCategories } from '../../domain/reactions.js'
+import { beginning } from '../../domain/event.js'
+import type { EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { HasPendingReactions } from '../../projections/queries.js'
+import type { Follower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import type { LogWatch } from './log-watch.js'
 import type { Reactor } from './reactor.js'
 
 /** In milliseconds. */
 const longestWait = 1_000
 
-/** Alone, what this process left open is all there is. */
-export const behindAlone =
-  (reactor: Reactor): IsBehind =>
+/** Where one process writes, what its own reactor left unfinished is all there is. */
+export const ownPendingReactions =
+  (reactor: Pick<Reactor, 'hasUnfinished'>): HasPendingReactions =>
   () =>
-    Promise.resolve(reactor.isBehind())
+    Promise.resolve(reactor.hasUnfinished())
 
-/** Beside others: what they accepted, as far as it was seen, is waited for a little. */
-export const behindOthers =
-  (watch: LogWatch, reactions: LeasedFollower): IsBehind =>
-  async () => {
-    const cause = watch.newestCause()
-    await reactions.reached(cause, AbortSignal.timeout(longestWait))
-    const position = await reactions.position()
-    return position === undefined || position < cause
+/** Where other processes write too, their events are waited for: what has reactions, as far as it was seen here. */
+export const sharedPendingReactions = (
+  store: Pick<EventStore, 'head'>,
+  reactions: Pick<LeasedFollower, 'caughtUpTo' | 'position'>,
+): { readonly follower: Follower; readonly hasPending: HasPendingReactions } => {
+  let newest = beginning
+  return {
+    follower: {
+      name: 'pending_reactions',
+      categories: reactingCategories,
+      begin: async () => orThrow(await store.head()),
+      handle: ({ events }) => {
+        newest = events.at(-1)?.position ?? newest
+        return Promise.resolve()
+      },
+    },
+    hasPending: async () => {
+      const wanted = newest
+      await reactions.caughtUpTo(wanted, AbortSignal.timeout(longestWait))
+      const position = await reactions.position()
+      return position === undefined || position < wanted
+    },
   }
+}

@@ -1,10 +1,11 @@
 import type { Decider } from '../../domain/decider.js'
 import { derivedEventId } from '../../domain/derived-id.js'
-import type { Category, DomainEvent } from '../../domain/events.js'
+import { newAggregate } from '../../domain/aggregate.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { Position, Recorded } from '../../domain/event.js'
-import type { Clock, Contended, Dispatch, Logger, StoreFailure } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Contended, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { reactions, type Intent } from '../../domain/reactions.js'
+import { reactingCategories, reactions, type Intent } from '../../domain/reactions.js'
 import type { Checkpoint } from '../../projections/subscriptions/checkpoint.js'
 import type { Follower } from '../../projections/subscriptions/follower.js'
 
@@ -24,38 +25,38 @@ export type Reactor = {
    * Runs the very same reactions in the order of the log and finishes whatever a crash left open. One process at a time
    * does so, with commands and a checkpoint that end with its lease.
    */
-  readonly follower: (ports: { readonly dispatch: Dispatch; readonly checkpoint: Checkpoint }) => Follower
+  readonly follower: (ports: { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }) => Follower
   /** Whether something that was accepted here still lacks what follows from it, because the store failed in between. */
-  readonly isBehind: () => boolean
+  readonly hasUnfinished: () => boolean
 }
 
-type ReactorPorts = { readonly dispatch: Dispatch; readonly clock: Clock; readonly logger: Logger }
+type ReactorPorts = { readonly commandHandler: CommandHandler; readonly clock: Clock; readonly logger: Logger }
 
 /** A decider and a command that belong together, whichever they are. */
 type AnyIntent = {
   readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
   readonly id: string
   readonly command: { readonly type: string }
+  readonly beginsStream?: true
 }
 
-export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
+export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reactor => {
   const chains = new Map<string, Chain>()
   /** Events whose chains failed here, until the follower of this process has finished them. */
   const unfinished = new Set<string>()
-  /** How far the follower of this process has come: it passes each event once, and takes its chain away. */
-  let passed: Position | undefined
+  /** How far the follower of this process has come: it handles each event once, and takes its chain away. */
+  let handledUpTo: Position | undefined
 
-  const execute = async (via: Dispatch, intent: Intent, event: Recorded<DomainEvent>): Chain => {
-    const { decider, id, command } = intent as unknown as AnyIntent
-    const outcome = await via.execute(decider, id, command, {
-      actor: 'reaction',
-      event,
-      eventId: (index) => derivedEventId(event.id, `${id}/${command.type}`, index),
-    })
-    return E.isLeft(outcome) ? outcome : follows(via, outcome.right.events)
+  const execute = async (via: CommandHandler, intent: Intent, event: Recorded<DomainEvent>): Chain => {
+    const { decider, id, command, beginsStream } = intent as unknown as AnyIntent
+    const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
+    const cause = { actor: 'reaction', event, eventId }
+    const assumed = beginsStream === undefined ? undefined : newAggregate(decider)
+    const result = await via.execute(decider, id, command, cause, assumed)
+    return E.isLeft(result) ? result : follows(via, result.right.events)
   }
 
-  const run = async (via: Dispatch, event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
+  const run = async (via: CommandHandler, event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
     const written: Array<Recorded<DomainEvent>> = []
     for (const intent of intents) {
       const done = await execute(via, intent, event)
@@ -66,24 +67,24 @@ export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
   }
 
   /** One chain an event, whoever asks for it first. */
-  const chainOf = (via: Dispatch, event: Recorded<DomainEvent>): Chain | undefined => {
+  const chainOf = (via: CommandHandler, event: Recorded<DomainEvent>): Chain | undefined => {
     const begun = chains.get(event.id)
     if (begun !== undefined) return begun
     const intents = reactions(event, clock.now())
     if (intents.length === 0) return undefined
     const chain = run(via, event, intents)
-    if (passed === undefined || event.position > passed) chains.set(event.id, chain)
+    if (handledUpTo === undefined || event.position > handledUpTo) chains.set(event.id, chain)
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
       // One that failed must not be found again: whoever asks next tries anew.
-      else if (chains.delete(event.id) && passed !== undefined) unfinished.add(event.id)
-      // Where no follower passes by, nobody else takes it away.
-      if (passed === undefined) chains.delete(event.id)
+      else if (chains.delete(event.id) && handledUpTo !== undefined) unfinished.add(event.id)
+      // Where no follower comes by, nobody else takes it away.
+      if (handledUpTo === undefined) chains.delete(event.id)
     })
     return chain
   }
 
-  const follows = async (via: Dispatch, events: Written): Chain => {
+  const follows = async (via: CommandHandler, events: Written): Chain => {
     const written = [...events]
     for (const event of events) {
       const done = await (chainOf(via, event) ?? E.right([]))
@@ -94,7 +95,7 @@ export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
   }
 
   /** In the order of the log: by its turn, all that an event needs stands there, so a refusal is final. */
-  const finish = async (via: Dispatch, event: Recorded<DomainEvent>): Promise<void> => {
+  const finish = async (via: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
     const first = await chainOf(via, event)
     chains.delete(event.id)
     if (first === undefined || E.isRight(first)) return
@@ -110,40 +111,30 @@ export const reactor = ({ dispatch, clock, logger }: ReactorPorts): Reactor => {
 
   return {
     react: async (events) => {
-      const done = await follows(dispatch, events)
+      const done = await follows(commandHandler, events)
       return E.isRight(done) ? done.right : events
     },
-    isBehind: () => unfinished.size > 0,
-    follower: ({ dispatch: via, checkpoint }) => ({
+    hasUnfinished: () => unfinished.size > 0,
+    follower: ({ commandHandler: via, checkpoint }) => ({
       name: 'reactions',
-      categories: reacting,
+      categories: reactingCategories,
       begin: async () => {
-        passed = await checkpoint.load()
-        return passed
+        handledUpTo = await checkpoint.load()
+        return handledUpTo
       },
       handle: async ({ events, position }) => {
         // A request that wrote these begins their chains before the loop turns: it waits for them, and so do we.
         await new Promise(setImmediate)
         for (const event of events) await finish(via, event)
-        passed = position
-        await checkpoint.passed(position)
+        handledUpTo = position
+        await checkpoint.advance(position)
       },
       end: async (position) => {
-        passed = undefined
+        handledUpTo = undefined
         chains.clear()
         unfinished.clear()
-        await checkpoint.end(position)
+        await checkpoint.flush(position)
       },
     }),
   }
 }
-
-/** The categories whose events other streams follow from. */
-export const reacting: ReadonlyArray<Category> = [
-  'account',
-  'lead',
-  'contact',
-  'conversion_contact',
-  'engagement',
-  'delivery',
-]

@@ -1,40 +1,28 @@
-import { existsSync, statSync } from 'node:fs'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { setTimeout as slept } from 'node:timers/promises'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
-import { webhookSender } from '../../adapters/webhook/sender.js'
+import { monotonicTime } from '../../adapters/node/monotonic-time.js'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
-import type { DomainEvent } from '../../domain/events.js'
-import { beginning, type Recorded } from '../../domain/event.js'
-import type { Clock, EventStore, Ids, Logger } from '../../domain/ports.js'
+import { webhookSender } from '../../adapters/webhook/sender.js'
+import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
-import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
-import { commands as commandsOf } from '../commands/client-commands.js'
-import type { Config } from './config.js'
-import { dispatcher } from '../commands/command-handler.js'
-import { openFirstAccount, type FirstAccount } from './first-account.js'
-import { followedLog } from './subscriptions.js'
-import { healthSurface } from '../http/health.js'
-import { metricsSurface } from '../http/metrics-surface.js'
+import { queries as queriesOn } from '../../projections/queries.js'
+import { clientCommands } from '../commands/client-commands.js'
+import { readYourWrites } from '../commands/read-your-writes.js'
+import { closed, listen } from '../http/listener.js'
+import { metrics as newMetrics } from '../http/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
-import { httpServer, mounted } from '../http/server.js'
-import { intakeSurface } from '../intake/surface.js'
-import { keptStreams } from '../commands/aggregate-cache.js'
-import type { ManagePorts } from '../manage/ports.js'
-import { manageSurface } from '../manage/surface.js'
-import { metrics as metricsOf } from '../http/metrics.js'
+import { background as backgroundOf } from './background.js'
+import { commandSide, logView } from './command-side.js'
+import type { Config } from './config.js'
+import { openFirstAccount, type FirstAccount } from './first-account.js'
+import { followersOn } from './followers.js'
 import { outgoingMail } from './mail.js'
-import { queries as queriesOf } from '../../projections/queries.js'
-import { reactor as reactorOf } from '../commands/reactor.js'
-import { restSurface } from '../rest/surface.js'
-import { ofSameLog } from './same-log.js'
-import { secretKeyFile, secretsFor } from './secrets.js'
+import { secretsFor, type Secrets } from './secrets.js'
+import { firstEventOf, ofSameLog, serversAnswer, wasEmptied } from './store-checks.js'
 import { openStores, type Stores } from './stores.js'
+import { surfaces } from './surfaces.js'
 
 /** A service that runs. */
 export type Service = {
@@ -50,6 +38,8 @@ export type Service = {
   readonly stop: () => Promise<void>
 }
 
+type Means = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids; readonly time: Time }
+
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */
 export const compose = async (config: Config): Promise<Either<string, Service>> => {
   if (wasEmptied(config)) {
@@ -61,7 +51,7 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
   try {
-    const started = await start(config, stores.right, { logger, clock, ids })
+    const started = await start(config, stores.right, { logger, clock, ids, time: monotonicTime })
     if (E.isLeft(started)) await stores.right.close()
     return started
   } catch (error) {
@@ -71,165 +61,100 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   }
 }
 
-type Means = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids }
-
-const start = async (
-  config: Config,
-  stores: Stores,
-  { logger, clock, ids }: Means,
-): Promise<Either<string, Service>> => {
-  const { store, documents, isShared } = stores
-  const answering = await serversAnswer(config, stores)
+const start = async (config: Config, stores: Stores, means: Means): Promise<Either<string, Service>> => {
+  const answering = await serversAnswer(config, stores, means.time)
   if (E.isLeft(answering)) return answering
-  const first = await firstEventOf(store)
+  const first = await firstEventOf(stores.store)
   const secrets = secretsFor(config, first)
   if (E.isLeft(secrets)) return secrets
-  const { vault, operatorKey, newOperatorKey } = secrets.right
-  const same = await ofSameLog(documents, first)
+  const same = await ofSameLog(stores.documents, first)
   if (E.isLeft(same)) return same
 
-  const metrics = metricsOf()
-  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
-  const mail = outgoingMail(config)
-  const kept = keptStreams(isShared)
-  const dispatch = dispatcher({ store, clock, kept, isShared })
-  const reactor = reactorOf({ dispatch, clock, logger })
-  const address = { url: '' }
-  const siteUrl = (): string => config.publicUrl ?? address.url
-  let tellSiteUrl: (url: string) => void = () => undefined
-  const followed = followedLog({
-    stores,
-    roles: config.roles,
-    dispatch,
-    kept,
-    reactor,
-    sender,
-    mail,
-    siteUrl: new Promise((resolve) => (tellSiteUrl = resolve)),
-    vault,
-    clock,
-    ids,
-    logger,
-    wait: waited,
-    observe: metrics.attempt,
-  })
-  const { followers, isBehind } = followed
-  metrics.watch(store, followers, followed.openRequests)
-
-  const commands = commandsOf({ store, dispatch, reactor, ids, readModels: followed.readModels, seen: followed.seen })
-  const queries = queriesOf({ store, documents, isBehind })
-  metrics.watchDeliveries(queries, clock)
-  const limits = rateLimit(clock)
-  const manage: ManagePorts = {
-    store,
-    dispatch,
-    commands,
-    queries,
-    vault,
-    ids,
-    clock,
-    sender,
-    rateLimit: limits,
-    siteUrl,
-    webhookUrlProblem: (url) => webhookUrlProblem(url, config.allowPrivateWebhooks),
-  }
-  const api = [
-    mounted(restSurface({ dispatch, vault, rateLimit: limits, queries, commands, clock, isBehind }), logger),
-    mounted(intakeSurface({ dispatch, commands, vault, ids, clock, rateLimit: limits }), logger),
-    mounted(manageSurface(manage, operatorKey), logger),
-  ]
-  const server = httpServer(
-    [
-      ...(config.roles.has('api') ? api : []),
-      mounted(healthSurface({ store, followers }), logger),
-      mounted(metricsSurface(metrics), logger),
-    ],
-    { logger, observe: metrics.request },
-  )
-
+  const { server, background, manage, tellAddress, close } = wire(config, stores, means, secrets.right)
   const stop = async (): Promise<void> => {
     await closed(server)
-    await followed.stop()
-    sender.close()
-    mail.close()
+    await background.stop()
+    close()
     await stores.close()
   }
-  await followed.begin()
+  await background.begin()
   const listening = await listen(server, config)
   if (E.isLeft(listening)) {
     await stop()
     return listening
   }
-  address.url = listening.right
-  tellSiteUrl(siteUrl())
-  logger.info({ address: address.url }, 'listening')
+  const address = listening.right
+  const siteUrl = tellAddress(address)
+  means.logger.info({ address }, 'listening')
   const isFirstStart = first === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
-  return E.right({ address: address.url, siteUrl: siteUrl(), newOperatorKey, firstAccount, stop })
+  return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })
 }
 
-/** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
-const wasEmptied = (config: Config): boolean => {
-  const file = join(config.dataDir, 'leadloop.db')
-  return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
-}
+/** Makes all parts and begins none. */
+const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey }: Secrets) => {
+  const { clock, ids, logger, time } = means
+  const { documents } = stores
+  const site = siteAddress(config)
+  const metrics = newMetrics()
+  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const mail = outgoingMail(config)
 
-/** In milliseconds: a server that starts together with us may take so long. */
-const longestStart = 30_000
+  const commanding = commandSide(stores, means)
+  const { store, commandHandler, currentStates, reactor } = commanding
+  const followers = followersOn({ stores: { ...stores, store }, commandHandler, reactor, ...means })
+  const { followed, hasPendingReactions, ownFollowers } = logView(commanding, stores, followers.reactions, means)
+  const background = backgroundOf({
+    stores: { ...stores, store },
+    roles: config.roles,
+    followers,
+    ownFollowers,
+    commandHandler,
+    currentStates,
+    sender,
+    mail,
+    siteUrl: site.known,
+    vault,
+    ...means,
+    observe: metrics.attempt,
+  })
+  const queries = queriesOn({ store, documents, hasPendingReactions })
+  metrics.watch(store, followers.all, background.openRequests)
+  metrics.watchDeliveries(queries, clock)
 
-/** In real time, whatever the clock of the service shows: stores know no faster one. */
-const waited = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  slept(milliseconds, undefined, { signal }).catch(() => undefined)
-
-/** Waits for the servers that the settings name. */
-const serversAnswer = async (config: Config, { store, documents }: Stores): Promise<Either<string, undefined>> => {
-  const servers = [
-    { setting: 'EVENTSTORE_URL', url: config.eventStoreUrl, ask: store.head },
-    { setting: 'MONGODB_URL', url: config.mongoUrl, ask: () => documents.exists(checkpointCollection('reactions')) },
-  ]
-  const late = AbortSignal.timeout(longestStart)
-  for (const { setting, ask } of servers.filter(({ url }) => url !== undefined)) {
-    while (E.isLeft(await ask())) {
-      if (late.aborted) return E.left(`${setting}: no server answers there.`)
-      await waited(500, late)
-    }
+  const shown = readYourWrites({ readModels: followers.readModels, followed, time })
+  const ports = {
+    store,
+    commandHandler,
+    currentStates,
+    commands: clientCommands({ store, commandHandler, reactor, ids, shown }),
+    queries,
+    hasPendingReactions,
+    vault,
+    ids,
+    clock,
+    sender,
+    rateLimit: rateLimit(clock),
+    siteUrl: site.now,
+    webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
-  return E.right(undefined)
+  const close = (): void => {
+    sender.close()
+    mail.close()
+  }
+  const server = surfaces({ ...ports, followers: followers.all, operatorKey, metrics, logger, roles: config.roles })
+  return { server, background, manage: ports, tellAddress: site.tell, close }
 }
 
-/** An account begins every log; undefined while the log is empty. */
-const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEvent> | undefined> => {
-  for await (const { events } of store.history(beginning, ['account'])) if (events[0] !== undefined) return events[0]
-  return undefined
-}
-
-const listen = (server: Server, { host, port }: Config): Promise<Either<string, string>> =>
-  new Promise((resolve) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const setting = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'PORT' : 'HOST'
-      resolve(E.left(`${setting}: nothing can listen at ${host} port ${port} (${error.code ?? error.name}).`))
-    })
-    server.listen(port, host, () => {
-      const { port: bound } = server.address() as AddressInfo
-      const name = host.includes(':') ? `[${host}]` : host
-      resolve(E.right(`http://${name}:${bound}`))
-    })
-  })
-
-/** Requests under way are finished; connections that are kept open without one are closed. */
-const closed = async (server: Server): Promise<void> => {
-  const done = new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve()
-    })
-  })
-  const sweep = setInterval(() => {
-    server.closeIdleConnections()
-  }, 20)
-  const giveUp = setTimeout(() => {
-    server.closeAllConnections()
-  }, 10_000)
-  await done
-  clearInterval(sweep)
-  clearTimeout(giveUp)
+/** Where clients reach the service: what the settings say, else where it listens, once it does. */
+const siteAddress = ({ publicUrl }: Config) => {
+  let url = publicUrl ?? ''
+  let resolve: (url: string) => void = () => undefined
+  const known = new Promise<string>((resolveKnown) => (resolve = resolveKnown))
+  const tell = (address: string): string => {
+    url = publicUrl ?? address
+    resolve(url)
+    return url
+  }
+  return { now: () => url, known, tell }
 }

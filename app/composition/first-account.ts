@@ -1,3 +1,4 @@
+import { stateOf } from '../commands/current-states.js'
 import { account } from '../../domain/account.js'
 import { contactIdOf } from '../../domain/derived-id.js'
 import type { AccountId, ContactId, ConversionId } from '../../domain/ids.js'
@@ -52,8 +53,11 @@ export const openFirstAccount = async (ports: ManagePorts): Promise<FirstAccount
   return { postUrl: postUrl(ports.siteUrl(), accountId, created.right.sourceId), apiKey, soldId, contactId }
 }
 
-const exampleContact = async ({ dispatch, vault }: ManagePorts, id: AccountId): Promise<ContactId | undefined> => {
-  const found = await dispatch.state(account, id)
+const exampleContact = async (
+  { commandHandler, vault }: ManagePorts,
+  id: AccountId,
+): Promise<ContactId | undefined> => {
+  const found = await stateOf(commandHandler, account, id)
   if (E.isLeft(found) || found.right.kind !== 'open') return undefined
   const secret = vault.accountSecret(found.right.sealedSecret)
   const phone = phoneFromText(exampleLead.phone)

@@ -20,6 +20,8 @@ export type Stores = {
   readonly membership: Membership
   /** Whether other processes may work on the same stores. */
   readonly isShared: boolean
+  /** Whether this process alone writes to the log. */
+  readonly isLogEmbedded: boolean
   readonly close: () => Promise<void>
 }
 
@@ -41,7 +43,8 @@ export const openStores = async (where: Where, means: Means): Promise<Either<str
   const opened = await open(where, means, closing)
   if (E.isRight(opened)) {
     const isShared = where.eventStoreUrl !== undefined && where.mongoUrl !== undefined
-    return E.right({ ...opened.right, isShared, close })
+    const isLogEmbedded = where.eventStoreUrl === undefined
+    return E.right({ ...opened.right, isShared, isLogEmbedded, close })
   }
   await close()
   return opened

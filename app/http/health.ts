@@ -3,7 +3,7 @@ import type { EventStore } from '../../domain/ports.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
 
-type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
+export type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
 
 /** For whoever watches over the process: no key, no personal value. */
 export const healthSurface = ({ store, followers }: HealthPorts): Surface<undefined> => ({

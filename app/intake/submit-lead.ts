@@ -1,3 +1,5 @@
+import { newAggregate } from '../../domain/aggregate.js'
+import type { CurrentStates } from '../commands/current-states.js'
 import { account } from '../../domain/account.js'
 import { decode, optional, refined } from '../../domain/codec.js'
 import { contactIdOf, leadIdOf, submissionKeyIdOf, type AccountSecret } from '../../domain/derived-id.js'
@@ -5,18 +7,19 @@ import { AccountId, SourceId, type LeadId } from '../../domain/ids.js'
 import { lead, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
-import type { Clock, Dispatch, Ids, Vault } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Ids, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { decodeSubmission, originatorsOf, type Submission } from '../../domain/submission.js'
-import type { Commands } from '../commands/client-commands.js'
+import type { ClientCommands } from '../commands/client-commands.js'
 import type { Request } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Answer, Problem } from '../http/problem.js'
 
 export type IntakePorts = {
-  readonly dispatch: Dispatch
-  readonly commands: Commands
+  readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
+  readonly commands: ClientCommands
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock
@@ -34,11 +37,11 @@ const noSource: Problem = { kind: 'no-match', message: 'there is no marketing so
 
 /** The post URL itself is the credential (contract 5): it names the account and the source. */
 export const openSource =
-  ({ dispatch, vault, rateLimit }: IntakePorts) =>
+  ({ currentStates, vault, rateLimit }: IntakePorts) =>
   async (request: Request): Promise<Either<Problem, OpenSource>> => {
     const { account_id: accountId, source_id: sourceId } = request.params
     if (!AccountId.is(accountId) || !SourceId.is(sourceId)) return E.left(noSource)
-    const found = await dispatch.recent(
+    const found = await currentStates.get(
       marketingSource,
       sourceId,
       (state) => state.kind === 'created' && !state.suspended,
@@ -46,14 +49,14 @@ export const openSource =
     if (E.isLeft(found)) return found
     const source = found.right
     if (source.kind !== 'created' || source.accountId !== accountId) return E.left(noSource)
-    const owner = await dispatch.recent(account, accountId, (state) => state.kind === 'open' && state.enabled)
+    const owner = await currentStates.get(account, accountId, (state) => state.kind === 'open' && state.enabled)
     if (E.isLeft(owner)) return owner
     if (owner.right.kind !== 'open') return E.left(noSource)
     if (!owner.right.enabled) return E.left({ kind: 'forbidden', message: 'the account is disabled' })
     if (source.suspended) return E.left({ kind: 'forbidden', message: 'the marketing source is suspended' })
     const retryAfter = rateLimit.exceeded(sourceId, source.limitPerMinute)
     if (retryAfter !== undefined) return E.left({ kind: 'too-many-requests', retryAfter })
-    const settings = await dispatch.recent(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
+    const settings = await currentStates.get(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
     if (E.isLeft(settings)) return settings
     const secret = vault.accountSecret(owner.right.sealedSecret)
     if (E.isLeft(secret) || settings.right.kind === 'unknown') {
@@ -103,7 +106,7 @@ const factsOf = (ids: Ids, { source, secret }: OpenSource, submission: Submissio
 
 /** The lead that this Idempotency-Key stands for: the one that whoever sent it first was about to submit. */
 const claimed = async (
-  { dispatch, ids }: IntakePorts,
+  { commandHandler, ids }: IntakePorts,
   { source, secret }: OpenSource,
   key: string | undefined,
   leadId: LeadId,
@@ -111,13 +114,25 @@ const claimed = async (
   if (key === undefined) return E.right(leadId)
   const submissionKeyId = submissionKeyIdOf(secret, source.sourceId, key)
   const command = { type: 'ClaimSubmissionKey', submissionKeyId, sourceId: source.sourceId, leadId } as const
-  const claim = await dispatch.execute(submissionKey, submissionKeyId, command, { actor: 'vendor', eventId: ids.uuid })
+  const claim = await commandHandler.execute(
+    submissionKey,
+    submissionKeyId,
+    command,
+    { actor: 'vendor', eventId: ids.uuid },
+    newAggregate(submissionKey),
+  )
   if (E.isLeft(claim)) return claim
   return E.right(claim.right.state.kind === 'claimed' ? claim.right.state.leadId : leadId)
 }
 
 const submitted = async ({ commands }: IntakePorts, facts: LeadFacts): Promise<Either<Problem, Answer>> => {
-  const outcome = await commands.run(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor')
+  const outcome = await commands.execute(
+    lead,
+    facts.lead_id,
+    { type: 'SubmitLead', facts },
+    'vendor',
+    newAggregate(lead),
+  )
   return E.isLeft(outcome) ? outcome : answerOf(outcome.right.state)
 }
 

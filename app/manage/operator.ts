@@ -1,7 +1,8 @@
+import { stateOf } from '../commands/current-states.js'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { account, type AccountState } from '../../domain/account.js'
 import { AccountId } from '../../domain/ids.js'
-import type { Dispatch } from '../../domain/ports.js'
+import type { CommandHandler } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { bearerOf } from '../http/bearer.js'
 import type { Request } from '../http/endpoint.js'
@@ -25,10 +26,13 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** The account that the path names. */
-export const accountOf = async (dispatch: Dispatch, request: Request): Promise<Either<Problem, OpenAccount>> => {
+export const accountOf = async (
+  commandHandler: CommandHandler,
+  request: Request,
+): Promise<Either<Problem, OpenAccount>> => {
   const id = request.params['account_id']
   if (!AccountId.is(id)) return E.left({ kind: 'account-not-found' })
-  const found = await dispatch.state(account, id)
+  const found = await stateOf(commandHandler, account, id)
   if (E.isLeft(found)) return found
   return found.right.kind === 'open' ? E.right(found.right) : E.left({ kind: 'account-not-found' })
 }

@@ -1,14 +1,14 @@
-import type { Clock, Dispatch, EventStore, Ids, Vault } from '../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore, Ids, Vault } from '../../domain/ports.js'
 import type { WebhookSender } from '../../projections/delivery/sender.js'
-import type { Commands } from '../commands/client-commands.js'
+import type { ClientCommands } from '../commands/client-commands.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'
 
 /** What the management API works with. */
 export type ManagePorts = {
   readonly store: EventStore
-  readonly dispatch: Dispatch
-  readonly commands: Commands
+  readonly commandHandler: CommandHandler
+  readonly commands: ClientCommands
   readonly queries: Queries
   readonly vault: Vault
   readonly ids: Ids

@@ -3,8 +3,9 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, ApiKeyId } from '../../domain/ids.js'
-import type { Clock, Dispatch, StoreFailure, Vault } from '../../domain/ports.js'
+import type { Clock, StoreFailure, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import type { CurrentStates } from '../commands/current-states.js'
 import type { Request } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import { bearerOf } from '../http/bearer.js'
@@ -27,7 +28,7 @@ const wrongKey: Problem = { kind: 'forbidden', message: 'the API key is missing 
 const disabled: Problem = { kind: 'forbidden', message: 'the account is not enabled for this version' }
 
 type CallerPorts = {
-  readonly dispatch: Dispatch
+  readonly currentStates: CurrentStates
   readonly vault: Vault
   readonly clock: Clock
   readonly rateLimit: RateLimit
@@ -35,7 +36,7 @@ type CallerPorts = {
 
 /** 403 for a missing or wrong key and for an account that is not enabled (contract 5, rules 1 and 2). */
 export const callerOf =
-  ({ dispatch, vault, rateLimit }: CallerPorts) =>
+  ({ currentStates, vault, rateLimit }: CallerPorts) =>
   async (request: Request): Promise<Either<Problem, Caller>> => {
     const apiKey = bearerOf(request)
     const [accountId, apiKeyId, , rest] = (apiKey ?? '').split('.')
@@ -44,7 +45,7 @@ export const callerOf =
     }
     const isOpenTo = (state: AccountState): boolean =>
       state.kind === 'open' && state.enabled && state.apiKeys.has(apiKeyId)
-    const found: Either<StoreFailure, AccountState> = await dispatch.recent(account, accountId, isOpenTo)
+    const found: Either<StoreFailure, AccountState> = await currentStates.get(account, accountId, isOpenTo)
     if (E.isLeft(found)) return found
     const state = found.right
     const known = state.kind === 'open' ? state.apiKeys.get(apiKeyId) : undefined

@@ -1,3 +1,5 @@
+import { newAggregate } from '../../domain/aggregate.js'
+import { stateOf } from '../commands/current-states.js'
 import { decode, optional, refined, t } from '../../domain/codec.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { conversion, type ConversionState } from '../../domain/conversion.js'
@@ -5,23 +7,23 @@ import { conversionRecord, type ConversionRecordFacts } from '../../domain/conve
 import { recordIdOf } from '../../domain/derived-id.js'
 import { ContactId, ConversionId, type AccountId } from '../../domain/ids.js'
 import { InstantFromText, type Instant } from '../../domain/instant.js'
-import type { Clock, Dispatch, StoreFailure } from '../../domain/ports.js'
+import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { conversionList, type ConversionDocument } from '../../projections/read-models/conversion-list.js'
-import type { Commands } from '../commands/client-commands.js'
+import type { ClientCommands } from '../commands/client-commands.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
-import type { IsBehind } from '../../projections/queries.js'
+import type { HasPendingReactions } from '../../projections/queries.js'
 import { contactPending, type Queries } from '../../projections/queries.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
   readonly queries: Queries
-  readonly commands: Commands
-  readonly dispatch: Dispatch
+  readonly commands: ClientCommands
+  readonly commandHandler: CommandHandler
   readonly clock: Clock
   /** Whether a lead that was accepted may still lack its contact. */
-  readonly isBehind: IsBehind
+  readonly hasPendingReactions: HasPendingReactions
 }
 
 /** Contract 4.4 and 4.5. */
@@ -51,7 +53,13 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
       if (E.isLeft(facts)) return facts
       const { record_id } = facts.right
       const command = { type: 'RecordConversion', facts: facts.right } as const
-      const recorded = await ports.commands.run(conversionRecord, record_id, command, caller.actor)
+      const recorded = await ports.commands.execute(
+        conversionRecord,
+        record_id,
+        command,
+        caller.actor,
+        newAggregate(conversionRecord),
+      )
       if (E.isLeft(recorded)) return recorded
       const { state, events } = recorded.right
       const record = state.kind === 'recorded' ? state.facts : facts.right
@@ -93,13 +101,13 @@ type Known = Extract<ContactState, { readonly kind: 'known' }>
 
 /** All that the record holds, decided here; what concerns other streams follows from it. */
 const factsOf = async (
-  { dispatch, isBehind }: ConversionPorts,
+  { commandHandler, hasPendingReactions }: ConversionPorts,
   { accountId }: Caller,
   { conversionId, contactId, convertedAt, customValue, keepsOpen }: Wanted,
 ): Promise<Either<Problem, ConversionRecordFacts>> => {
-  const definition = await definitionOf(dispatch, accountId, conversionId)
+  const definition = await definitionOf(commandHandler, accountId, conversionId)
   if (E.isLeft(definition)) return definition
-  const person = await personOf({ dispatch, isBehind }, accountId, contactId)
+  const person = await personOf({ commandHandler, hasPendingReactions }, accountId, contactId)
   if (E.isLeft(person)) return person
   if (customValue !== undefined && customValue < 0) {
     return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
@@ -124,12 +132,12 @@ const factsOf = async (
 }
 
 const definitionOf = async (
-  dispatch: Dispatch,
+  commandHandler: CommandHandler,
   accountId: AccountId,
   id: string | undefined,
 ): Promise<Either<Problem, Defined & { readonly id: ConversionId }>> => {
   if (!ConversionId.is(id)) return E.left(conversionNotFound)
-  const found: Either<StoreFailure, ConversionState> = await dispatch.state(conversion, id)
+  const found: Either<StoreFailure, ConversionState> = await stateOf(commandHandler, conversion, id)
   if (E.isLeft(found)) return found
   const state = found.right
   return state.kind === 'defined' && state.accountId === accountId
@@ -138,15 +146,15 @@ const definitionOf = async (
 }
 
 const personOf = async (
-  { dispatch, isBehind }: Pick<ConversionPorts, 'dispatch' | 'isBehind'>,
+  { commandHandler, hasPendingReactions }: Pick<ConversionPorts, 'commandHandler' | 'hasPendingReactions'>,
   accountId: AccountId,
   id: string,
 ): Promise<Either<Problem, Known & { readonly id: ContactId }>> => {
   if (!ContactId.is(id)) return E.left(contactNotFound)
-  const found: Either<StoreFailure, ContactState> = await dispatch.state(contact, id)
+  const found: Either<StoreFailure, ContactState> = await stateOf(commandHandler, contact, id)
   if (E.isLeft(found)) return found
   const state = found.right
-  if (state.kind === 'unknown' && (await isBehind())) return E.left(contactPending)
+  if (state.kind === 'unknown' && (await hasPendingReactions())) return E.left(contactPending)
   return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 

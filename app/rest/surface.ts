@@ -1,21 +1,23 @@
-import type { Clock, Dispatch, Vault } from '../../domain/ports.js'
-import type { Commands } from '../commands/client-commands.js'
+import type { Clock, CommandHandler, Vault } from '../../domain/ports.js'
+import type { ClientCommands } from '../commands/client-commands.js'
+import type { CurrentStates } from '../commands/current-states.js'
 import type { Surface } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
-import type { IsBehind } from '../../projections/queries.js'
+import type { HasPendingReactions } from '../../projections/queries.js'
 import type { Queries } from '../../projections/queries.js'
 import { callerOf, type Caller } from './caller.js'
 import { contactEndpoints } from './contacts.js'
 import { conversionEndpoints } from './conversions.js'
 
-type RestPorts = {
-  readonly dispatch: Dispatch
+export type RestPorts = {
+  readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
   readonly vault: Vault
   readonly rateLimit: RateLimit
   readonly queries: Queries
-  readonly commands: Commands
+  readonly commands: ClientCommands
   readonly clock: Clock
-  readonly isBehind: IsBehind
+  readonly hasPendingReactions: HasPendingReactions
 }
 
 /** The REST API for the customer's own systems (contract 4.1 to 4.5). */

@@ -1,9 +1,10 @@
+import { newAggregate } from '../../domain/aggregate.js'
 import type { Activity } from '../../domain/activity.js'
 import { delivery, type DeliveryFacts } from '../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../domain/derived-id.js'
 import { beginning } from '../../domain/event.js'
 import type { AccountId, WebhookId } from '../../domain/ids.js'
-import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { webhook, type KnownWebhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
@@ -17,7 +18,7 @@ type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { read
 
 type ProjectorPorts = {
   readonly store: EventStore
-  readonly dispatch: Dispatch
+  readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
   readonly clock: Clock
 }
@@ -26,7 +27,7 @@ type ProjectorPorts = {
  * Makes one delivery due for each activity and each webhook that is subscribed at that point of the log, and calls nobody.
  * A repeat writes nothing: the stream of a delivery follows from its webhook and its activity (design, section 5).
  */
-export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: ProjectorPorts): Follower => {
+export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
   /** The webhooks as of the position that the projector has come to. */
   const webhooks = new Map<AccountId, Map<WebhookId, WebhookState>>()
   const accounts = new Map<WebhookId, AccountId>()
@@ -67,11 +68,9 @@ export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: Projec
         body: payloadOf(settings.format, activity, contact, originators),
       }
       const command = { type: 'MakeDue', facts, heldAt: kind === 'off' ? version : undefined } as const
-      const done = await dispatch.execute(delivery, facts.delivery_id, command, {
-        actor: 'delivery',
-        event,
-        eventId: (index) => derivedEventId(event.id, facts.delivery_id, index),
-      })
+      const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
+      const cause = { actor: 'delivery', event, eventId }
+      const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
       if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
     }
   }
@@ -97,7 +96,7 @@ export const deliveryProjector = ({ store, dispatch, checkpoint, clock }: Projec
         if (to.length > 0) making.push(makeDue(event, to))
       }
       await Promise.all(making)
-      await checkpoint.passed(position)
+      await checkpoint.advance(position)
     },
   }
 }

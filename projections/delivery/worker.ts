@@ -2,7 +2,7 @@ import { beginning } from '../../domain/event.js'
 import type { DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { aborted } from '../subscriptions/aborted.js'
+import { aborted } from '../../domain/abortable.js'
 import { deliveries, laneOf, type DeliveryDocument } from '../read-models/deliveries.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isOver, type Lease } from '../subscriptions/leases.js'
@@ -14,7 +14,7 @@ import { settleBacklog } from './jobs/backlog.js'
 import type { ChorePorts } from './jobs/job.js'
 import { laneTo, type AttemptKind, type Lane } from './queue/webhook-queue.js'
 import { carryOutResend } from './jobs/bulk-resend.js'
-import { shareOf } from './shards.js'
+import { shardOf } from './shards.js'
 import { slots } from './queue/slots.js'
 
 export type DeliveryWorker = {
@@ -35,7 +35,7 @@ const readAhead = 64
 
 /** Posts what is due to each webhook, at its pace and in the order of `attemptKinds`, and holds, catches up and resends. */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
-  const { store, documents, clock, logger, projected, pause } = ports
+  const { store, documents, clock, logger, projected, backoff } = ports
   const collection = collectionOf(deliveries)
   const { scheduled, resent } = attempts(ports)
   const webhooks = new Set<WebhookId>()
@@ -49,7 +49,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const laneFor = (webhookId: WebhookId): Lane | undefined => {
     const known = lanes.get(webhookId)
     if (known !== undefined) return known
-    const lease = leases.get(shareOf(webhookId))
+    const lease = leases.get(shardOf(webhookId))
     if (lease === undefined) return undefined
     const lane = laneTo(webhookId, lease)
     lanes.set(webhookId, lane)
@@ -147,7 +147,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         const reason = reasonOf(error)
         logger.warn({ webhook: lane.webhookId, reason }, 'due deliveries could not be read')
         lane.again = true
-        await pause(lane.lease.lost)
+        await backoff(0, lane.lease.lost)
       })
       .finally(() => {
         lane.filling = false
@@ -191,8 +191,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Once the read model shows how the attempt ended, it can be trusted again about this delivery. */
   const forget = async (lane: Lane, id: DeliveryId, kind: AttemptKind, ended: Ended): Promise<void> => {
-    if (ended.position === undefined) await pause(lane.lease.lost)
-    else await projected.reached(ended.position, lane.lease.lost)
+    if (ended.position === undefined) await backoff(0, lane.lease.lost)
+    else await projected.caughtUpTo(ended.position, lane.lease.lost)
     lane.taken.delete(id)
     if (ended.comesAgain && (kind === 'resend' || kind === 'caught-up')) lane.rare.add(kind)
     // It may have been passed over meanwhile, where somebody wanted it once more or it was caught up with.
@@ -213,7 +213,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
           const reason = reasonOf(error)
           logger.warn({ webhook: lane.webhookId, reason }, `${what} goes on after a pause`)
           mine.again = true
-          await pause(lane.lease.lost)
+          await backoff(0, lane.lease.lost)
         }
       }
       working.delete(lane)
@@ -270,7 +270,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       arriving.due.clear()
       arriving.asked.clear()
       arriving.unsettled.clear()
-      await projected.reached(arriving.position, arriving.ending.signal)
+      await projected.caughtUpTo(arriving.position, arriving.ending.signal)
       lookAt(due)
       for (const webhookId of asked) laneFor(webhookId)?.rare.add('resend')
       lookAt(asked)
@@ -282,7 +282,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const learn = (event: ProjectedEvent): void => {
     const arrives = (where: Set<WebhookId>, webhookId: WebhookId): void => {
       arriving.position = event.position
-      if (leases.has(shareOf(webhookId))) where.add(webhookId)
+      if (leases.has(shardOf(webhookId))) where.add(webhookId)
     }
     switch (event.type) {
       case 'WebhookAdded':
@@ -341,7 +341,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
     work: async (lease) => {
       leases.set(lease.name, lease)
-      const mine = [...webhooks].filter((webhookId) => shareOf(webhookId) === lease.name)
+      const mine = [...webhooks].filter((webhookId) => shardOf(webhookId) === lease.name)
       takeUp(mine)
       // What came while the share was another's may not be shown yet.
       for (const webhookId of mine) {

@@ -3,16 +3,17 @@ import { fold, streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId, WebhookId } from '../../domain/ids.js'
 import { notice, type NoticeCommand, type NoticeFacts } from '../../domain/notice.js'
-import type { Clock, Dispatch, EventStore, Ids, Logger } from '../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type WebhookEvent } from '../../domain/webhook.js'
-import { aborted } from '../subscriptions/aborted.js'
+import { aborted } from '../../domain/abortable.js'
 import { deliveries, laneOf } from '../read-models/deliveries.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
-import { recordInsistently } from '../subscriptions/retried-command.js'
+import { executeWithRetry } from '../subscriptions/retried-command.js'
 import { isOver, type Lease } from '../subscriptions/leases.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
+import type { Backoff } from '../subscriptions/backoff.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { reasonOf } from '../subscriptions/reason-of.js'
@@ -29,14 +30,14 @@ export type Mailer = {
 export type MailerPorts = {
   readonly store: EventStore
   readonly documents: Documents
-  readonly dispatch: Dispatch
+  readonly commandHandler: CommandHandler
   readonly sender: MailSender
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
   /** Keeps the `notices` read model. */
-  readonly projected: Pick<LeasedFollower, 'position' | 'reached'>
-  readonly pause: (signal: AbortSignal) => Promise<void>
+  readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+  readonly backoff: Backoff
   /** Where clients reach the service: nothing is mailed before that is known. */
   readonly siteUrl: Promise<string>
 }
@@ -57,7 +58,7 @@ type Holding = {
 
 /** Mails what is due and records how it ended. At least once: a crash in between mails again, under the same id. */
 export const mailer = (ports: MailerPorts): Mailer => {
-  const { store, documents, dispatch, sender, clock, logger, projected, pause, siteUrl } = ports
+  const { store, documents, commandHandler, sender, clock, logger, projected, backoff, siteUrl } = ports
   const due = collectionOf(notices)
 
   const arrivals = (holding: Holding): Follower => ({
@@ -73,7 +74,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     handle: async ({ events }) => {
       const last = events.findLast(({ type }) => type === 'NoticeDue')
       if (last === undefined) return
-      await projected.reached(last.position, holding.lease.lost)
+      await projected.caughtUpTo(last.position, holding.lease.lost)
       holding.bell.abort()
     },
   })
@@ -94,8 +95,8 @@ export const mailer = (ports: MailerPorts): Mailer => {
     }
     const recorded = await Promise.all(ready.map(({ id }) => mailed(holding, id)))
     for (const position of recorded) {
-      if (position === undefined) await pause(holding.lease.lost)
-      else await projected.reached(position, holding.lease.lost)
+      if (position === undefined) await backoff(0, holding.lease.lost)
+      else await projected.caughtUpTo(position, holding.lease.lost)
     }
   }
 
@@ -111,11 +112,11 @@ export const mailer = (ports: MailerPorts): Mailer => {
   }
 
   const tryOnce = async (holding: Holding, id: NoticeId): Promise<Position | undefined> => {
-    const state = orThrow(await dispatch.state(notice, id))
+    const state = orThrow(await commandHandler.load(notice, id)).state
     // The read model may not show yet what another process did before this one took over.
     if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
     const { facts, attempts } = state
-    const owner = orThrow(await dispatch.state(account, facts.account_id))
+    const owner = orThrow(await commandHandler.load(account, facts.account_id)).state
     const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
     if (member === undefined) return record(holding, id, { type: 'AbandonNotice' })
     const letter = letterOf(facts, await surroundings(holding, facts))
@@ -153,7 +154,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
   }
 
   const record = async (holding: Holding, id: NoticeId, command: NoticeCommand): Promise<Position | undefined> => {
-    const done = await recordInsistently(ports, holding.lease, 'notice', notice, id, command)
+    const done = await executeWithRetry(ports, { actor: 'notice', lease: holding.lease }, notice, id, command)
     if (E.isLeft(done)) return undefined
     const last = done.right.events.at(-1)
     if (last?.type === 'NoticeAbandoned') logger.warn({ notice: id, ...last.data }, 'a notice is given up')
@@ -166,14 +167,14 @@ export const mailer = (ports: MailerPorts): Mailer => {
       if (known === undefined) return
       const holding: Holding = { lease, siteUrl: known, bell: new AbortController() }
       lease.lost.addEventListener('abort', () => holding.bell.abort(), { once: true })
-      const following = follow(arrivals(holding), { store, logger, pause })
+      const following = follow(arrivals(holding), { store, logger, backoff })
       while (!isOver(holding.lease)) {
         try {
           await look(holding)
         } catch (error) {
           const reason = reasonOf(error)
           logger.warn({ reason }, 'due notices could not be read')
-          await pause(lease.lost)
+          await backoff(0, lease.lost)
         }
       }
       await following.stop()

@@ -1,9 +1,10 @@
+import { newAggregate } from '../../domain/aggregate.js'
 import { account, type AccountEvent, type Role } from '../../domain/account.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
 import { notice, type NoticeFacts } from '../../domain/notice.js'
-import type { Clock, Dispatch, EventStore } from '../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
@@ -14,7 +15,7 @@ type TurnedOff = Extract<ProjectedEvent, { readonly type: 'WebhookTurnedOff' }>
 
 type ProjectorPorts = {
   readonly store: EventStore
-  readonly dispatch: Dispatch
+  readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
   readonly clock: Clock
 }
@@ -25,7 +26,7 @@ const told: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
  * Makes one notice due for each admin and manager whom the account has at the point of the log where a webhook is turned off,
  * and mails nobody (contract 6.6.4). A repeat writes nothing: the stream of a notice follows from that event and the member.
  */
-export const noticeProjector = ({ store, dispatch, checkpoint, clock }: ProjectorPorts): Follower => {
+export const noticeProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
   const makeDue = async (event: TurnedOff): Promise<void> => {
     const added = orThrow(await store.read(event.stream)).events[0]
     if (added?.type !== 'WebhookAdded') return
@@ -42,12 +43,10 @@ export const noticeProjector = ({ store, dispatch, checkpoint, clock }: Projecto
         reason: event.data.reason,
         due_at: clock.now(),
       }
-      const done = await dispatch.execute(
-        notice,
-        facts.notice_id,
-        { type: 'MakeDue', facts },
-        { actor: 'notice', event, eventId: (index) => derivedEventId(event.id, facts.notice_id, index) },
-      )
+      const eventId = (index: number): string => derivedEventId(event.id, facts.notice_id, index)
+      const cause = { actor: 'notice', event, eventId }
+      const command = { type: 'MakeDue', facts } as const
+      const done = await commandHandler.execute(notice, facts.notice_id, command, cause, newAggregate(notice))
       if (E.isLeft(done)) throw new Error(`a notice was ${done.left.kind}`)
     }
   }
@@ -58,7 +57,7 @@ export const noticeProjector = ({ store, dispatch, checkpoint, clock }: Projecto
     begin: checkpoint.load,
     handle: async ({ events, position }) => {
       for (const event of events) if (event.type === 'WebhookTurnedOff') await makeDue(event)
-      await checkpoint.passed(position)
+      await checkpoint.advance(position)
     },
   }
 }

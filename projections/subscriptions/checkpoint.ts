@@ -6,10 +6,10 @@ import type { Collection, Documents } from '../ports.js'
 export type Checkpoint = {
   readonly load: () => Promise<Position>
   /** Saves `position` when the last one saved lies far enough behind. */
-  readonly passed: (position: Position) => Promise<void>
+  readonly advance: (position: Position) => Promise<void>
   readonly save: (position: Position) => Promise<void>
   /** Saves at the end; what could not be saved is looked at once more, and found done. */
-  readonly end: (position: Position) => Promise<void>
+  readonly flush: (position: Position) => Promise<void>
 }
 
 /** The collection that holds nothing but the checkpoint `name`. */
@@ -36,11 +36,11 @@ export const checkpointIn = (documents: Documents, name: string, interval: Posit
       saved = orThrow(await documents.checkpoint(collection))
       return saved
     },
-    passed: async (position) => {
+    advance: async (position) => {
       if (position - saved >= interval) await save(position)
     },
     save,
-    end: async (position) => {
+    flush: async (position) => {
       if (position > saved) await documents.apply(collection, [], position)
     },
   }

@@ -1,7 +1,7 @@
-import type { Dispatch, StoreFailure } from '../../domain/ports.js'
+import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import type { Lease } from './leases.js'
 import type { Documents } from '../ports.js'
+import type { Lease } from './leases.js'
 
 const lost: Either<StoreFailure, never> = E.left({ kind: 'unavailable', reason: 'another process has taken over' })
 
@@ -21,7 +21,7 @@ export const fencedDocuments = (documents: Documents, lease: Lease): Documents =
 }
 
 /** The same commands, for whoever works under a lease: once it is lost nothing is executed. */
-export const fencedDispatch = (dispatch: Dispatch, lease: Lease): Dispatch => ({
-  ...dispatch,
-  execute: (...args) => (lease.isHeld() ? dispatch.execute(...args) : Promise.resolve(lost)),
+export const fencedCommandHandler = (handler: CommandHandler, lease: Lease): CommandHandler => ({
+  load: handler.load,
+  execute: (...args) => (lease.isHeld() ? handler.execute(...args) : Promise.resolve(lost)),
 })

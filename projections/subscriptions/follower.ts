@@ -1,7 +1,9 @@
 import type { Category } from '../../domain/events.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
+import { UndecodableEvent } from '../../domain/store-failed.js'
 import { CannotFollow } from '../projection.js'
+import type { Backoff } from './backoff.js'
 import { reasonOf } from './reason-of.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
@@ -14,28 +16,30 @@ export type Follower = {
   readonly end?: (position: Position) => Promise<void>
 }
 
-export type Following = {
+export type RunningFollower = {
   readonly name: string
   /** How far it has come; equal to the head of the log when it lags behind nothing. */
   readonly position: () => Position
   /** Why it stands still; undefined while it follows. */
   readonly failure: () => string | undefined
   /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
-  readonly reached: (position: Position) => Promise<void>
+  readonly caughtUpTo: (position: Position) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 export type FollowPorts = {
   readonly store: EventStore
   readonly logger: Logger
-  /** Waits before a store that failed is asked again: longer, the more often it failed in a row. */
-  readonly pause: (signal: AbortSignal, failures: number) => Promise<void>
+  readonly backoff: Backoff
 }
 
 type Waiting = { readonly position: Position; readonly resolve: () => void }
 
-/** Follows the log until it is stopped. A store that fails is asked again for ever. */
-export const follow = (follower: Follower, { store, logger, pause }: FollowPorts): Following => {
+/**
+ * Follows the log until it is stopped. A store that fails is asked again for ever; an event that can't be decoded or
+ * handled stops the follower for good.
+ */
+export const follow = (follower: Follower, { store, logger, backoff }: FollowPorts): RunningFollower => {
   const stopping = new AbortController()
   let waiting: Array<Waiting> = []
   let position = beginning
@@ -43,10 +47,6 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
   let failures = 0
 
   const isOver = (): boolean => failure !== undefined || stopping.signal.aborted
-  const moveTo = (reached: Position): void => {
-    position = reached
-    wake()
-  }
   const wake = (): void => {
     if (waiting.length === 0) return
     const all = waiting
@@ -55,6 +55,10 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
       if (isOver() || one.position <= position) one.resolve()
       else waiting.push(one)
     }
+  }
+  const moveTo = (handled: Position): void => {
+    position = handled
+    wake()
   }
 
   const attempt = async (): Promise<void> => {
@@ -66,20 +70,20 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
     }
   }
   const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+    while (!isOver()) {
       try {
         await attempt()
       } catch (error) {
         const reason = reasonOf(error)
-        if (error instanceof CannotFollow) {
+        if (error instanceof CannotFollow || error instanceof UndecodableEvent) {
           logger.error({ follower: follower.name, reason }, 'a follower of the log stopped')
           failure = reason
           wake()
-          return
+        } else {
+          logger.warn({ follower: follower.name, reason }, 'a follower of the log tries again')
+          await backoff(failures, stopping.signal)
+          failures += 1
         }
-        logger.warn({ follower: follower.name, reason }, 'a follower of the log tries again')
-        await pause(stopping.signal, failures)
-        failures += 1
       }
     }
   }
@@ -89,7 +93,7 @@ export const follow = (follower: Follower, { store, logger, pause }: FollowPorts
     name: follower.name,
     position: () => position,
     failure: () => failure,
-    reached: (wanted) =>
+    caughtUpTo: (wanted) =>
       new Promise((resolve) => {
         if (isOver() || wanted <= position) resolve()
         else waiting.push({ position: wanted, resolve })

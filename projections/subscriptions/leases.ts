@@ -1,8 +1,8 @@
 /** A lease on a name: at most one process holds it at a time. */
 export type Lease = {
   readonly name: string
-  /** Grows with each new holder of the name: what fences a holder that was paused. */
-  readonly term: number
+  /** Grows with each new holder of the name: tells a holder that was paused from the one that followed it. */
+  readonly fencingToken: number
   /**
    * False from the moment when another process may hold it: asked before every write. Where it is given back in good order
    * it stays true until the work under it has ended.

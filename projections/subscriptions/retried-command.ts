@@ -1,48 +1,61 @@
+import type { Aggregate } from '../../domain/aggregate.js'
 import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
-import type { AnyCommand, Contended, Dispatch, Ids, Logger, Outcome, StoreFailure } from '../../domain/ports.js'
+import type {
+  AnyCommand,
+  CommandHandler,
+  CommandResult,
+  Contended,
+  Ids,
+  Logger,
+  StoreFailure,
+} from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { fencedDispatch } from './fencing.js'
+import type { Backoff } from './backoff.js'
+import { fencedCommandHandler } from './fencing.js'
 import { isOver, type Lease } from './leases.js'
 
-export type InsistPorts = {
-  readonly dispatch: Dispatch
+export type RetryPorts = {
+  readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
-  readonly pause: (signal: AbortSignal) => Promise<void>
+  readonly backoff: Backoff
 }
 
+/** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
+export type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
+
 /**
- * What went out can't be called back, so its outcome is recorded however long the store takes. Once another process has taken
- * over it is not: that one sends again, and its outcome counts. Gives the refusal where there is nothing to record it of.
+ * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
+ * takes. Once another process has taken over it is not: that one sends again, and its outcome counts. Left: a refusal.
  * @throws where the lease is lost before it was recorded
  */
-export const recordInsistently = async <
+export const executeWithRetry = async <
   State,
   Command extends AnyCommand,
   Event extends DomainEvent,
   Refusal extends { readonly kind: string },
 >(
-  { dispatch, ids, logger, pause }: InsistPorts,
-  lease: Lease,
-  actor: string,
+  { commandHandler, ids, logger, backoff }: RetryPorts,
+  { actor, lease, assumed }: Recording<State>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
   command: Command,
-): Promise<Either<Refusal, Outcome<State>>> => {
-  const { execute } = fencedDispatch(dispatch, lease)
+): Promise<Either<Refusal, CommandResult<State>>> => {
+  const { execute } = fencedCommandHandler(commandHandler, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
-  for (;;) {
-    const done = await execute(decider, id, command, { actor, event: 'last-of-stream', eventId: () => event })
+  const cause = { actor, event: 'last-of-stream', eventId: () => event } as const
+  for (let failures = 0; ; failures += 1) {
+    const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
     if (E.isRight(done)) return done
-    if (!isPassing(done.left)) return E.left(done.left)
+    if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
     if (isOver(lease)) throw new Error(`the store was ${kind}`)
-    await pause(lease.lost)
+    await backoff(failures, lease.lost)
   }
 }
 
-const isPassing = (failure: { readonly kind: string }): failure is StoreFailure | Contended =>
+const isRetryable = (failure: { readonly kind: string }): failure is StoreFailure | Contended =>
   ['unavailable', 'corrupt', 'contended'].includes(failure.kind)

@@ -1,7 +1,7 @@
-import type { EventBatch } from '../../domain/ports.js'
+import type { EventBatch, Time } from '../../domain/ports.js'
 import { beginning } from '../../domain/event.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { follow, type Following, type FollowPorts } from './follower.js'
+import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
 import { rebuild } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
@@ -9,12 +9,13 @@ import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../proj
 /** Of the batches that change nothing, one in so many moves the checkpoint: it costs a write. */
 const idleBatches = 100
 
-/** The pause after so many failures is about as long as an idle checkpoint may wait. */
-const soon = 2
+/** In milliseconds: so late at most the others see how far a read model that has nothing to do has come. */
+const idleDelay = 800
 
 const none: ReadonlyMap<string, Stored> = new Map()
 
 export type RunnerPorts = FollowPorts & {
+  readonly time: Pick<Time, 'sleep'>
   readonly documents: Documents
   /**
    * Whether other processes wait for the checkpoint. They know the position of the last event of an append alone, and the
@@ -27,8 +28,8 @@ export type RunnerPorts = FollowPorts & {
  * Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. One that is
  * not there yet, or not in this version, is built from the whole log first.
  */
-export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Following => {
-  const { store, documents, logger, pause, isWaitedFor } = ports
+export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
+  const { store, documents, logger, time, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   let idle = 0
@@ -48,7 +49,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Fo
   const saveSoon = async (): Promise<void> => {
     if (isSavingSoon) return
     isSavingSoon = true
-    await pause(ending.signal, soon)
+    await time.sleep(idleDelay, ending.signal)
     isSavingSoon = false
     await inTurn(async () => {
       if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)

@@ -66,9 +66,9 @@ const firstWords = async (directory: string): Promise<string> => {
 }
 
 const fill = async (tools: Tools, accountId: AccountId, sourceId: SourceId, leads: number): Promise<void> => {
-  const { run, dispatch, ids, vault, reactor, clock } = tools
-  const owner = orFail(await dispatch.state(account, accountId))
-  const source = orFail(await dispatch.state(marketingSource, sourceId))
+  const { run, commandHandler, ids, vault, reactor, clock } = tools
+  const { state: owner } = orFail(await commandHandler.load(account, accountId))
+  const { state: source } = orFail(await commandHandler.load(marketingSource, sourceId))
   if (owner.kind !== 'open' || source.kind !== 'created') throw new Error('the first account was not opened')
   const secret = orFail(vault.accountSecret(owner.sealedSecret))
   const webhookId = await addWebhook(tools, accountId, 'http://127.0.0.1:9/', 'dormant')

@@ -183,7 +183,7 @@ export const measureBatches = async (url: string, count: number): Promise<number
           await written(3)
         },
       },
-      { store, logger: silent, pause: () => Promise.resolve() },
+      { store, logger: silent, backoff: () => Promise.resolve() },
     )
   })
   await store.close()

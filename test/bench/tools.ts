@@ -4,14 +4,13 @@ import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/node/vault.js'
-import { dispatcher } from '../../app/commands/command-handler.js'
-import { keptStreams } from '../../app/commands/aggregate-cache.js'
 import { reactor } from '../../app/commands/reactor.js'
-import type { AnyCommand, Dispatch } from '../../domain/ports.js'
+import type { AnyCommand, CommandHandler } from '../../domain/ports.js'
 import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
+import { cachedHandler } from '../kit/command-handlers.js'
 
 export const secretKey = Buffer.alloc(32, 7)
 
@@ -22,7 +21,7 @@ export const openTools = async (directory: string) => {
   const documents = sqliteDocuments(database)
   const clock = systemClock(1)
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const commandHandler = cachedHandler(store, clock)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   return {
@@ -30,10 +29,10 @@ export const openTools = async (directory: string) => {
     documents,
     clock,
     ids,
-    dispatch,
+    commandHandler,
     vault: aesVault(secretKey),
-    reactor: reactor({ dispatch, clock, logger: silent }),
-    run: running(dispatch, ids.uuid),
+    reactor: reactor({ commandHandler, clock, logger: silent }),
+    run: running(commandHandler, ids.uuid),
     close: async () => {
       // What the reactions would find is done: the service need not look again.
       await checkpoint.load()
@@ -46,13 +45,13 @@ export const openTools = async (directory: string) => {
 export type Tools = Awaited<ReturnType<typeof openTools>>
 
 const running =
-  (dispatch: Dispatch, eventId: () => string) =>
+  (commandHandler: CommandHandler, eventId: () => string) =>
   async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,
     command: Command,
   ) =>
-    orFail(await dispatch.execute(decider, id, command, { actor: 'bench', eventId }))
+    orFail(await commandHandler.execute(decider, id, command, { actor: 'bench', eventId }))
 
 export const orFail = <L, A>(result: Either<L, A>): A => {
   if (E.isLeft(result)) throw new Error(`the benchmark met ${JSON.stringify(result.left)}`)

@@ -3,9 +3,10 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Category, DomainEvent } from '../../domain/events.js'
-import { beginning, type Envelope, type Position, type Recorded } from '../../domain/event.js'
-import type { Appended, EventBatch, EventStore, NewEvent, Revision } from '../../domain/ports.js'
+import { beginning, type Envelope, type Position, type Recorded, type Revision } from '../../domain/event.js'
+import type { Appended, EventBatch, EventStore, NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
+import { UndecodableEvent } from '../../domain/store-failed.js'
 import { holdsAsync } from '../kit/property.js'
 import { rightOf } from '../kit/right-of.js'
 import { activity, at, attribution, uuid } from '../kit/samples.js'
@@ -70,7 +71,7 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
             time: at(123),
             correlationId: uuid(5),
             causationId: uuid(6),
-            schemaVersion: 7,
+            schemaVersion: 1,
             actor: 'Ümläut \u{1f600}',
           },
         ),
@@ -86,6 +87,31 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
         })),
       )
       t.deepEqual(await historyOf(store, beginning, ['engagement'], [stream]), appended)
+    },
+  )
+
+  behaviour(
+    'an event that can not be decoded is corrupt where it is read, and others notice nothing',
+    async (t, store) => {
+      const [stream, marker, other] = [freshStream('resend'), freshStream('resend'), freshStream('account')]
+      const unknown = { ...enabled(), type: 'AccountVanished' } as unknown as NewEvent
+      const start = rightOf(await store.head())
+      const [first] = await append(store, marker, 'no-stream', [enabled()])
+      rightOf(await store.append(stream, 'no-stream', [unknown]))
+      await append(store, other, 'no-stream', [enabled()])
+
+      const read = await store.read(stream)
+      t.true(E.isLeft(read) && read.left.kind === 'corrupt')
+      t.regex(E.isLeft(read) ? read.left.reason : '', /AccountVanished/)
+      const seen: Array<Event> = []
+      await t.throwsAsync(
+        async () => {
+          for await (const { events } of store.history(start, ['resend'])) seen.push(...events)
+        },
+        { instanceOf: UndecodableEvent },
+      )
+      t.is(idsOf(seen).at(-1), first?.id)
+      t.is((await historyOf(store, beginning, ['account'], [other])).length, 1)
     },
   )
 

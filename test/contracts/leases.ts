@@ -40,7 +40,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
       await pass(milliseconds)
-      t.true(leases.every((lease) => lease.isHeld() && !lease.lost.aborted && lease.term >= 1))
+      t.true(leases.every((lease) => lease.isHeld() && !lease.lost.aborted && lease.fencingToken >= 1))
     }
     t.is(leases.length, 2)
     await membership.leave()

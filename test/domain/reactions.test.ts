@@ -7,11 +7,12 @@ import { engagement } from '../../domain/engagement.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { playbook, standardPlaybook } from '../../domain/playbook.js'
-import { reactions, type Intent } from '../../domain/reactions.js'
-import { upcast } from '../../domain/upcast.js'
+import { reactingCategories, reactingTypes, reactions, type Intent } from '../../domain/reactions.js'
+import { decodeStoredEvent } from '../../domain/stored-event.js'
 import { webhook } from '../../domain/webhook.js'
 import { goldenEvents } from '../kit/golden.js'
 import { logOf } from '../kit/log.js'
+import { rightOf } from '../kit/right-of.js'
 import {
   accountId,
   activity,
@@ -50,11 +51,13 @@ test('a new account gets its two conversions and its playbook', (t) => {
       decider: conversion,
       id: conversionId(1),
       command: { ...define, conversionId: conversionId(1), title: 'Quoted', label: 'quoted' },
+      beginsStream: true,
     },
     {
       decider: conversion,
       id: conversionId(2),
       command: { ...define, conversionId: conversionId(2), title: 'Sold', label: 'sold' },
+      beginsStream: true,
     },
     {
       decider: playbook,
@@ -65,6 +68,7 @@ test('a new account gets its two conversions and its playbook', (t) => {
         accountId: accountId(),
         settings: standardPlaybook,
       },
+      beginsStream: true,
     },
   ])
 })
@@ -87,6 +91,7 @@ test('a submitted lead engages its contact, submitted when the log says so', (t)
         submittedAt: at(1000),
         at: now,
       },
+      beginsStream: true,
     },
   ])
 })
@@ -99,6 +104,7 @@ test('an engaged contact starts the conversation, filtered where it opted out be
         decider: engagement,
         id: engagementId(),
         command: { type: 'StartEngagement', attribution: attribution(), engagedAt: at(1001), filtered },
+        beginsStream: true,
       },
     ])
   }
@@ -186,16 +192,24 @@ test('a delivery whose webhook was removed turns nothing off', (t) => {
 })
 
 test('nothing follows from any other event', (t) => {
-  const reacting = new Set([
-    'AccountOpened',
-    'LeadSubmitted',
-    'ContactEngaged',
-    'EngagementStarted',
-    'ActivityRecorded',
-    'ConversionRecorded',
-    'DeliveryAbandoned',
-  ])
-  const others = goldenEvents().filter(({ type }) => !reacting.has(type))
+  t.deepEqual(
+    [...reactingTypes],
+    [
+      'AccountOpened',
+      'LeadSubmitted',
+      'ContactEngaged',
+      'ConversionRecorded',
+      'EngagementStarted',
+      'ActivityRecorded',
+      'DeliveryAbandoned',
+    ],
+  )
+  const others = goldenEvents().filter(({ type }) => !reactingTypes.has(type))
   t.true(others.length > 20)
-  for (const { type, version, data } of others) t.deepEqual(reactionsTo(upcast(type, version, data)), [], type)
+  for (const { type, version, data } of others)
+    t.deepEqual(reactionsTo(rightOf(decodeStoredEvent(type, version, data))), [], type)
+})
+
+test('whoever follows what has reactions follows the categories of those events, and no other', (t) => {
+  t.deepEqual([...reactingCategories], ['account', 'lead', 'contact', 'conversion_contact', 'engagement', 'delivery'])
 })

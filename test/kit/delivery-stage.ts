@@ -5,8 +5,6 @@ import { randomIds } from '../../adapters/node/ids.js'
 import { aloneMembership } from '../../adapters/memory/single-process-leases.js'
 import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/node/vault.js'
-import { dispatcher } from '../../app/commands/command-handler.js'
-import { keptStreams } from '../../app/commands/aggregate-cache.js'
 import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } from '../../domain/delivery.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Recorded } from '../../domain/event.js'
@@ -14,17 +12,21 @@ import { resend, type ResendCommand } from '../../domain/resend.js'
 import { webhook } from '../../domain/webhook.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
-import { shareOf, shares } from '../../projections/delivery/shards.js'
+import { shardOf, shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { follow } from '../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf } from '../../projections/projection.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { stateOf } from '../../app/commands/current-states.js'
 import { testLease, type TestLease } from './lease.js'
+import { silentLogger } from './silent-logger.js'
+import { nextTurn, turnTime } from './turns.js'
 import { manualClock } from './manual-clock.js'
 import { openSqlite } from './open-sqlite.js'
 import { rightOf } from './right-of.js'
 import { accountId, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from './samples.js'
+import { sharedHandler } from './command-handlers.js'
 
 export const delivered: WebhookResponse = { delivered: true, status: 200, reason: 'delivered', durationMs: 1 }
 export const refused: WebhookResponse = { delivered: false, status: 503, reason: 'status 503', durationMs: 1 }
@@ -48,21 +50,19 @@ export const openStage = async () => {
   const { store, documents } = port
   const clock = manualClock()
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const commandHandler = sharedHandler(store, clock)
   const vault = aesVault(Buffer.alloc(32, 1))
-  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const pause = (): Promise<void> => new Promise(setImmediate)
-  const following = { store, logger, pause }
+  const following = { store, logger: silentLogger, backoff: nextTurn }
   const readModel = anyProjection(deliveries)
   const projected = leasedFollower(
     readModel.name,
     collectionOf(readModel),
-    () => runProjection(readModel, { ...following, documents, isWaitedFor: true }),
-    { documents, nap: pause },
+    () => runProjection(readModel, { ...following, time: turnTime, documents, isWaitedFor: true }),
+    { documents, pollBackoff: nextTurn },
   )
   const cause = { actor: 'test', eventId: ids.uuid }
   const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
-    rightOf(await dispatch.execute(delivery, deliveryId(n), command, cause))
+    rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
   }
   const closing: Array<() => Promise<void>> = []
   const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
@@ -74,7 +74,7 @@ export const openStage = async () => {
     /** Keeps the read model up to date until the function that it gives is called. */
     project: (): (() => Promise<void>) => {
       const lease = testLease(readModel.name)
-      const work = projected.work(lease)
+      const work = projected.run(lease)
       const stop = async (): Promise<void> => {
         lease.recall()
         await work
@@ -88,20 +88,21 @@ export const openStage = async () => {
       const worker = deliveryWorker({
         store,
         documents,
-        dispatch: {
-          ...dispatch,
-          state: async (decider, id) => {
+        commandHandler: {
+          ...commandHandler,
+          load: async (decider, id) => {
             await before()
-            return dispatch.state(decider, id)
+            return commandHandler.load(decider, id)
           },
         },
         vault,
         clock,
         ids,
-        logger,
+        logger: silentLogger,
         random: () => 0.5,
         projected,
-        pause,
+        backoff: nextTurn,
+        currentWebhook: (id) => stateOf(commandHandler, webhook, id),
         observe: () => undefined,
         sender: {
           send: (request) => {
@@ -116,7 +117,7 @@ export const openStage = async () => {
         follow: (): void => ends(follow(worker.follower, following).stop),
         /** Holds the share of the webhook number `n` until the test takes it away. */
         hold: (n: number): TestLease & { readonly done: Promise<void> } => {
-          const lease = testLease(shareOf(webhookId(n)))
+          const lease = testLease(shardOf(webhookId(n)))
           const done = worker.work(lease)
           ends(() => {
             lease.recall()
@@ -126,24 +127,24 @@ export const openStage = async () => {
         },
         holdAll: (): void => {
           const membership = aloneMembership()
-          membership.share('delivery', () => shares, worker.work)
+          membership.share('delivery', () => shards, worker.work)
           ends(membership.leave)
         },
       }
     },
-    state: async (n: number) => rightOf(await dispatch.state(delivery, deliveryId(n))),
+    state: async (n: number) => rightOf(await commandHandler.load(delivery, deliveryId(n))).state,
     addWebhook: async (n: number, url = `http://receiver-${n}.example/`) => {
       const settings = webhookSettings({ url, sealed_token: vault.seal(`token-${n}`) })
       const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
-      rightOf(await dispatch.execute(webhook, webhookId(n), command, cause))
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
     },
     change: async (n: number, command: Parameters<typeof webhook.decide>[0]) => {
-      rightOf(await dispatch.execute(webhook, webhookId(n), command, cause))
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
     },
     makeDue: async (n: number, to: number, heldAt?: number, changed: Partial<DeliveryFacts> = {}) => {
       const ids = { delivery_id: deliveryId(n), webhook_id: webhookId(to) }
       const facts = deliveryFacts({ ...ids, body: `{"n":${n}}`, ...changed })
-      rightOf(await dispatch.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
+      rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
     /** Nineteen attempts that failed, by the first version of the webhook. */
@@ -154,9 +155,9 @@ export const openStage = async () => {
       }
     },
     resend: async (n: number, command: ResendCommand) => {
-      rightOf(await dispatch.execute(resend, resendId(n), command, cause))
+      rightOf(await commandHandler.execute(resend, resendId(n), command, cause))
     },
-    resendState: async (n: number) => rightOf(await dispatch.state(resend, resendId(n))).kind,
+    resendState: async (n: number) => rightOf(await commandHandler.load(resend, resendId(n))).state.kind,
     events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
       const all: Array<Recorded<DomainEvent>> = []
       for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)

@@ -16,7 +16,7 @@ export const testLease = (name: string): TestLease => {
   const recall = (): void => lost.abort()
   return {
     name,
-    term: 1,
+    fencingToken: 1,
     isHeld: () => isHeld,
     lost: lost.signal,
     release: () => {

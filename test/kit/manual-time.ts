@@ -1,4 +1,4 @@
-import type { Time } from '../../adapters/node/monotonic-time.js'
+import type { Time } from '../../domain/ports.js'
 
 /** The time of one process. */
 export type ProcessTime = Time & {

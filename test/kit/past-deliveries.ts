@@ -1,7 +1,5 @@
 import type { ExecutionContext } from 'ava'
 import { randomUUID } from 'node:crypto'
-import { dispatcher } from '../../app/commands/command-handler.js'
-import { keptStreams } from '../../app/commands/aggregate-cache.js'
 import { openStores } from '../../app/composition/stores.js'
 import { delivery } from '../../domain/delivery.js'
 import { deliveryIdOf } from '../../domain/derived-id.js'
@@ -14,6 +12,7 @@ import { deliveryFacts } from './samples.js'
 import { composed, configOf, newDataDir, openAccount, removeDataDir, type Site } from './service.js'
 import { storesOf } from './stores.js'
 import { hookToken, receiverFor, type Subscription } from './subscription.js'
+import { cachedHandler } from './command-handlers.js'
 
 /** A delivery that became due at `at`, and so many attempts of it, all of which failed. */
 export type PastDelivery = { readonly at: Instant; readonly attempts: number }
@@ -63,7 +62,7 @@ const written = async (
   const { store, close } = stores.right
   let now = minutesAgo(0)
   const clock = { now: () => now, sleepUntil: () => Promise.resolve() }
-  const { execute } = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const { execute } = cachedHandler(store, clock)
 
   const ids: Array<DeliveryId> = []
   for (const { at, attempts } of past) {

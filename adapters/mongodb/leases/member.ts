@@ -1,3 +1,4 @@
+import { aborted } from '../../../domain/abortable.js'
 import { setMaxListeners } from 'node:events'
 import type { Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -5,7 +6,7 @@ import type { Lease, Membership } from '../../../projections/subscriptions/lease
 import { tried } from '../failure.js'
 import type { Beats, MemberRecord } from './members.js'
 import type { LeaseRecord, LeaseRecords, Standing } from './lease-records.js'
-import type { Time } from '../../node/monotonic-time.js'
+import type { Time } from '../../../domain/ports.js'
 
 /** All in milliseconds. */
 export type Timing = {
@@ -167,7 +168,7 @@ export const liveAs = async (
       lost.abort()
       await ended
     }
-    const ended = work({ name, term, isHeld: () => isAlive() && !isOver, lost: lost.signal, release })
+    const ended = work({ name, fencingToken: term, isHeld: () => isAlive() && !isOver, lost: lost.signal, release })
     return { share, lost, ended }
   }
 
@@ -213,9 +214,3 @@ export const liveAs = async (
 
   await Promise.all([beating(), expiring(), ending()])
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import type { Time } from '../../node/monotonic-time.js'
+import type { Time } from '../../../domain/ports.js'
 
 /** A member as the others see it. `beat` only has to change: nobody compares it, or any clock, with its own. */
 export type MemberRecord = { readonly _id: string; readonly work: ReadonlyArray<string>; readonly beat: number }

@@ -6,7 +6,8 @@ import { tried } from '../failure.js'
 import { beatsIn } from './members.js'
 import { leaseRecordsIn } from './lease-records.js'
 import { liveAs, standardTiming, type Share, type Timing } from './member.js'
-import { machineTime, type Time } from '../../node/monotonic-time.js'
+import type { Time } from '../../../domain/ports.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
 
 export type MongoMembershipPorts = {
   readonly db: Db
@@ -25,7 +26,7 @@ export const mongoMembership = ({
   db,
   newId,
   logger,
-  time = machineTime,
+  time = monotonicTime,
   timing = standardTiming,
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []

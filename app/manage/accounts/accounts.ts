@@ -1,3 +1,4 @@
+import { newAggregate } from '../../../domain/aggregate.js'
 import { account } from '../../../domain/account.js'
 import { decode, t, Text } from '../../../domain/codec.js'
 import type { AccountId, ApiKeyId, ConversionId, PlaybookId } from '../../../domain/ids.js'
@@ -35,7 +36,7 @@ export const openAccount = async (
   const apiKey = apiKeyOf(accountId, apiKeyId, ids.secret())
   const secrets = { sealedSecret: vault.seal(ids.secret()), apiKeyHash: apiKeyHash(apiKey) }
   const command = { type: 'OpenAccount', accountId, title, playbookId, quotedId, soldId, apiKeyId, ...secrets } as const
-  const opened = await commands.run(account, accountId, command, actor)
+  const opened = await commands.execute(account, accountId, command, actor, newAggregate(account))
   if (E.isLeft(opened)) return opened
   return E.right({ isNew: opened.right.events.length > 0, accountId, apiKey, playbookId, soldId })
 }
@@ -62,13 +63,13 @@ export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'PATCH',
     path: '/accounts/:account_id',
     handle: async (request, { actor }) => {
-      const found = await accountOf(ports.dispatch, request)
+      const found = await accountOf(ports.commandHandler, request)
       if (E.isLeft(found)) return found
       const body = decode(ChangeRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { accountId } = found.right
       const type = body.right.enabled ? 'EnableAccount' : 'DisableAccount'
-      const changed = await ports.commands.run(account, accountId, { type }, actor)
+      const changed = await ports.commands.execute(account, accountId, { type }, actor)
       if (E.isLeft(changed)) return changed
       return E.right({ status: 200, body: { account: { id: accountId, enabled: body.right.enabled } } })
     },

@@ -16,12 +16,16 @@ const ReportRequest = t.type({
 })
 
 /** What a telephony system or a member reports about a conversation (design, sections 6 and 8). */
-export const engagementEndpoints = ({ dispatch, commands, clock }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+export const engagementEndpoints = ({
+  commandHandler,
+  commands,
+  clock,
+}: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'POST',
     path: '/accounts/:account_id/engagements/:engagement_id/activities',
     handle: async (request, { actor }) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const engagementId = request.params['engagement_id']
       if (!EngagementId.is(engagementId)) return E.left({ kind: 'engagement-not-found' })
@@ -40,7 +44,7 @@ export const engagementEndpoints = ({ dispatch, commands, clock }: ManagePorts):
         properties: properties ?? {},
         at: clock.now(),
       } as const
-      const recorded = await commands.run(engagement, engagementId, command, actor)
+      const recorded = await commands.execute(engagement, engagementId, command, actor)
       if (E.isLeft(recorded)) return recorded
       const [first] = recorded.right.events
       const at = first?.type === 'ActivityRecorded' ? first.data.activity.at : command.at

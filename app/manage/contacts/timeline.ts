@@ -8,12 +8,12 @@ import { pageOf } from '../paging.js'
 import type { ManagePorts } from '../ports.js'
 
 /** Every lead, activity, conversion and delivery of a contact, in the order of the log (design, section 8). */
-export const timelineEndpoints = ({ dispatch, queries }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+export const timelineEndpoints = ({ commandHandler, queries }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'GET',
     path: '/accounts/:account_id/contacts/:contact_id/timeline',
     handle: async (request) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const contactId = request.params['contact_id']
       if (!ContactId.is(contactId)) return E.left(contactNotFound)

@@ -1,3 +1,4 @@
+import { newAggregate } from '../../../domain/aggregate.js'
 import { conversion } from '../../../domain/conversion.js'
 import { decode, NaturalNumber, t, Text } from '../../../domain/codec.js'
 import type { ConversionId } from '../../../domain/ids.js'
@@ -12,7 +13,7 @@ const DefineRequest = t.type({ title: Text, value: NaturalNumber })
 
 /** Custom conversions (contract 2.2); `value` in cents. */
 export const conversionDefinitionEndpoints = ({
-  dispatch,
+  commandHandler,
   commands,
   queries,
   ids,
@@ -21,14 +22,20 @@ export const conversionDefinitionEndpoints = ({
     method: 'POST',
     path: '/accounts/:account_id/conversions',
     handle: async (request, { actor }) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const body = decode(DefineRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { title, value } = body.right
       const conversionId: ConversionId = `cnv_${ids.ulid()}`
       const what = { conversionId, accountId: found.right.accountId, title, value, label: 'custom_conversion' } as const
-      const defined = await commands.run(conversion, conversionId, { type: 'DefineConversion', ...what }, actor)
+      const defined = await commands.execute(
+        conversion,
+        conversionId,
+        { type: 'DefineConversion', ...what },
+        actor,
+        newAggregate(conversion),
+      )
       if (E.isLeft(defined)) return defined
       const created_at = defined.right.events[0]?.time
       return E.right({ status: 201, body: { conversion: { id: conversionId, title, value, created_at } } })
@@ -38,7 +45,7 @@ export const conversionDefinitionEndpoints = ({
     method: 'GET',
     path: '/accounts/:account_id/conversions',
     handle: async (request) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const list = await queries.list(conversionList, 'by_account', [found.right.accountId])
       return E.isLeft(list) ? list : E.right({ status: 200, body: { conversions: list.right.map(shown) } })

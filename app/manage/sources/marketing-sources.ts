@@ -1,3 +1,5 @@
+import { newAggregate } from '../../../domain/aggregate.js'
+import { stateOf } from '../../commands/current-states.js'
 import { decode, optional, t, Text } from '../../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
 import {
@@ -27,30 +29,30 @@ type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
 
 /** Creates a source on a playbook of the same account. */
 export const createSource = async (
-  { dispatch, commands, ids }: ManagePorts,
+  { commandHandler, commands, ids }: ManagePorts,
   source: NewSource,
   actor: string,
 ): Promise<Either<Problem, MarketingSourceState>> => {
-  const owned = await dispatch.state(playbook, source.playbookId)
+  const owned = await stateOf(commandHandler, playbook, source.playbookId)
   if (E.isLeft(owned)) return owned
   if (owned.right.kind === 'unknown' || owned.right.accountId !== source.accountId) {
     return E.left({ kind: 'playbook-not-found' })
   }
   const sourceId: SourceId = `mks_${ids.ulid()}`
   const command = { type: 'CreateSource', sourceId, ...source } as const
-  const created = await commands.run(marketingSource, sourceId, command, actor)
+  const created = await commands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))
   return E.isLeft(created) ? created : E.right(created.right.state)
 }
 
 /** Marketing sources and their post URLs (contract 2.6). */
 export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
-  const { dispatch, commands, queries, siteUrl } = ports
+  const { commandHandler, commands, queries, siteUrl } = ports
   return [
     {
       method: 'POST',
       path: '/accounts/:account_id/marketing_sources',
       handle: async (request, { actor }) => {
-        const found = await accountOf(dispatch, request)
+        const found = await accountOf(commandHandler, request)
         if (E.isLeft(found)) return found
         const body = decode(CreateRequest, request.body)
         if (E.isLeft(body)) return E.left(invalid(body.left))
@@ -65,7 +67,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       method: 'GET',
       path: '/accounts/:account_id/marketing_sources',
       handle: async (request) => {
-        const found = await accountOf(dispatch, request)
+        const found = await accountOf(commandHandler, request)
         if (E.isLeft(found)) return found
         const list = await queries.list(sourceList, 'by_account', [found.right.accountId])
         if (E.isLeft(list)) return list
@@ -77,7 +79,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       method: 'PATCH',
       path: '/accounts/:account_id/marketing_sources/:source_id',
       handle: async (request, { actor }) => {
-        const found = await accountOf(dispatch, request)
+        const found = await accountOf(commandHandler, request)
         if (E.isLeft(found)) return found
         const sourceId = request.params['source_id']
         if (!SourceId.is(sourceId)) return E.left(sourceNotFound)
@@ -85,10 +87,10 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
         if (E.isLeft(body)) return E.left(invalid(body.left))
         const { accountId } = found.right
         for (const command of changes(accountId, body.right)) {
-          const changed = await commands.run(marketingSource, sourceId, command, actor)
+          const changed = await commands.execute(marketingSource, sourceId, command, actor)
           if (E.isLeft(changed)) return changed
         }
-        const now = await dispatch.state(marketingSource, sourceId)
+        const now = await stateOf(commandHandler, marketingSource, sourceId)
         if (E.isLeft(now)) return now
         if (now.right.kind === 'unknown' || now.right.accountId !== accountId) return E.left(sourceNotFound)
         return E.right({ status: 200, body: { marketing_source: shownState(siteUrl(), now.right) } })
@@ -98,11 +100,11 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       method: 'GET',
       path: '/accounts/:account_id/marketing_sources/:source_id/leads',
       handle: async (request) => {
-        const found = await accountOf(dispatch, request)
+        const found = await accountOf(commandHandler, request)
         if (E.isLeft(found)) return found
         const sourceId = request.params['source_id']
         if (!SourceId.is(sourceId)) return E.left(sourceNotFound)
-        const source = await dispatch.state(marketingSource, sourceId)
+        const source = await stateOf(commandHandler, marketingSource, sourceId)
         if (E.isLeft(source)) return source
         const isOwn = source.right.kind === 'created' && source.right.accountId === found.right.accountId
         if (!isOwn) return E.left(sourceNotFound)

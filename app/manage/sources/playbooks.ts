@@ -1,3 +1,4 @@
+import { newAggregate } from '../../../domain/aggregate.js'
 import { decode, NaturalNumber, optional, refined, t, Text } from '../../../domain/codec.js'
 import { PlaybookId } from '../../../domain/ids.js'
 import { playbook, standardPlaybook, type PlaybookSettings } from '../../../domain/playbook.js'
@@ -27,7 +28,7 @@ const ChangeRequest = t.type({ title: optional(Text), quiet_hours: Quiet, ...set
 
 /** Playbooks: required fields, steps, quiet hours (design, sections 6 and 8). */
 export const playbookEndpoints = ({
-  dispatch,
+  commandHandler,
   commands,
   queries,
   ids,
@@ -37,7 +38,7 @@ export const playbookEndpoints = ({
     method: 'POST',
     path: '/accounts/:account_id/playbooks',
     handle: async (request, { actor }) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const body = decode(CreateRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
@@ -45,7 +46,7 @@ export const playbookEndpoints = ({
       const playbookId: PlaybookId = `ply_${ids.ulid()}`
       const chosen = { ...standardPlaybook, ...sent(body.right) }
       const command = { type: 'CreatePlaybook', playbookId, accountId, settings: chosen } as const
-      const created = await commands.run(playbook, playbookId, command, actor)
+      const created = await commands.execute(playbook, playbookId, command, actor, newAggregate(playbook))
       if (E.isLeft(created)) return created
       const shownAt = created.right.events.at(0)?.time ?? clock.now()
       return E.right({ status: 201, body: { playbook: { id: playbookId, ...chosen, created_at: shownAt } } })
@@ -55,7 +56,7 @@ export const playbookEndpoints = ({
     method: 'GET',
     path: '/accounts/:account_id/playbooks',
     handle: async (request) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const list = await queries.list(playbookList, 'by_account', [found.right.accountId])
       return E.isLeft(list) ? list : E.right({ status: 200, body: { playbooks: list.right.map(shown) } })
@@ -65,7 +66,7 @@ export const playbookEndpoints = ({
     method: 'PATCH',
     path: '/accounts/:account_id/playbooks/:playbook_id',
     handle: async (request, { actor }) => {
-      const found = await accountOf(dispatch, request)
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const playbookId = request.params['playbook_id']
       if (!PlaybookId.is(playbookId)) return E.left({ kind: 'playbook-not-found' })
@@ -73,7 +74,7 @@ export const playbookEndpoints = ({
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { accountId } = found.right
       const command = { type: 'ChangePlaybook', accountId, settings: sent(body.right) } as const
-      const changed = await commands.run(playbook, playbookId, command, actor)
+      const changed = await commands.execute(playbook, playbookId, command, actor)
       if (E.isLeft(changed)) return changed
       const { state } = changed.right
       const now = state.kind === 'created' ? state.settings : {}

@@ -36,8 +36,8 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     method: 'GET',
     path,
     handle: async (request) => {
-      const { queries, dispatch } = ports
-      const owned = await ownWebhook(dispatch, request)
+      const { queries, commandHandler } = ports
+      const owned = await ownWebhook(commandHandler, request)
       if (E.isLeft(owned)) return owned
       const [state, lead_id, from, to] = ['state', 'lead_id', 'from', 'to'].map(request.query)
       const filter = decode(Filter, { state, lead_id, from, to })
@@ -75,7 +75,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       if (E.isLeft(found)) return found
       const { id } = found.right.document
       const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
-      const asked = await ports.commands.run(delivery, id, command, actor)
+      const asked = await ports.commands.execute(delivery, id, command, actor)
       if (E.isLeft(asked)) return asked
       return E.right({ status: 202, body: { delivery: { id, state: asked.right.state.kind } } })
     },
@@ -96,8 +96,8 @@ const isIn = (document: DeliveryDocument, state: Filter['state']): boolean =>
 type Whole = { readonly document: DeliveryDocument; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
 /** The delivery that a request names, as its stream has it. */
-const whole = async ({ dispatch, store }: ManagePorts, request: Request): Promise<Either<Problem, Whole>> => {
-  const owned = await ownWebhook(dispatch, request)
+const whole = async ({ commandHandler, store }: ManagePorts, request: Request): Promise<Either<Problem, Whole>> => {
+  const owned = await ownWebhook(commandHandler, request)
   if (E.isLeft(owned)) return owned
   const id = request.params['delivery_id']
   if (!DeliveryId.is(id)) return E.left({ kind: 'delivery-not-found' })

@@ -1,3 +1,5 @@
+import { newAggregate } from '../../../domain/aggregate.js'
+import { stateOf } from '../../commands/current-states.js'
 import { decode, t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
@@ -22,8 +24,8 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     method: 'POST',
     path,
     handle: async (request, { actor }) => {
-      const { dispatch, commands, ids } = ports
-      const owned = await ownWebhook(dispatch, request)
+      const { commandHandler, commands, ids } = ports
+      const owned = await ownWebhook(commandHandler, request)
       if (E.isLeft(owned)) return owned
       const body = decode(StartRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
@@ -32,7 +34,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       const { webhookId, accountId } = owned.right
       const resendId: ResendId = `rsd_${ids.ulid()}`
       const command = { type: 'StartResend', resendId, accountId, webhookId, from, to } as const
-      const started = await commands.run(resend, resendId, command, actor)
+      const started = await commands.execute(resend, resendId, command, actor, newAggregate(resend))
       if (E.isLeft(started)) return started
       return E.right({
         status: 202,
@@ -44,7 +46,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     method: 'GET',
     path,
     handle: async (request) => {
-      const owned = await ownWebhook(ports.dispatch, request)
+      const owned = await ownWebhook(ports.commandHandler, request)
       if (E.isLeft(owned)) return owned
       const part = { index: 'by_webhook', equals: owned.right.webhookId, descending: true }
       const page = await pageOf(ports.queries, resends, part, request)
@@ -74,18 +76,18 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       const owned = await ownResend(ports, request)
       if (E.isLeft(owned)) return owned
       const { resendId, webhookId } = owned.right
-      const cancelled = await ports.commands.run(resend, resendId, { type: 'CancelResend', webhookId }, actor)
+      const cancelled = await ports.commands.execute(resend, resendId, { type: 'CancelResend', webhookId }, actor)
       if (E.isLeft(cancelled)) return cancelled
       return E.right({ status: 200, body: { resend: { id: resendId, state: cancelled.right.state.kind } } })
     },
   },
 ]
 
-const ownResend = async ({ dispatch }: ManagePorts, request: Request): Promise<Either<Problem, KnownResend>> => {
-  const owned = await ownWebhook(dispatch, request)
+const ownResend = async ({ commandHandler }: ManagePorts, request: Request): Promise<Either<Problem, KnownResend>> => {
+  const owned = await ownWebhook(commandHandler, request)
   if (E.isLeft(owned)) return owned
   const id = request.params['resend_id']
-  const found = ResendId.is(id) ? await dispatch.state(resend, id) : E.right(resend.initial)
+  const found = ResendId.is(id) ? await stateOf(commandHandler, resend, id) : E.right(resend.initial)
   if (E.isLeft(found)) return found
   const state = found.right
   const isOwn = state.kind !== 'unknown' && state.webhookId === owned.right.webhookId

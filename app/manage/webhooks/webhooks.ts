@@ -1,9 +1,11 @@
+import { newAggregate } from '../../../domain/aggregate.js'
+import { stateOf } from '../../commands/current-states.js'
 import { ActivityLabel } from '../../../domain/activity.js'
 import { decode, optional, refined, t } from '../../../domain/codec.js'
 import { PlaybookId, WebhookId, type AccountId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { playbook } from '../../../domain/playbook.js'
-import type { Dispatch } from '../../../domain/ports.js'
+import type { CommandHandler } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import {
   PayloadFormat,
@@ -55,14 +57,14 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'POST',
     path: '/accounts/:account_id/webhooks',
     handle: async (request, { actor }) => {
-      const { dispatch, commands, vault, ids } = ports
-      const found = await accountOf(dispatch, request)
+      const { commandHandler, commands, vault, ids } = ports
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const body = decode(AddRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { accountId } = found.right
       const { url, token, events, format, playbook_id } = body.right
-      const problem = (await urlProblem(ports, url)) ?? (await playbookProblem(dispatch, accountId, playbook_id))
+      const problem = (await urlProblem(ports, url)) ?? (await playbookProblem(commandHandler, accountId, playbook_id))
       if (problem !== undefined) return E.left(problem)
       const webhookId: WebhookId = `whk_${ids.ulid()}`
       const settings: WebhookSettings = {
@@ -74,7 +76,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       }
       const { shown: signing_secret, signing } = newSigningSecret(ports)
       const command = { type: 'AddWebhook', webhookId, accountId, settings, signing } as const
-      const added = await commands.run(webhook, webhookId, command, actor)
+      const added = await commands.execute(webhook, webhookId, command, actor, newAggregate(webhook))
       if (E.isLeft(added)) return added
       return E.right({ status: 201, body: { webhook: { ...shownState(added.right.state), signing_secret } } })
     },
@@ -83,13 +85,13 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'POST',
     path: '/accounts/:account_id/webhooks/:webhook_id/signing_secret',
     handle: async (request, { actor }) => {
-      const found = await accountOf(ports.dispatch, request)
+      const found = await accountOf(ports.commandHandler, request)
       if (E.isLeft(found)) return found
       const webhookId = request.params['webhook_id']
       if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
       const { shown: signing_secret, signing } = newSigningSecret(ports)
       const command = { type: 'IssueSigningSecret', accountId: found.right.accountId, signing } as const
-      const issued = await ports.commands.run(webhook, webhookId, command, actor)
+      const issued = await ports.commands.execute(webhook, webhookId, command, actor)
       if (E.isLeft(issued)) return issued
       const previous_until = signing.previousUntil
       return E.right({ status: 201, body: { webhook: { id: webhookId, signing_secret, previous_until } } })
@@ -99,7 +101,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'GET',
     path: '/accounts/:account_id/webhooks',
     handle: async (request) => {
-      const found = await accountOf(ports.dispatch, request)
+      const found = await accountOf(ports.commandHandler, request)
       if (E.isLeft(found)) return found
       const list = await ports.queries.list(webhookList, 'by_account', [found.right.accountId])
       return E.isLeft(list) ? list : E.right({ status: 200, body: { webhooks: list.right.map(shown) } })
@@ -109,8 +111,8 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'PATCH',
     path: '/accounts/:account_id/webhooks/:webhook_id',
     handle: async (request, { actor }) => {
-      const { dispatch, commands, vault } = ports
-      const found = await accountOf(dispatch, request)
+      const { commandHandler, commands, vault } = ports
+      const found = await accountOf(commandHandler, request)
       if (E.isLeft(found)) return found
       const webhookId = request.params['webhook_id']
       if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
@@ -126,7 +128,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         ...(format === undefined ? {} : { format }),
       }
       const command = { type: 'ChangeWebhook', accountId: found.right.accountId, settings } as const
-      const changed = await commands.run(webhook, webhookId, command, actor)
+      const changed = await commands.execute(webhook, webhookId, command, actor)
       return E.isLeft(changed) ? changed : E.right({ status: 200, body: { webhook: shownState(changed.right.state) } })
     },
   },
@@ -134,12 +136,12 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'DELETE',
     path: '/accounts/:account_id/webhooks/:webhook_id',
     handle: async (request, { actor }) => {
-      const found = await accountOf(ports.dispatch, request)
+      const found = await accountOf(ports.commandHandler, request)
       if (E.isLeft(found)) return found
       const webhookId = request.params['webhook_id']
       if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
       const command = { type: 'RemoveWebhook', accountId: found.right.accountId } as const
-      const removed = await ports.commands.run(webhook, webhookId, command, actor)
+      const removed = await ports.commands.execute(webhook, webhookId, command, actor)
       return E.isLeft(removed) ? removed : E.right({ status: 200, body: { webhook: { id: webhookId } } })
     },
   },
@@ -147,7 +149,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'POST',
     path: '/accounts/:account_id/webhooks/:webhook_id/test',
     handle: async (request) => {
-      const owned = await ownWebhook(ports.dispatch, request)
+      const owned = await ownWebhook(ports.commandHandler, request)
       if (E.isLeft(owned)) return owned
       const receiver = owned.right
       const retryAfter = ports.rateLimit.exceeded(`test/${receiver.webhookId}`, testsPerMinute)
@@ -163,13 +165,13 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     method: 'POST',
     path: '/accounts/:account_id/webhooks/:webhook_id/turn_on',
     handle: async (request, { actor }) => {
-      const owned = await ownWebhook(ports.dispatch, request)
+      const owned = await ownWebhook(ports.commandHandler, request)
       if (E.isLeft(owned)) return owned
       const body = decode(TurnOnRequest, request.body)
       if (E.isLeft(body)) return E.left(invalid(body.left))
       const { accountId, webhookId } = owned.right
       const command = { type: 'TurnOnWebhook', accountId, catchUp: body.right.catch_up, by: actor } as const
-      const turned = await ports.commands.run(webhook, webhookId, command, actor)
+      const turned = await ports.commands.execute(webhook, webhookId, command, actor)
       return E.isLeft(turned) ? turned : E.right({ status: 200, body: { webhook: shownState(turned.right.state) } })
     },
   },
@@ -200,12 +202,12 @@ const urlProblem = async ({ webhookUrlProblem }: ManagePorts, url: string): Prom
 }
 
 const playbookProblem = async (
-  dispatch: Dispatch,
+  commandHandler: CommandHandler,
   accountId: AccountId,
   playbookId: PlaybookId | undefined,
 ): Promise<Problem | undefined> => {
   if (playbookId === undefined) return undefined
-  const found = await dispatch.state(playbook, playbookId)
+  const found = await stateOf(commandHandler, playbook, playbookId)
   if (E.isLeft(found)) return found.left
   const isOwn = found.right.kind === 'created' && found.right.accountId === accountId
   return isOwn ? undefined : { kind: 'playbook-not-found' }

@@ -21,7 +21,7 @@ const perSecond = { caughtUp: 50, written: 1_000 }
  * chose. Each step is recorded by the delivery it concerns, so whatever was interrupted goes on where it was.
  */
 export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
-  const { documents, dispatch, clock, pause } = ports
+  const { documents, commandHandler, clock, backoff } = ports
   const collection = collectionOf(deliveries)
 
   const execute = async (
@@ -30,7 +30,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   ): Promise<void> => {
     const isChanged = await changed(ports, lane, all, commandFor)
     // The read model does not show yet what is so already.
-    if (!isChanged && all.length > 0) await pause(lane.lease.lost)
+    if (!isChanged && all.length > 0) await backoff(0, lane.lease.lost)
   }
 
   const breathe = async (count: number, rate: number): Promise<void> =>
@@ -63,14 +63,15 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
       const all = await dueOf(batch)
       if (all.length > 0) await execute(all, () => command)
       // What is tried in this moment may be due again afterwards.
-      else if (lane.taken.size > 0) await pause(lane.lease.lost)
+      else if (lane.taken.size > 0) await backoff(0, lane.lease.lost)
       else return
       if (isOver(lane.lease) || (await receiverNow()).kind === 'on') return
       if (all.length >= batch) await breathe(all.length, perSecond.written)
     }
   }
 
-  const receiverNow = async (): Promise<WebhookState> => orThrow(await dispatch.state(webhook, lane.webhookId))
+  const receiverNow = async (): Promise<WebhookState> =>
+    orThrow(await commandHandler.load(webhook, lane.webhookId)).state
 
   const abandonBacklog = async (): Promise<void> => {
     while (!isOver(lane.lease)) {
@@ -108,7 +109,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   const roomInLane = async (): Promise<void> => {
     const part = { index: 'due', equals: [laneOf(lane.webhookId, 'caught-up')] }
     while (!isOver(lane.lease) && orThrow(await documents.count(collection, part)) >= batch)
-      await pause(lane.lease.lost)
+      await backoff(0, lane.lease.lost)
   }
 
   if (isOver(lane.lease)) return

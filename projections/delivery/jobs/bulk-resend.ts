@@ -3,7 +3,7 @@ import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { fencedDispatch } from '../../subscriptions/fencing.js'
+import { fencedCommandHandler } from '../../subscriptions/fencing.js'
 import { isOver } from '../../subscriptions/leases.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
@@ -20,7 +20,7 @@ export const carryOutResend = async (
   id: ResendId,
   look: (lane: Lane) => void,
 ): Promise<void> => {
-  const { store, documents, dispatch, clock, ids, projected, pause } = ports
+  const { store, documents, commandHandler, clock, ids, projected, backoff } = ports
   const collection = collectionOf(deliveries)
 
   const waiting = async (): Promise<number> =>
@@ -36,15 +36,15 @@ export const carryOutResend = async (
   const complete = async (): Promise<void> => {
     const command: ResendCommand = { type: 'CompleteResend' }
     const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-    const done = await fencedDispatch(dispatch, lane.lease).execute(resend, id, command, cause)
+    const done = await fencedCommandHandler(commandHandler, lane.lease).execute(resend, id, command, cause)
     if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
   }
 
   // Until the read model shows what failed, and what was asked for, before this began.
-  await projected.reached(orThrow(await store.head()), lane.lease.lost)
+  await projected.caughtUpTo(orThrow(await store.head()), lane.lease.lost)
   let after: Cursor | undefined
   while (!isOver(lane.lease)) {
-    const state = orThrow(await dispatch.state(resend, id))
+    const state = orThrow(await commandHandler.load(resend, id)).state
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
     const part = { index: 'by_state', equals: [stateOf(lane.webhookId, 'failed')], upTo: state.to }
@@ -53,7 +53,7 @@ export const carryOutResend = async (
     const last = found.at(-1)
     const isLast = last === undefined || found.length < batch
     const most = isLast ? 0 : batch - 1
-    while ((await waiting()) > most && !isOver(lane.lease)) await pause(lane.lease.lost)
+    while ((await waiting()) > most && !isOver(lane.lease)) await backoff(0, lane.lease.lost)
     if (isLast) return isOver(lane.lease) ? undefined : complete()
     after = { key: last.key, value: last.document['created_at'] as string }
   }

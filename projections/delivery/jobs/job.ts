@@ -1,9 +1,10 @@
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import { beginning } from '../../../domain/event.js'
-import type { Clock, Dispatch, EventStore, Ids } from '../../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore, Ids } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { DeliveryDocument } from '../../read-models/deliveries.js'
-import { fencedDispatch } from '../../subscriptions/fencing.js'
+import { fencedCommandHandler } from '../../subscriptions/fencing.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
 import type { Documents } from '../../ports.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import type { Lane } from '../queue/webhook-queue.js'
@@ -12,12 +13,12 @@ import type { Lane } from '../queue/webhook-queue.js'
 export type ChorePorts = {
   readonly store: EventStore
   readonly documents: Documents
-  readonly dispatch: Dispatch
+  readonly commandHandler: CommandHandler
   readonly clock: Clock
   readonly ids: Ids
   /** Keeps the `deliveries` read model. */
-  readonly projected: Pick<LeasedFollower, 'reached'>
-  readonly pause: (signal: AbortSignal) => Promise<void>
+  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly backoff: Backoff
 }
 
 /** Deliveries that are changed together, and that wait to be posted because of a chore at most. */
@@ -28,12 +29,12 @@ export const batch = 32
  * @throws where the store fails
  */
 export const changed = async (
-  { dispatch, ids, projected }: ChorePorts,
+  { commandHandler, ids, projected }: ChorePorts,
   { lease }: Lane,
   all: ReadonlyArray<DeliveryDocument>,
   commandFor: (index: number) => DeliveryCommand,
 ): Promise<boolean> => {
-  const { execute } = fencedDispatch(dispatch, lease)
+  const { execute } = fencedCommandHandler(commandHandler, lease)
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   let newest = beginning
   for (const done of await Promise.all(all.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
@@ -41,6 +42,6 @@ export const changed = async (
     for (const { position } of done.right.events) if (position > newest) newest = position
   }
   if (newest === beginning) return false
-  await projected.reached(newest, lease.lost)
+  await projected.caughtUpTo(newest, lease.lost)
   return true
 }

@@ -2,10 +2,11 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { liveSubscription } from '../../../adapters/memory/live-subscription.js'
-import { recentEvents, type RecentEvents } from '../../../adapters/memory/recent-events.js'
+import { recentEvents, type LogEntry, type RecentEvents } from '../../../adapters/memory/recent-events.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { idsOf, newEvent } from '../../kit/events.js'
 import { holdsAsync } from '../../kit/property.js'
 
@@ -28,46 +29,46 @@ const positionsOf = ({ events }: EventBatch): ReadonlyArray<Position> => events.
 
 test('what was added is given after a position, up to the position of the last batch', (t) => {
   const recent = recentEvents(10n, 100)
-  recent.add(10n, { events: eventsAt(11, 12), position: 12n })
-  recent.add(12n, { events: eventsAt(15), position: 20n })
-  t.deepEqual(recent.after(10n, all, 10), { events: eventsAt(11, 12, 15), position: 20n })
-  t.deepEqual(recent.after(11n, all, 10), { events: eventsAt(12, 15), position: 20n })
-  t.deepEqual(recent.after(13n, all, 10), { events: eventsAt(15), position: 20n })
-  t.deepEqual(recent.after(15n, all, 10), { events: [], position: 20n })
-  t.deepEqual(recent.after(20n, all, 10), { events: [], position: 20n })
-  t.deepEqual(recent.after(25n, all, 10), { events: [], position: 25n })
+  recent.add(10n, { entries: eventsAt(11, 12), position: 12n })
+  recent.add(12n, { entries: eventsAt(15), position: 20n })
+  t.deepEqual(recent.after(10n, all, 10), { entries: eventsAt(11, 12, 15), position: 20n })
+  t.deepEqual(recent.after(11n, all, 10), { entries: eventsAt(12, 15), position: 20n })
+  t.deepEqual(recent.after(13n, all, 10), { entries: eventsAt(15), position: 20n })
+  t.deepEqual(recent.after(15n, all, 10), { entries: [], position: 20n })
+  t.deepEqual(recent.after(20n, all, 10), { entries: [], position: 20n })
+  t.deepEqual(recent.after(25n, all, 10), { entries: [], position: 25n })
 })
 
 test('a page ends at its last event, wanted or not', (t) => {
   const recent = recentEvents(0n, 100)
-  recent.add(0n, { events: eventsAt(1, 2, 3, 4), position: 9n })
-  const isEven = ({ position }: Event): boolean => position % 2n === 0n
-  t.deepEqual(recent.after(0n, isEven, 3), { events: eventsAt(2), position: 3n })
-  t.deepEqual(recent.after(3n, isEven, 3), { events: eventsAt(4), position: 9n })
+  recent.add(0n, { entries: eventsAt(1, 2, 3, 4), position: 9n })
+  const isEven = ({ position }: LogEntry): boolean => position % 2n === 0n
+  t.deepEqual(recent.after(0n, isEven, 3), { entries: eventsAt(2), position: 3n })
+  t.deepEqual(recent.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
 })
 
 test('what lies before the head of the beginning is not known', (t) => {
   const recent = recentEvents(10n, 100)
   t.is(recent.after(9n, all, 10), undefined)
-  t.deepEqual(recent.after(10n, all, 10), { events: [], position: 10n })
+  t.deepEqual(recent.after(10n, all, 10), { entries: [], position: 10n })
 })
 
 test('at least as many events as the capacity says are remembered, and not many more', (t) => {
   const recent = recentEvents(0n, 5)
   for (let n = 1; n <= 1_000; n += 1) {
-    recent.add(BigInt(n - 1), { events: eventsAt(n), position: BigInt(n) })
+    recent.add(BigInt(n - 1), { entries: eventsAt(n), position: BigInt(n) })
     const newest = recent.after(BigInt(Math.max(0, n - 5)), all, 100)
-    t.is(newest?.events.length, Math.min(n, 5))
+    t.is(newest?.entries.length, Math.min(n, 5))
     if (n > 11) t.is(recent.after(BigInt(n - 11), all, 100), undefined)
   }
 })
 
 test('a gap is never told as if nothing lay in it', (t) => {
   const recent = recentEvents(0n, 100)
-  recent.add(0n, { events: eventsAt(1), position: 1n })
-  recent.add(5n, { events: eventsAt(6), position: 6n })
+  recent.add(0n, { entries: eventsAt(1), position: 1n })
+  recent.add(5n, { entries: eventsAt(6), position: 6n })
   for (const position of [0n, 1n, 4n]) t.is(recent.after(position, all, 10), undefined)
-  t.deepEqual(recent.after(5n, all, 10), { events: eventsAt(6), position: 6n })
+  t.deepEqual(recent.after(5n, all, 10), { entries: eventsAt(6), position: 6n })
 })
 
 test('whoever waits is woken by the next batch, and by its own signal alone', async (t) => {
@@ -81,7 +82,7 @@ test('whoever waits is woken by the next batch, and by its own signal alone', as
   await waiting[0]
   await new Promise(setImmediate)
   t.is(woken, '0')
-  recent.add(0n, { events: [], position: 3n })
+  recent.add(0n, { entries: [], position: 3n })
   await Promise.all(waiting)
   t.is(woken, '01')
   await recent.changed(AbortSignal.abort())
@@ -170,7 +171,7 @@ test('however it is written and read, each wanted event after the start comes on
     let end = BigInt(head)
     const add = (events: ReadonlyArray<Event>, position: Position, isLost: boolean): void => {
       write(events, position)
-      if (!isLost) recent.add(end, { events, position })
+      if (!isLost) recent.add(end, { entries: events, position })
       end = position
     }
     for (const { events: kinds, space, beyond, isLost, turns } of writes) {
@@ -212,7 +213,7 @@ test('a subscription that keeps up never goes back to the history', async (t) =>
   const events = Array.from({ length: 50 }, (_, index) => eventAt(index + 6))
   for (const event of events) {
     write([event], event.position)
-    recent.add(event.position - 1n, { events: [event], position: event.position })
+    recent.add(event.position - 1n, { entries: [event], position: event.position })
     await new Promise(setImmediate)
   }
   await reading
@@ -225,7 +226,7 @@ test('a reader that is left behind, or meets a gap, goes back to the history onc
   const add = (position: number, isLost = false): void => {
     const event = eventAt(position)
     write([event], event.position)
-    if (!isLost) recent.add(event.position - 1n, { events: [event], position: event.position })
+    if (!isLost) recent.add(event.position - 1n, { entries: [event], position: event.position })
   }
   const stopping = new AbortController()
   const subscription = liveSubscription(recent, history, 0n, ['account'], stopping.signal)
@@ -253,4 +254,25 @@ test('a subscription that is aborted in its history gives nothing more', async (
     stopping.abort()
   }
   t.is(batches.length, 1)
+})
+
+test('an event that can not be decoded ends the subscriptions to its category, after what comes before it, and no others', async (t) => {
+  const recent = recentEvents(0n, 100)
+  const entries = [
+    eventAt(1),
+    { stream: 'account-2', position: 2n, failure: { kind: 'corrupt', reason: 'it is unreadable' } } as const,
+    eventAt(3, 'lead'),
+  ]
+  recent.add(0n, { entries, position: 3n })
+  const none: EventStore['history'] = async function* () {
+    // The history is not asked for: all is remembered.
+  }
+  const live = (category: Category) =>
+    liveSubscription(recent, none, 0n, [category], new AbortController().signal)[Symbol.asyncIterator]()
+
+  const accounts = live('account')
+  t.deepEqual((await accounts.next()).value, { events: eventsAt(1), position: 1n })
+  await t.throwsAsync(() => accounts.next(), { instanceOf: UndecodableEvent, message: 'it is unreadable' })
+  const leads = live('lead')
+  t.deepEqual((await leads.next()).value, { events: [eventAt(3, 'lead')], position: 3n })
 })

@@ -182,8 +182,8 @@ if (mongoUrl === undefined) {
     await fleet.pass(2_500)
     t.deepEqual(counts(first, second), [1, 1])
     const [taken] = second.leases
-    t.is(taken?.term, 2)
-    t.is(first.leases.find(({ name }) => name === taken?.name)?.term, 1)
+    t.is(taken?.fencingToken, 2)
+    t.is(first.leases.find(({ name }) => name === taken?.name)?.fencingToken, 1)
   })
 
   behaviour('what one who leaves held is taken with the next beat', async (t, fleet) => {
@@ -244,7 +244,7 @@ if (mongoUrl === undefined) {
     await fleet.pass(4_000)
     t.deepEqual(counts(paused, other), [3, 3])
     t.deepEqual(paused.held(), paused.worked())
-    t.true(paused.leases.slice(before.length).every(({ term }) => term >= 2))
+    t.true(paused.leases.slice(before.length).every(({ fencingToken }) => fencingToken >= 2))
   })
 
   behaviour('a short pause costs nothing', async (t, fleet) => {
@@ -307,7 +307,7 @@ if (mongoUrl === undefined) {
     await leases.take(names, 'member_1', await leases.read())
     await fleet.pass(1_100)
     t.deepEqual(
-      member.leases.map(({ term }) => term),
+      member.leases.map(({ fencingToken }) => fencingToken),
       [2],
     )
   })

@@ -204,7 +204,7 @@ test('what is given back while it is read is not taken for held', (t) =>
     })
     await time.pass(3_000)
     t.deepEqual(
-      leases.map(({ term }) => term),
+      leases.map(({ fencingToken }) => fencingToken),
       [1],
     )
   }))
@@ -220,7 +220,7 @@ test('what could not be marked as given back is marked with the next look', (t) 
     await time.pass(2_600)
     t.true(record.leases.get('a/1')?.released)
     t.deepEqual(
-      leases.map(({ term }) => term),
+      leases.map(({ fencingToken }) => fencingToken),
       [1, 2],
     )
   }))

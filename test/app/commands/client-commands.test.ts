@@ -1,26 +1,26 @@
 import test, { type ExecutionContext } from 'ava'
-import { mock } from 'node:test'
-import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import { commands, type ShownIn } from '../../../app/commands/client-commands.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { clientCommands } from '../../../app/commands/client-commands.js'
+import { readYourWrites, type ServedReadModel } from '../../../app/commands/read-your-writes.js'
 import { reactor } from '../../../app/commands/reactor.js'
 import { account } from '../../../domain/account.js'
 import { conversion } from '../../../domain/conversion.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { beginning, type Position } from '../../../domain/event.js'
+import { abortable } from '../../../domain/abortable.js'
+import type { Position, Revision } from '../../../domain/event.js'
 import { lead } from '../../../domain/lead.js'
-import type { Revision } from '../../../domain/ports.js'
+import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
+import type { AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { until } from '../../eventstoredb-double/open-double.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
+import { silentLogger } from '../../kit/silent-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -38,24 +38,20 @@ import {
   webhookId,
   webhookSettings,
 } from '../../kit/samples.js'
+import { sharedHandler } from '../../kit/command-handlers.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
 
-/** The clock stands still, and what is to last a second lasts until `end` is called. */
-const heldSecond = (t: ExecutionContext) => {
-  const real = setTimeout
+/** A time that stands still, and whose waits end when `end` is called. */
+const heldTime = () => {
   const ends: Array<() => void> = []
-  let now = performance.now()
-  const held = (end: (...all: ReadonlyArray<unknown>) => void, milliseconds?: number, ...all: Array<unknown>) =>
-    milliseconds === 1_000 ? void ends.push(() => end(...all)) : real(end, milliseconds, ...all)
-  const mocks = [
-    mock.method(globalThis, 'setTimeout', held as typeof setTimeout),
-    mock.method(performance, 'now', () => now),
-  ]
-  t.teardown(() => {
-    for (const one of mocks) one.mock.restore()
-  })
+  let now = 0
+  const time: Time = {
+    now: () => now,
+    sleep: (_milliseconds, signal) => abortable(signal, (done) => void ends.push(done)),
+  }
   return {
+    time,
     end: (): void => {
       now += 1_000
       for (const end of ends.splice(0)) end()
@@ -73,15 +69,14 @@ const submission = (n: number) => {
 
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
-  const second = heldSecond(t)
+  const second = heldTime()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
   const clock = systemClock(1)
   const ids = randomIds(clock)
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
   const process = () => {
-    const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
-    return { dispatch, reactor: reactor({ dispatch, clock, logger: silent }) }
+    const commandHandler = sharedHandler(store, clock)
+    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: silentLogger }) }
   }
   const here = process()
   const elsewhere = process()
@@ -93,30 +88,24 @@ const open = async (t: ExecutionContext) => {
     const waiting = behind.get(name)
     return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))
   }
-  const shownIn = (projection: ShownIn['projection']): ShownIn => ({
+  const served = (projection: AnyProjection): ServedReadModel => ({
     projection,
     follower: {
-      name: projection.name,
-      work: () => Promise.resolve(),
-      position: () => Promise.resolve(beginning),
-      failure: () => undefined,
-      caughtUp: () => Promise.resolve(),
-      reached: (position, signal) => {
+      caughtUpTo: (position, signal) => {
         asked.push({ name: projection.name, position, signal })
         return waitFor(projection.name)
       },
     },
   })
-  const { run } = commands({
-    store,
-    ...here,
-    ids,
-    readModels: readModels.map(shownIn),
-    seen: (position) => {
+  const shown = readYourWrites({
+    readModels: readModels.map(served),
+    followed: (position) => {
       seen.push(position)
       return waitFor('the log')
     },
+    time: second.time,
   })
+  const { execute } = clientCommands({ store, ...here, ids, shown })
   return {
     store,
     asked,
@@ -142,16 +131,17 @@ const open = async (t: ExecutionContext) => {
     define: (n = 1) => {
       const facts = { accountId: accountId(), title: 'Renewed', value: 1, label: 'custom_conversion' } as const
       const command = { type: 'DefineConversion', conversionId: conversionId(n), ...facts } as const
-      return run(conversion, conversionId(n), command, 'test')
+      return execute(conversion, conversionId(n), command, 'test')
     },
     /** A webhook that nobody added. */
-    change: () => run(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
+    change: () =>
+      execute(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
     openAccount: () => {
       const ids = { accountId: accountId(), playbookId: playbookId(), apiKeyId: apiKeyId() }
       const conversions = { quotedId: conversionId(1), soldId: conversionId(2) }
       const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
       const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
-      return run(account, accountId(), command, 'test')
+      return execute(account, accountId(), command, 'test')
     },
     /** As it was written before. */
     put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
@@ -161,12 +151,12 @@ const open = async (t: ExecutionContext) => {
         revision = rightOf(await store.append(stream, revision, [newEvent(put, event)])).revision
       }
     },
-    askForResend: () => run(delivery, deliveryId(), { type: 'RequestResend', resendId: null, dueAt: at() }, 'test'),
-    takeLead: (n: number) => run(lead, leadId(n), submission(n), 'vendor'),
+    askForResend: () => execute(delivery, deliveryId(), { type: 'RequestResend', resendId: null, dueAt: at() }, 'test'),
+    takeLead: (n: number) => execute(lead, leadId(n), submission(n), 'vendor'),
     /** By another process, which carries on at once what follows. */
     takeLeadElsewhere: async (n: number): Promise<void> => {
       const cause = { actor: 'vendor', eventId: ids.uuid }
-      const { events } = rightOf(await elsewhere.dispatch.execute(lead, leadId(n), submission(n), cause))
+      const { events } = rightOf(await elsewhere.commandHandler.execute(lead, leadId(n), submission(n), cause))
       await elsewhere.reactor.react(events)
     },
   }
@@ -174,7 +164,7 @@ const open = async (t: ExecutionContext) => {
 
 const namesOf = (asked: ReadonlyArray<Asked>): ReadonlyArray<string> => asked.map(({ name }) => name).toSorted()
 
-test.serial('a command waits for the read models that its events concern, and for no other', async (t) => {
+test('a command waits for the read models that its events concern, and for no other', async (t) => {
   const { asked, hold, define, isOver } = await open(t)
   for (const { name } of readModels) if (name !== 'conversion_list') hold(name)
   const go = hold('conversion_list')
@@ -186,7 +176,7 @@ test.serial('a command waits for the read models that its events concern, and fo
   t.is(asked[0]?.position, events.at(-1)?.position)
 })
 
-test.serial('what follows from a command is waited for too', async (t) => {
+test('what follows from a command is waited for too', async (t) => {
   const { store, asked, seen, openAccount } = await open(t)
   rightOf(await openAccount())
   t.deepEqual(namesOf(asked), ['conversion_list', 'playbook_list'])
@@ -197,7 +187,7 @@ test.serial('what follows from a command is waited for too', async (t) => {
   t.deepEqual(seen, [rightOf(await store.head())])
 })
 
-test.serial('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+test('it waits until this process has seen the log so far, as the others have by then', async (t) => {
   const { seen, hold, define, isOver } = await open(t)
   const go = hold('the log')
   const defining = define()
@@ -207,14 +197,14 @@ test.serial('it waits until this process has seen the log so far, as the others 
   t.deepEqual(seen, [events.at(-1)?.position])
 })
 
-test.serial('a refusal waits for nothing', async (t) => {
+test('a refusal waits for nothing', async (t) => {
   const { asked, seen, hold, change } = await open(t)
   for (const name of ['webhook_list', 'the log']) hold(name)
   t.deepEqual(await change(), E.left({ kind: 'webhook-not-found' }))
   t.deepEqual([asked, seen], [[], []])
 })
 
-test.serial('what was so already, and what follows from it, is waited for too', async (t) => {
+test('what was so already, and what follows from it, is waited for too', async (t) => {
   const { asked, seen, hold, openAccount, isOver } = await open(t)
   rightOf(await openAccount())
   asked.length = 0
@@ -227,7 +217,7 @@ test.serial('what was so already, and what follows from it, is waited for too', 
   t.deepEqual(rightOf(await again).events, [])
 })
 
-test.serial('what was so already brings nothing about a second time', async (t) => {
+test('what was so already brings nothing about a second time', async (t) => {
   const { store, asked, put, askForResend } = await open(t)
   const outcome = { attempt: 19, status: 500, reason: 'status 500', duration_ms: 1 }
   const webhookIds = { webhook_id: webhookId(), account_id: accountId() }
@@ -249,7 +239,7 @@ test.serial('what was so already brings nothing about a second time', async (t) 
   t.is(rightOf(await store.read(`webhook-${webhookId()}`)).events.length, 3)
 })
 
-test.serial('what another process wrote first because of the same event is waited for too', async (t) => {
+test('what another process wrote first because of the same event is waited for too', async (t) => {
   const { store, asked, takeLeadElsewhere, takeLead } = await open(t)
   await takeLeadElsewhere(1)
   await takeLeadElsewhere(2)
@@ -261,7 +251,7 @@ test.serial('what another process wrote first because of the same event is waite
   t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
-test.serial('it waits for a second at most, and then nobody waits for two', async (t) => {
+test('it waits for a second at most, and then nobody waits for two', async (t) => {
   const { asked, second, hold, define, isOver } = await open(t)
   hold('conversion_list')
   const first = define(1)
@@ -283,7 +273,7 @@ test.serial('it waits for a second at most, and then nobody waits for two', asyn
   rightOf(await next)
 })
 
-test.serial('a wait that ends well is over for all who were asked', async (t) => {
+test('a wait that ends well is over for all who were asked', async (t) => {
   const { asked, define } = await open(t)
   rightOf(await define(1))
   rightOf(await define(2))

@@ -1,13 +1,14 @@
 import test from 'ava'
 import { systemClock } from '../../../adapters/node/clock.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
+import { newAggregate } from '../../../domain/aggregate.js'
 import { conversion } from '../../../domain/conversion.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
-import type { Conflict, Dispatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
+import type { Conflict, CommandHandler, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { sharedHandler } from '../../kit/command-handlers.js'
+import { rightOf } from '../../kit/right-of.js'
 
 type Appending = (stream: string, events: ReadonlyArray<NewEvent>) => StoreFailure | Conflict | undefined
 
@@ -25,8 +26,10 @@ const memoryStore = (before: Appending = () => undefined) => {
     held.push(...recorded)
     return recorded
   }
+  let reads = 0
   const store: Pick<EventStore, 'read' | 'append'> = {
     read: (stream) => {
+      reads += 1
       const events = [...(streams.get(stream) ?? [])]
       return Promise.resolve(E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' }))
     },
@@ -42,8 +45,8 @@ const memoryStore = (before: Appending = () => undefined) => {
   }
   return {
     put,
-    clear: (stream: string) => streams.delete(stream),
     length: (stream: string) => streams.get(stream)?.length ?? 0,
+    reads: () => reads,
     store: store as EventStore,
   }
 }
@@ -61,7 +64,6 @@ const added: DomainEvent = { type: 'AccountEnabled', data: {} }
 const counter: Counter = {
   category: 'account',
   initial: 0,
-  founding: new Set(['Found']),
   evolve: (count) => count + 1,
   decide: ({ type }, count) => {
     if (type === 'Found') return E.right(count === 0 ? [added] : [])
@@ -86,14 +88,14 @@ const envelope = (id: string): NewEvent => ({
   actor: 'another process',
 })
 
-/** `isShared`: beside other processes. */
-const dispatchOn = (store: EventStore, isShared = false, kept = keptStreams(false)): Dispatch =>
-  dispatcher({ store, clock: systemClock(1), kept, isShared })
+const clock = systemClock(1)
+
+const handlerOn = (store: EventStore): CommandHandler => sharedHandler(store, clock)
 
 test('a command is decided on what its stream holds, and appended behind it', async (t) => {
   const { store, put, length } = memoryStore()
   put('account-1', [envelope('a'), envelope('b')])
-  const done = await dispatchOn(store).execute(counter, '1', { type: 'Add' }, cause())
+  const done = await handlerOn(store).execute(counter, '1', { type: 'Add' }, cause())
   t.like(done, { right: { state: 3, events: [{ revision: 2, position: 3n }] } })
   t.is(length('account-1'), 3)
 })
@@ -107,10 +109,10 @@ test('a conflict is decided again on what another process wrote', async (t) => {
     }
     return undefined
   })
-  const dispatch = dispatchOn(memory.store)
-  const done = await dispatch.execute(counter, '1', { type: 'Add' }, cause())
+  const commandHandler = handlerOn(memory.store)
+  const done = await commandHandler.execute(counter, '1', { type: 'Add' }, cause())
   t.like(done, { right: { state: 3, events: [{ revision: 2 }] } })
-  t.like(await dispatch.state(counter, '1'), { right: 3 })
+  t.like(await commandHandler.load(counter, '1'), { right: { state: 3 } })
 })
 
 test('what another process wrote may turn the decision into a refusal', async (t) => {
@@ -120,7 +122,7 @@ test('what another process wrote may turn the decision into a refusal', async (t
     isFirst = false
     return undefined
   })
-  t.deepEqual(await dispatchOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()), E.left({ kind: 'full' }))
+  t.deepEqual(await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()), E.left({ kind: 'full' }))
   t.is(memory.length('account-1'), 5)
 })
 
@@ -131,7 +133,7 @@ test('where others keep getting in first it gives up, and has written nothing', 
     return { kind: 'conflict' }
   })
   t.deepEqual(
-    await dispatchOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()),
+    await handlerOn(memory.store).execute(counter, '1', { type: 'Add' }, cause()),
     E.left({ kind: 'contended' }),
   )
   t.true(tries > 1 && tries < 10, `${tries}`)
@@ -141,29 +143,72 @@ test('where others keep getting in first it gives up, and has written nothing', 
 test('a store that fails is reported, and the next command goes through', async (t) => {
   let isDown = true
   const memory = memoryStore(() => (isDown ? { kind: 'unavailable', reason: 'the disk is full' } : undefined))
-  const dispatch = dispatchOn(memory.store)
-  t.like(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), { left: { kind: 'unavailable' } })
+  const commandHandler = handlerOn(memory.store)
+  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, cause()), { left: { kind: 'unavailable' } })
   isDown = false
-  t.like(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), { right: { state: 1 } })
+  t.like(await commandHandler.execute(counter, '1', { type: 'Add' }, cause()), { right: { state: 1 } })
 })
 
 test('a hundred commands for one stream at once are decided one after the other', async (t) => {
   const { store, length } = memoryStore()
-  const dispatch = dispatchOn(store)
+  const commandHandler = handlerOn(store)
   const done = await Promise.all(
-    Array.from({ length: 100 }, () => dispatch.execute(counter, '1', { type: 'Add' }, cause())),
+    Array.from({ length: 100 }, () => commandHandler.execute(counter, '1', { type: 'Add' }, cause())),
   )
   t.is(done.filter(E.isRight).length, 5)
   t.is(done.filter(E.isLeft).length, 95)
   t.is(length('account-1'), 5)
 })
 
-test('a founding command on a stream that is there already changes nothing', async (t) => {
+test('a command that begins a stream reads nothing, and finds out where the stream is there already', async (t) => {
+  const { store, put, length, reads } = memoryStore()
+  const found = (id: string) => handlerOn(store).execute(counter, id, { type: 'Found' }, cause(), newAggregate(counter))
+  t.like(await found('1'), { right: { state: 1, events: [{ revision: 0 }] } })
+  t.is(reads(), 0)
+  put('account-2', [envelope('a')])
+  t.deepEqual(await found('2'), E.right({ state: 1, events: [] }))
+  t.is(length('account-2'), 1)
+})
+
+test('what is refused, or is so already, is decided on the stream and never on an assumption', async (t) => {
   const { store, put, length } = memoryStore()
+  const handler = handlerOn(store)
   put('account-1', [envelope('a')])
-  const done = await dispatchOn(store).execute(counter, '1', { type: 'Found' }, cause())
-  t.deepEqual(done, E.right({ state: 1, events: [] }))
-  t.is(length('account-1'), 1)
+  const full = { state: 5, revision: 4, last: undefined } as const
+  t.like(await handler.execute(counter, '1', { type: 'Add' }, cause(), full), { right: { state: 2 } })
+  const known = { state: 1, revision: 0, last: undefined } as const
+  t.like(await handler.execute(counter, '2', { type: 'Found' }, cause(), known), { right: { state: 1 } })
+  t.is(length('account-2'), 1)
+})
+
+test('an aggregate that was loaded a moment ago spares a read', async (t) => {
+  const { store, put, reads } = memoryStore()
+  const handler = handlerOn(store)
+  put('account-1', [envelope('a')])
+  const loaded = rightOf(await handler.load(counter, '1'))
+  t.like(await handler.execute(counter, '1', { type: 'Add' }, cause(), loaded), { right: { state: 2 } })
+  t.is(reads(), 1)
+  t.like(
+    await handler.execute(counter, '1', { type: 'Add' }, cause(), loaded),
+    { right: { state: 3 } },
+    'it is out of date',
+  )
+})
+
+test('a reaction that runs again is told what it wrote the first time', async (t) => {
+  const { store, length } = memoryStore()
+  const handler = handlerOn(store)
+  const event = { id: 'cause', correlationId: 'chain' }
+  const again = { actor: 'reaction', event, eventId: (index: number) => `derived-${index}` }
+  const first = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
+  rightOf(await handler.execute(counter, '1', { type: 'Add' }, cause()))
+  const second = rightOf(await handler.execute(counter, '1', { type: 'Found' }, again))
+  t.is(second.state, 2)
+  t.deepEqual(
+    second.events.map(({ id }) => id),
+    first.events.map(({ id }) => id),
+  )
+  t.is(length('account-1'), 2)
 })
 
 test('events carry who caused them and the chain that they belong to', async (t) => {
@@ -178,90 +223,12 @@ test('events carry who caused them and the chain that they belong to', async (t)
   } as const
   const event = { id: 'event 1', correlationId: 'chain 1' }
   const by = { actor: 'reaction', eventId: () => 'event 2', event }
-  t.like(await dispatchOn(store).execute(conversion, command.conversionId, command, by), {
+  t.like(await handlerOn(store).execute(conversion, command.conversionId, command, by), {
     right: { events: [{ id: 'event 2', actor: 'reaction', correlationId: 'chain 1', causationId: 'event 1' }] },
   })
   const alone = { actor: 'operator', eventId: () => 'event 3' }
   const other = { ...command, conversionId: `cnv_${'1'.repeat(26)}` } as const
-  t.like(await dispatchOn(store).execute(conversion, other.conversionId, other, alone), {
+  t.like(await handlerOn(store).execute(conversion, other.conversionId, other, alone), {
     right: { events: [{ id: 'event 3', correlationId: 'event 3', causationId: 'event 3' }] },
   })
-})
-
-test('beside other processes, what is kept refuses nothing and is no reason to do nothing', async (t) => {
-  const { store, put, length } = memoryStore()
-  const dispatch = dispatchOn(store, true)
-  put('account-1', [envelope('a')])
-  for (let n = 0; n < 4; n += 1) t.true(E.isRight(await dispatch.execute(counter, '1', { type: 'Add' }, cause())))
-  t.deepEqual(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), E.left({ kind: 'full' }))
-  t.is(length('account-1'), 5)
-
-  const erased = memoryStore()
-  const beside = dispatchOn(erased.store, true)
-  await beside.execute(counter, '1', { type: 'Found' }, cause())
-  erased.clear('account-1')
-  t.like(await beside.execute(counter, '1', { type: 'Found' }, cause()), { right: { state: 1 } })
-  t.is(erased.length('account-1'), 1)
-})
-
-test('beside other processes, a state is the one of now, and a recent one where it is enough', async (t) => {
-  const { store, put } = memoryStore()
-  const dispatch = dispatchOn(store, true)
-  put('account-1', [envelope('a')])
-  t.deepEqual(await dispatch.state(counter, '1'), E.right(1))
-  put('account-1', [envelope('b')])
-  t.deepEqual(await dispatch.recent(counter, '1', () => true), E.right(1))
-  t.deepEqual(await dispatch.recent(counter, '1', (count) => count > 1), E.right(2))
-  put('account-1', [envelope('c')])
-  t.deepEqual(await dispatch.state(counter, '1'), E.right(3))
-})
-
-test('alone, a stream is read once', async (t) => {
-  const { store, put } = memoryStore()
-  put('account-1', [envelope('a')])
-  let reads = 0
-  const counted: EventStore = {
-    ...store,
-    read: (stream) => {
-      reads += 1
-      return store.read(stream)
-    },
-  }
-  const dispatch = dispatchOn(counted)
-  for (let n = 0; n < 3; n += 1) t.deepEqual(await dispatch.state(counter, '1'), E.right(1))
-  t.like(await dispatch.execute(counter, '1', { type: 'Add' }, cause()), { right: { state: 2 } })
-  t.deepEqual(await dispatch.recent(counter, '1', () => false), E.right(2))
-  t.is(reads, 1)
-})
-
-test('events that were seen in the log make what is kept of their streams forgotten', async (t) => {
-  const { store, put } = memoryStore()
-  const kept = keptStreams(true)
-  const dispatch = dispatchOn(store, true, kept)
-  const recent = () => dispatch.recent(counter, '1', () => true)
-  put('account-1', [envelope('a')])
-  await recent()
-  const newer = put('account-1', [envelope('b')])
-  t.deepEqual(await recent(), E.right(1))
-  kept.saw(newer)
-  t.deepEqual(await recent(), E.right(2))
-  put('account-1', [envelope('c')])
-  kept.forgetAll()
-  t.deepEqual(await recent(), E.right(3))
-})
-
-test('a read that an event overtook is not kept', async (t) => {
-  const { store, put } = memoryStore()
-  const kept = keptStreams(true)
-  put('account-1', [envelope('a')])
-  const overtaken: EventStore = {
-    ...store,
-    read: async (stream) => {
-      const before = await store.read(stream)
-      kept.saw(put(stream, [envelope('b')]))
-      return before
-    },
-  }
-  t.deepEqual(await dispatchOn(overtaken, true, kept).recent(counter, '1', () => true), E.right(1))
-  t.deepEqual(await dispatchOn(store, true, kept).recent(counter, '1', () => true), E.right(2))
 })

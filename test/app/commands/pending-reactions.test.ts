@@ -3,10 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { behindAlone, behindOthers } from '../../../app/commands/pending-reactions.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
-import { logWatch } from '../../../app/commands/log-watch.js'
-import type { Reactor } from '../../../app/commands/reactor.js'
+import { ownPendingReactions, sharedPendingReactions } from '../../../app/commands/pending-reactions.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
@@ -17,10 +14,12 @@ import { testLease } from '../../kit/lease.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
+import { silentLogger } from '../../kit/silent-logger.js'
+import { nextTurn } from '../../kit/turns.js'
 
 const collection = checkpointCollection('reactions')
 
-/** A process that watches the log; the reactions are followed by another one. */
+/** A process beside another one that carries out the reactions. */
 const open = async (t: ExecutionContext) => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -35,8 +34,6 @@ const open = async (t: ExecutionContext) => {
     checkpoint: (one) =>
       isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
   }
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const pause = (): Promise<void> => new Promise(setImmediate)
   const reactions = leasedFollower(
     'reactions',
     collection,
@@ -49,23 +46,23 @@ const open = async (t: ExecutionContext) => {
           // Without end: the store that it writes to does not answer.
           handle: () => new Promise(() => undefined),
         },
-        { store, logger: silent, pause },
+        { store, logger: silentLogger, backoff: nextTurn },
       ),
-    { documents: fallible, nap: pause },
+    { documents: fallible, pollBackoff: nextTurn },
   )
-  const watch = logWatch(store, keptStreams(true))
-  const watching = follow(watch.follower, { store, logger: silent, pause })
+  const pending = sharedPendingReactions(store, reactions)
+  const watching = follow(pending.follower, { store, logger: silentLogger, backoff: nextTurn })
   t.teardown(watching.stop)
   let n = 0
-  const isBehind = behindOthers(watch, reactions)
+  const hasPending = pending.hasPending
   return {
     reactions,
-    isBehind,
-    /** An event that the watch has seen; gives its position. */
+    hasPending,
+    /** An event that this process has seen; gives its position. */
     write: async (category: string): Promise<Position> => {
       n += 1
       const { position } = rightOf(await store.append(`${category}-${n}`, 'no-stream', [newEvent(n)]))
-      await watching.reached(position)
+      await watching.caughtUpTo(position)
       return position
     },
     /** Another process has come so far. */
@@ -73,41 +70,41 @@ const open = async (t: ExecutionContext) => {
     takeAway: () => {
       isAway = true
     },
-    /** Whether it is behind, and how long it took to say so. */
+    /** Whether some are pending, and how long it took to say so. */
     asked: async () => {
       const begun = performance.now()
-      return { is: await isBehind(), took: performance.now() - begun }
+      return { is: await hasPending(), took: performance.now() - begun }
     },
   }
 }
 
-test('alone, a process is behind where a chain of its own was left open', async (t) => {
+test('a process that writes alone has pending reactions where its own reactor left some unfinished', async (t) => {
   let isOpen = false
-  const isBehind = behindAlone({ isBehind: () => isOpen } as Reactor)
-  t.false(await isBehind())
+  const hasPending = ownPendingReactions({ hasUnfinished: () => isOpen })
+  t.false(await hasPending())
   isOpen = true
-  t.true(await isBehind())
+  t.true(await hasPending())
 })
 
-test('whoever saw nothing that others follow from is not behind', async (t) => {
-  const { write, isBehind } = await open(t)
-  t.false(await isBehind())
+test('events without reactions leave none pending', async (t) => {
+  const { write, hasPending } = await open(t)
+  t.false(await hasPending())
   await write('playbook')
   await write('webhook')
-  t.false(await isBehind())
+  t.false(await hasPending())
 })
 
-test('what was seen and reacted to is not behind', async (t) => {
-  const { write, reacted, isBehind } = await open(t)
+test('what the reactions have come to is not pending', async (t) => {
+  const { write, reacted, hasPending } = await open(t)
   await reacted(await write('account'))
-  t.false(await isBehind())
+  t.false(await hasPending())
 })
 
-test('what was seen is waited for a little', async (t) => {
-  const { write, reacted, isBehind } = await open(t)
+test('reactions that are about to be carried out are waited for', async (t) => {
+  const { write, reacted, hasPending } = await open(t)
   const position = await write('lead')
   let isSaid = false
-  const asking = isBehind().finally(() => (isSaid = true))
+  const asking = hasPending().finally(() => (isSaid = true))
   await reacted(position - 1n)
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
   t.false(isSaid)
@@ -115,19 +112,19 @@ test('what was seen is waited for a little', async (t) => {
   t.false(await asking)
 })
 
-test('it is behind when the reactions do not come there within a second, wherever they are followed', async (t) => {
+test('reactions that do not come within a second are pending, wherever they are followed', async (t) => {
   for (const isHere of [false, true]) {
     const { write, asked, reactions } = await open(t)
     const lease = testLease('reactions')
     await write('contact')
-    if (isHere) void reactions.work(lease)
+    if (isHere) void reactions.run(lease)
     const { is, took } = await asked()
     t.true(is)
     t.true(took > 900 && took < 10_000, `${took} ms`)
   }
 })
 
-test('it may be behind when nobody can tell how far the reactions are', async (t) => {
+test('reactions are taken for pending when nobody can tell how far they are', async (t) => {
   const { write, reacted, asked, takeAway } = await open(t)
   await reacted(await write('account'))
   takeAway()

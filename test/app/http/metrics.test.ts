@@ -94,8 +94,11 @@ test('what the read models do not tell is left out, and the rest is told', async
 test('a read model that was replaced counts nothing as nothing', async (t) => {
   const told = metrics()
   const documents = memoryDocuments(documentState())
-  told.watchDeliveries(queries({ store: {} as EventStore, documents, isBehind: () => Promise.resolve(false) }), {
-    now: () => now,
-  })
+  told.watchDeliveries(
+    queries({ store: {} as EventStore, documents, hasPendingReactions: () => Promise.resolve(false) }),
+    {
+      now: () => now,
+    },
+  )
   t.deepEqual(samplesIn(await told.text()), {})
 })

@@ -2,7 +2,8 @@ import { categoryOf, type Category, type DomainEvent } from '../../../domain/eve
 import type { Envelope, Position, Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { upcast } from '../../../domain/upcast.js'
+import { decodeStoredEvent } from '../../../domain/stored-event.js'
+import { readableOf, type LogEntry } from '../../../adapters/memory/recent-events.js'
 import { atOnce, type Steps } from './steps.js'
 
 /** An event as it is kept: its data as JSON, so that nobody who read it can change it. */
@@ -50,11 +51,11 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
 
   const page = (after: Position, end: Position, categories: ReadonlyArray<string>): EventBatch => {
     const last = after + BigInt(pageSize) > end ? end : after + BigInt(pageSize)
-    const events = log.events
+    const entries = log.events
       .slice(Number(after), Number(last))
       .filter(({ stream }) => categories.includes(categoryOf(stream)))
-      .map(recordedOf)
-    return { events, position: last }
+      .map(entryOf)
+    return readableOf({ entries, position: last })
   }
 
   async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
@@ -100,7 +101,10 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
   return {
     read: (stream) =>
       steps.read(stream, () => {
-        const events = (log.streams.get(stream) ?? []).map(recordedOf)
+        const entries = (log.streams.get(stream) ?? []).map(entryOf)
+        const failed = entries.find((entry) => 'failure' in entry)
+        if (failed !== undefined) return E.left(failed.failure)
+        const events = entries.filter((entry): entry is Recorded<DomainEvent> => !('failure' in entry))
         return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
       }),
     append,
@@ -121,7 +125,15 @@ const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number
   position,
 })
 
-const recordedOf = ({ json, ...event }: Logged): Recorded<DomainEvent> => ({
-  ...event,
-  ...upcast(event.type, event.schemaVersion, JSON.parse(json)),
-})
+const entryOf = ({ json, ...event }: Logged): LogEntry => {
+  const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
+  return E.isLeft(decoded)
+    ? { stream: event.stream, position: event.position, failure: decoded.left }
+    : { ...event, ...decoded.right }
+}
+
+const recordedOf = (logged: Logged): Recorded<DomainEvent> => {
+  const entry = entryOf(logged)
+  if ('failure' in entry) throw new Error(entry.failure.reason)
+  return entry
+}

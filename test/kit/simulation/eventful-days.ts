@@ -20,8 +20,8 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** Longer than all the retries of a delivery take together. */
-export const untilAllIsOver = 5 * day
+/** Longer than all the retries of a delivery take together, and a process that crashed before them stays away. */
+export const untilAllIsOver = 7 * day
 
 const labels = ['interested', 'phone_call_started', 'phone_call_missed', 'phone_call_completed'] as const
 const names = ['Ada', 'Grace', 'Mary'] as const

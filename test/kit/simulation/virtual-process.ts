@@ -1,20 +1,18 @@
 import { aloneMembership } from '../../../adapters/memory/single-process-leases.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
 import { reactor as reactorOf } from '../../../app/commands/reactor.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { later } from '../../../domain/instant.js'
-import type { AnyCommand, Clock, EventStore, Ids, Logger } from '../../../domain/ports.js'
+import { later, millisecondsOf } from '../../../domain/instant.js'
+import type { AnyCommand, Clock, EventStore, Ids, Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { deliveryProjector } from '../../../projections/delivery/projector.js'
 import type { WebhookSender } from '../../../projections/delivery/sender.js'
-import { shares } from '../../../projections/delivery/shards.js'
+import { shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
-import { fencedDispatch, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { fencedCommandHandler, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -22,11 +20,15 @@ import { resends } from '../../../projections/read-models/resends.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../../projections/read-models/webhook-list.js'
+import { stateOf } from '../../../app/commands/current-states.js'
+import { webhook } from '../../../domain/webhook.js'
+import { exponentialBackoff } from '../../../projections/subscriptions/backoff.js'
 import type { Random } from '../load.js'
 import { rightOf } from '../right-of.js'
 import { plainVault } from './plain-vault.js'
+import { cachedHandler } from '../command-handlers.js'
 
-/** The parts of the service that deliver, wired as `app/composition/subscriptions.ts` wires them, in a process that works alone. */
+/** The parts of the service that deliver, wired as `app/composition/followers.ts` wires them, in a process that works alone. */
 export type VirtualProcess = {
   /** Resolves once commands are taken. */
   readonly begin: () => Promise<void>
@@ -63,34 +65,41 @@ export const shownIn: ReadonlyArray<AnyProjection> = [
 
 export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, clock, ids, logger, unsaved } = ports
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
-  const reactor = reactorOf({ dispatch, clock, logger })
-  const wait = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-    clock.sleepUntil(later(clock.now(), milliseconds), signal)
-  const following: FollowPorts = { store, logger, pause: (signal, failures) => wait(200 * 2 ** failures, signal) }
-  const leasedFollowerPorts = { documents, nap: (_tries: number, signal: AbortSignal) => wait(2, signal) }
+  const commandHandler = cachedHandler(store, clock)
+  const reactor = reactorOf({ commandHandler, clock, logger })
+  const time: Time = {
+    now: () => millisecondsOf(clock.now()),
+    sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
+  }
+  const backoff = exponentialBackoff({ first: 200, longest: 3_000 }, time)
+  const following: FollowPorts = { store, logger, backoff }
+  const leased = { documents, pollBackoff: exponentialBackoff({ first: 2, longest: 2 }, time) }
 
-  const kept = (projection: AnyProjection): LeasedFollower =>
+  const readModel = (projection: AnyProjection): LeasedFollower =>
     leasedFollower(
       projection.name,
       collectionOf(projection),
       (lease) =>
         runProjection(projection, {
           ...following,
+          time,
           documents: fencedDocuments(documents, lease),
           isWaitedFor: false,
         }),
-      leasedFollowerPorts,
+      leased,
     )
-  const projected = kept(anyProjection(deliveries))
+  const projected = readModel(anyProjection(deliveries))
   const reactions = leasedFollower(
     'reactions',
     checkpointCollection('reactions'),
     (lease) => {
       const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', unsaved)
-      return follow(reactor.follower({ dispatch: fencedDispatch(dispatch, lease), checkpoint }), following)
+      return follow(
+        reactor.follower({ commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint }),
+        following,
+      )
     },
-    leasedFollowerPorts,
+    leased,
   )
   const projecting = leasedFollower(
     'delivery_projector',
@@ -98,20 +107,21 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     (lease) => {
       const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'delivery_projector', unsaved)
       return follow(
-        deliveryProjector({ store, dispatch: fencedDispatch(dispatch, lease), checkpoint, clock }),
+        deliveryProjector({ store, commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint, clock }),
         following,
       )
     },
-    leasedFollowerPorts,
+    leased,
   )
-  const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(kept)
+  const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(readModel)
   const followers = [projected, ...shownBeside, reactions, projecting]
   const worker = deliveryWorker({
     ...ports,
-    dispatch,
+    commandHandler,
     vault: plainVault,
     projected,
-    pause: (signal) => wait(200, signal),
+    backoff,
+    currentWebhook: (id) => stateOf(commandHandler, webhook, id),
     observe: () => undefined,
   })
 
@@ -123,14 +133,14 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
       membership.share(
         'projector',
         () => [...byName.keys()],
-        async (lease) => byName.get(lease.name)?.work(lease),
+        async (lease) => byName.get(lease.name)?.run(lease),
       )
-      membership.share('delivery', () => shares, worker.work)
-      await Promise.all(followers.map((one) => one.caughtUp(head)))
+      membership.share('delivery', () => shards, worker.work)
+      await Promise.all(followers.map((one) => one.caughtUpHere(head)))
       follow(worker.follower, following)
     },
     execute: async (decider, id, command) => {
-      const done = await dispatch.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
+      const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
       // Asked again after a crash, or too late: it was removed.
       if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
       await reactor.react(rightOf(done).events)

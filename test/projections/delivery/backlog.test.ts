@@ -149,7 +149,7 @@ test('what is wanted once more is posted however late the read model shows it', 
   await until(async () => (await state(1)).kind === 'succeeded')
   await makeDue(2, 1)
   await until(() => answers.length === 1)
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
   await tell(1, { type: 'RequestResend', resendId: null, dueAt: at() })
   await settled()
@@ -179,7 +179,7 @@ test('whoever takes a share finds what was asked for and held before, however la
     outcome: { attempt: 1, status: 200, reason: 'delivered', duration_ms: 1 },
     nextAttemptAt: at(),
   })
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
   begin()
   await settled()

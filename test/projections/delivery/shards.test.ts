@@ -1,7 +1,7 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { WebhookId } from '../../../domain/ids.js'
-import { shareOf, shares } from '../../../projections/delivery/shards.js'
+import { shardOf, shards } from '../../../projections/delivery/shards.js'
 import { manualClock } from '../../kit/manual-clock.js'
 import { webhookId } from '../../kit/samples.js'
 
@@ -14,26 +14,26 @@ const madeApart = (count: number): ReadonlyArray<WebhookId> =>
   Array.from({ length: count }, (): WebhookId => `whk_${randomIds(manualClock()).ulid()}`)
 
 const counted = (webhooks: ReadonlyArray<WebhookId>): ReadonlyArray<number> => {
-  const counts = new Map(shares.map((share) => [share, 0]))
-  for (const webhook of webhooks) counts.set(shareOf(webhook), (counts.get(shareOf(webhook)) ?? Number.NaN) + 1)
+  const counts = new Map(shards.map((share) => [share, 0]))
+  for (const webhook of webhooks) counts.set(shardOf(webhook), (counts.get(shardOf(webhook)) ?? Number.NaN) + 1)
   return [...counts.values()]
 }
 
-test('there are 64 shares, each with a name of its own', (t) => {
-  t.is(shares.length, 64)
-  t.is(new Set(shares).size, 64)
+test('there are 64 shards, each with a name of its own', (t) => {
+  t.is(shards.length, 64)
+  t.is(new Set(shards).size, 64)
 })
 
 test('every webhook lies in one of them, whatever its id', (t) => {
   for (const webhook of [...madeApart(100), ...Array.from({ length: 100 }, (_, n) => webhookId(n))]) {
-    t.true(shares.includes(shareOf(webhook)), webhook)
+    t.true(shards.includes(shardOf(webhook)), webhook)
   }
 })
 
 for (const [name, made] of Object.entries({ 'at once': madeAtOnce, 'apart from each other': madeApart })) {
-  test(`webhooks that were made ${name} spread over all shares evenly`, (t) => {
+  test(`webhooks that were made ${name} spread over all shards evenly`, (t) => {
     const each = 200
-    const counts = counted(made(each * shares.length))
+    const counts = counted(made(each * shards.length))
     // Some five standard deviations to either side.
     t.true(Math.min(...counts) > each - 75, `${Math.min(...counts)}`)
     t.true(Math.max(...counts) < each + 75, `${Math.max(...counts)}`)
@@ -41,7 +41,7 @@ for (const [name, made] of Object.entries({ 'at once': madeAtOnce, 'apart from e
 }
 
 test('a webhook stays in its share: processes of two versions share out the same', (t) => {
-  t.is(shareOf('whk_01KEZ4V0RGABCDEFGHJKMNPQRS'), 'webhooks_17')
-  t.is(shareOf(webhookId(1)), 'webhooks_38')
-  t.is(shareOf(webhookId(2)), 'webhooks_39')
+  t.is(shardOf('whk_01KEZ4V0RGABCDEFGHJKMNPQRS'), 'webhooks_17')
+  t.is(shardOf(webhookId(1)), 'webhooks_38')
+  t.is(shardOf(webhookId(2)), 'webhooks_39')
 })

@@ -2,7 +2,7 @@ import test from 'ava'
 import { maximalAttempts } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
-import { shareOf } from '../../../projections/delivery/shards.js'
+import { shardOf } from '../../../projections/delivery/shards.js'
 import { delivered, openStage, openWorker, refused, settled, turnOff } from '../../kit/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, deliveryId, webhookId } from '../../kit/samples.js'
@@ -82,7 +82,7 @@ test('first attempts go before retries', async (t) => {
   // While it is, retries and first attempts come due together.
   await until(() => clock.toNextAlarm())
   for (let n = 101; n <= 112; n += 1) await makeDue(n, 1)
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   for (const answer of answers) answer()
   await until(() => sent.length === 37)
   const order = sent.slice(13).map(({ body }) => (Number(body.slice(5, -1)) > 100 ? 'first' : 'retry'))
@@ -107,7 +107,7 @@ test('only the webhooks of the shares that are held are posted to', async (t) =>
   const stage = await openStage()
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = stage
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
-  t.not(shareOf(webhookId(1)), shareOf(webhookId(2)))
+  t.not(shardOf(webhookId(1)), shardOf(webhookId(2)))
   project()
   await addWebhook(1)
   await addWebhook(2)
@@ -236,7 +236,7 @@ test('what became due before the worker began is posted once the read model show
   const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
   const stop = project()
   await addWebhook(1)
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
   await makeDue(1, 1)
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
@@ -254,7 +254,7 @@ test('what became due before a share was taken is posted once the read model sho
   const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
   const stop = project()
   await addWebhook(1)
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   begin()
@@ -297,7 +297,7 @@ test('a read model that lags behind an attempt of another worker brings no early
   const stop = project()
   await addWebhook(1)
   await makeDue(1, 1)
-  await projected.reached(rightOf(await store.head()), new AbortController().signal)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
   // From now on the read model shows a first attempt that is due.
   const first = open(() => Promise.resolve(refused))

@@ -4,8 +4,6 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
 import { account, type AccountCommand } from '../../../domain/account.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
@@ -35,6 +33,8 @@ import {
   webhookId,
   webhookSettings,
 } from '../../kit/samples.js'
+import { sharedHandler } from '../../kit/command-handlers.js'
+import { nextTurn, turnTime } from '../../kit/turns.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 
@@ -50,21 +50,21 @@ const openStage = async () => {
   const { store, documents } = port
   const clock = manualClock()
   const ids = randomIds(clock)
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(true), isShared: true })
+  const commandHandler = sharedHandler(store, clock)
   const logged: Array<string> = []
   const note = (fields: Readonly<Record<string, unknown>>, message: string): void =>
     void logged.push(`${message} ${JSON.stringify(fields)}`)
   const logger = { debug: note, info: note, warn: note, error: note }
-  const pause = (): Promise<void> => new Promise(setImmediate)
   const cause = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
   const [projected] = [notices, deliveries].map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
-    const start = () => runProjection(readModel, { store, logger, pause, documents, isWaitedFor: true })
-    const kept = leasedFollower(readModel.name, collectionOf(readModel), start, { documents, nap: pause })
+    const start = () =>
+      runProjection(readModel, { store, logger, backoff: nextTurn, time: turnTime, documents, isWaitedFor: true })
+    const kept = leasedFollower(readModel.name, collectionOf(readModel), start, { documents, pollBackoff: nextTurn })
     const lease = testLease(readModel.name)
-    const work = kept.work(lease)
+    const work = kept.run(lease)
     closing.push(() => {
       lease.recall()
       return work
@@ -74,7 +74,7 @@ const openStage = async () => {
   if (projected === undefined) throw new Error('no read model is kept')
 
   const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await dispatch.execute(account, accountId(), command, cause))
+    rightOf(await commandHandler.execute(account, accountId(), command, cause))
   }
   await inAccount({
     type: 'OpenAccount',
@@ -89,10 +89,10 @@ const openStage = async () => {
   })
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
   const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
-  rightOf(await dispatch.execute(webhook, webhookId(), add, cause))
+  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
   const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
   const turnOff = { type: 'TurnOffWebhook', ...failed } as const
-  const turnedOff = rightOf(await dispatch.execute(webhook, webhookId(), turnOff, cause)).events[0]
+  const turnedOff = rightOf(await commandHandler.execute(webhook, webhookId(), turnOff, cause)).events[0]
 
   return {
     clock,
@@ -103,12 +103,12 @@ const openStage = async () => {
       await inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role: 'admin' })
       const made = { notice_id: noticeId(n), member_id: memberId(n), due_at: clock.now() }
       const facts = noticeFacts({ ...made, turned_off_id: turnedOff?.id ?? '' })
-      rightOf(await dispatch.execute(notice, noticeId(n), { type: 'MakeDue', facts }, cause))
+      rightOf(await commandHandler.execute(notice, noticeId(n), { type: 'MakeDue', facts }, cause))
     },
     makeDelivery: async (n: number, held: boolean) => {
       const facts = deliveryFacts({ delivery_id: deliveryId(n) })
       rightOf(
-        await dispatch.execute(
+        await commandHandler.execute(
           delivery,
           deliveryId(n),
           { type: 'MakeDue', facts, heldAt: held ? 2 : undefined },
@@ -116,7 +116,7 @@ const openStage = async () => {
         ),
       )
     },
-    state: async (n: number) => rightOf(await dispatch.state(notice, noticeId(n))),
+    state: async (n: number) => rightOf(await commandHandler.load(notice, noticeId(n))).state,
     events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
     /** Mails under a lease that the test takes away. */
     mail: (
@@ -131,9 +131,18 @@ const openStage = async () => {
       }
       const siteUrl = Promise.resolve('https://leads.example.com')
       const lease = testLease('mailer')
-      const done = mailer({ store, documents, dispatch, sender, clock, ids, logger, projected, pause, siteUrl }).work(
-        lease,
-      )
+      const done = mailer({
+        store,
+        documents,
+        commandHandler,
+        sender,
+        clock,
+        ids,
+        logger,
+        projected,
+        backoff: nextTurn,
+        siteUrl,
+      }).work(lease)
       closing.push(() => {
         lease.recall()
         return done

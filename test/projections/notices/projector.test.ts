@@ -3,8 +3,6 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
 import { account, type AccountCommand, type Role } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
@@ -24,6 +22,7 @@ import {
   webhookId,
   webhookSettings,
 } from '../../kit/samples.js'
+import { cachedHandler } from '../../kit/command-handlers.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
@@ -36,9 +35,9 @@ const openStage = async () => {
   const { store, documents } = port
   const clock = manualClock()
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-  const dispatch = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
+  const commandHandler = cachedHandler(store, clock)
   const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await dispatch.execute(account, accountId(), command, cause))
+    rightOf(await commandHandler.execute(account, accountId(), command, cause))
   }
   await inAccount({
     type: 'OpenAccount',
@@ -57,7 +56,7 @@ const openStage = async () => {
     accountId: accountId(),
     settings: webhookSettings(),
   } as const
-  rightOf(await dispatch.execute(webhook, webhookId(), add, cause))
+  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
 
   return {
     addMember: (n: number, role: Role) =>
@@ -67,13 +66,13 @@ const openStage = async () => {
     turnOff: async () => {
       const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
       const command = { type: 'TurnOffWebhook', ...failed } as const
-      return rightOf(await dispatch.execute(webhook, webhookId(), command, cause)).events[0]
+      return rightOf(await commandHandler.execute(webhook, webhookId(), command, cause)).events[0]
     },
     /** Runs a projector over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
-      const fresh = dispatcher({ store, clock, kept: keptStreams(false), isShared: false })
-      const projector = noticeProjector({ store, dispatch: fresh, checkpoint, clock })
+      const fresh = cachedHandler(store, clock)
+      const projector = noticeProjector({ store, commandHandler: fresh, checkpoint, clock })
       await projector.begin()
       for await (const batch of store.history(beginning, projector.categories)) await projector.handle(batch)
     },

@@ -35,14 +35,14 @@ test('what is passed is saved once it lies an interval behind', async (t) => {
     [1_500n, 1_500n],
     [1_501n, 1_500n],
   ] as const) {
-    await checkpoint.passed(position)
+    await checkpoint.advance(position)
     t.is(await saved(documents), kept)
   }
   const again = checkpointIn(documents, 'reactions', 500n)
   await again.load()
-  await again.passed(1_999n)
+  await again.advance(1_999n)
   t.is(await saved(documents), 1_500n)
-  await again.passed(2_000n)
+  await again.advance(2_000n)
   t.is(await saved(documents), 2_000n)
   await close()
 })
@@ -52,7 +52,7 @@ test('with an interval of one, everything that is passed is saved', async (t) =>
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   await checkpoint.load()
   for (const position of [1n, 2n, 3n]) {
-    await checkpoint.passed(position)
+    await checkpoint.advance(position)
     t.is(await saved(documents), position)
   }
   await close()
@@ -62,11 +62,11 @@ test('the end saves, and nothing is ever saved backward', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   await checkpoint.load()
-  await checkpoint.passed(20n)
-  await checkpoint.end(20n)
+  await checkpoint.advance(20n)
+  await checkpoint.flush(20n)
   t.is(await saved(documents), 20n)
   await checkpoint.save(10n)
-  await checkpoint.end(10n)
+  await checkpoint.flush(10n)
   t.is(await saved(documents), 20n)
   await close()
 })
@@ -85,8 +85,8 @@ test('what is not new is not written again', async (t) => {
   await checkpoint.load()
   for (let times = 0; times < 3; times += 1) {
     await checkpoint.save(5n)
-    await checkpoint.passed(5n)
-    await checkpoint.end(5n)
+    await checkpoint.advance(5n)
+    await checkpoint.flush(5n)
   }
   t.is(writes, 1)
   await close()
@@ -100,8 +100,8 @@ test('a save that fails is thrown and tried with the next one; an end that fails
   await checkpoint.save(5n)
   lease.expire()
   await t.throwsAsync(checkpoint.save(6n), { instanceOf: StoreFailed })
-  await t.throwsAsync(checkpoint.passed(6n), { instanceOf: StoreFailed })
-  await checkpoint.end(6n)
+  await t.throwsAsync(checkpoint.advance(6n), { instanceOf: StoreFailed })
+  await checkpoint.flush(6n)
   t.is(await saved(documents), 5n)
   await t.throwsAsync(checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,

@@ -3,12 +3,11 @@ import { systemClock } from '../../../adapters/node/clock.js'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { dispatcher } from '../../../app/commands/command-handler.js'
-import { keptStreams } from '../../../app/commands/aggregate-cache.js'
 import { conversion, type ConversionCommand } from '../../../domain/conversion.js'
 import { E } from '../../../domain/prelude.js'
-import { fencedDispatch, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { fencedCommandHandler, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import type { Collection } from '../../../projections/ports.js'
+import { cachedHandler } from '../../kit/command-handlers.js'
 import { testLease } from '../../kit/lease.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -85,15 +84,14 @@ const define = (n: number): ConversionCommand => ({
 
 test('once the lease is lost no command is executed, and states can still be read', async (t) => {
   const { port: store, close } = await openSqlite((database: SqliteDatabase) => sqliteEventStore(database))
-  const dispatch = dispatcher({ store, clock: systemClock(1), kept: keptStreams(false), isShared: false })
+  const commandHandler = cachedHandler(store, systemClock(1))
   const lease = testLease('things')
-  const fenced = fencedDispatch(dispatch, lease)
+  const fenced = fencedCommandHandler(commandHandler, lease)
   const cause = (n: number) => ({ actor: 'test', eventId: () => uuid(n) })
   t.true(E.isRight(await fenced.execute(conversion, conversionId(1), define(1), cause(1))))
   lease.expire()
   t.deepEqual(await fenced.execute(conversion, conversionId(2), define(2), cause(2)), lost)
   t.is(rightOf(await store.read(`conversion-${conversionId(2)}`)).revision, 'no-stream')
-  t.like(await fenced.state(conversion, conversionId(1)), { right: { kind: 'defined' } })
-  t.like(await fenced.recent(conversion, conversionId(1), () => true), { right: { kind: 'defined' } })
+  t.like(await fenced.load(conversion, conversionId(1)), { right: { state: { kind: 'defined' } } })
   await close()
 })

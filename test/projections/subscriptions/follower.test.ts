@@ -9,6 +9,7 @@ import { anyProjection, collectionOf, type Projection } from '../../../projectio
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
+import { nextTurn, turnTime } from '../../kit/turns.js'
 import { accountId, at, conversionId, uuid } from '../../kit/samples.js'
 
 type Line = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }
@@ -23,7 +24,7 @@ const openPorts = async () => {
     lines.push({ fields, message })
   }
   const logger = { debug: write, info: write, warn: write, error: write }
-  const ports: FollowPorts = { store: port.store, logger, pause: () => new Promise(setImmediate) }
+  const ports: FollowPorts = { store: port.store, logger, backoff: nextTurn }
   return { ...port, ports, lines, close }
 }
 
@@ -58,14 +59,14 @@ const picky = (name: string, chokesOn: string): Projection<Titles> => ({
 test('an event that can not be folded stops its projection loudly, and no other', async (t) => {
   const { store, documents, ports, lines, close } = await openPorts()
   const run = (projection: Projection<Titles>) =>
-    runProjection(anyProjection(projection), { ...ports, documents, isWaitedFor: false })
+    runProjection(anyProjection(projection), { ...ports, time: turnTime, documents, isWaitedFor: false })
   const stopping = run(picky('picky', 'the secret one'))
   const going = run(picky('easy', 'nothing'))
   for (const [n, title] of ['first', 'the secret one', 'last'].entries()) {
     rightOf(await store.append(`conversion-${conversionId(n + 1)}`, 'no-stream', [defined(n + 1, title)]))
   }
   const head = rightOf(await store.head())
-  await Promise.all([stopping.reached(head), going.reached(head)])
+  await Promise.all([stopping.caughtUpTo(head), going.caughtUpTo(head)])
 
   t.is(going.failure(), undefined)
   t.is(going.position(), head)
@@ -107,7 +108,7 @@ test('a failure that passes is tried again from the last batch that was handled'
     },
     ports,
   )
-  await following.reached(3n)
+  await following.caughtUpTo(3n)
   t.is(failures, 0)
   t.deepEqual(handled, [1n, 2n, 3n])
   t.is(following.failure(), undefined)
@@ -131,7 +132,7 @@ test('a follower that was stopped handles nothing more', async (t) => {
     ports,
   )
   rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1, 'any')]))
-  await following.reached(1n)
+  await following.caughtUpTo(1n)
   await following.stop()
   rightOf(await store.append(`conversion-${conversionId(2)}`, 'no-stream', [defined(2, 'any')]))
   await new Promise(setImmediate)

@@ -15,6 +15,8 @@ import { testLease } from '../../kit/lease.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
+import { silentLogger } from '../../kit/silent-logger.js'
+import { nextTurn } from '../../kit/turns.js'
 
 const never = new AbortController().signal
 const collection = checkpointCollection('work')
@@ -34,15 +36,13 @@ const open = async (t: ExecutionContext) => {
     documents: sqliteDocuments(database),
   }))
   const { store, documents } = port
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const pause = (): Promise<void> => new Promise(setImmediate)
   rightOf(await documents.prepare(collection))
   let n = 0
 
   /** One process: what it handles waits until `go` is called. */
   const process = (read: Documents = documents) => {
     const handled: Array<Position> = []
-    const naps: Array<number> = []
+    const polls: Array<number> = []
     let chokes = false
     let goOn = (): void => undefined
     let gate = Promise.resolve()
@@ -58,21 +58,21 @@ const open = async (t: ExecutionContext) => {
             if (chokes) throw new CannotFollow('it chokes')
             if (!lease.isHeld()) throw new Error('another process has taken over')
             handled.push(...events.map((event) => event.position))
-            await checkpoint.passed(position)
+            await checkpoint.advance(position)
           },
-          end: checkpoint.end,
+          end: checkpoint.flush,
         },
-        { store, logger: silent, pause },
+        { store, logger: silentLogger, backoff: nextTurn },
       )
     }
-    const nap = async (tries: number): Promise<void> => {
-      naps.push(tries)
-      await pause()
+    const pollBackoff = async (count: number): Promise<void> => {
+      polls.push(count)
+      await nextTurn()
     }
     return {
-      follower: leasedFollower('work', collection, start, { documents: read, nap }),
+      follower: leasedFollower('work', collection, start, { documents: read, pollBackoff }),
       handled,
-      naps,
+      polls,
       hold: () => {
         gate = new Promise((resolve) => {
           goOn = resolve
@@ -102,8 +102,8 @@ test('it follows from the moment of the lease until it is lost, and has stopped 
   const first = await write()
   t.deepEqual(handled, [])
   const lease = testLease('work')
-  const working = work.work(lease)
-  await work.reached(first, never)
+  const working = work.run(lease)
+  await work.caughtUpTo(first, never)
   t.deepEqual(handled, [first])
   t.false(await isOver(working))
   lease.recall()
@@ -118,7 +118,7 @@ test('the work is over only when what was under way has ended', async (t) => {
   const { follower: work, hold, go } = process()
   hold()
   const lease = testLease('work')
-  const working = work.work(lease)
+  const working = work.run(lease)
   await write()
   t.false(await isOver(working))
   lease.recall()
@@ -133,9 +133,9 @@ test('its position is its own where it follows, and the stored one elsewhere', a
   const [here, elsewhere] = [process(), process()]
   t.is(await here.follower.position(), beginning)
   const lease = testLease('work')
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
-  await here.follower.reached(first, never)
+  await here.follower.caughtUpTo(first, never)
   t.is(await here.follower.position(), first)
   t.is(await elsewhere.follower.position(), first)
   // Whoever follows knows it before it is stored, and without asking.
@@ -166,18 +166,18 @@ test('where it follows, a position is waited for without asking the store', asyn
       return documents.checkpoint(one)
     },
   }
-  const { follower: work, hold, go, naps } = process(counted)
+  const { follower: work, hold, go, polls } = process(counted)
   const lease = testLease('work')
   hold()
-  const working = work.work(lease)
+  const working = work.run(lease)
   const first = await write()
-  const reached = work.reached(first, never)
-  const caughtUp = work.caughtUp(first)
+  const reached = work.caughtUpTo(first, never)
+  const caughtUp = work.caughtUpHere(first)
   t.false(await isOver(Promise.race([reached, caughtUp])))
   go()
   await Promise.all([reached, caughtUp])
   t.is(asked, 0)
-  t.deepEqual(naps, [])
+  t.deepEqual(polls, [])
   lease.recall()
   await working
 })
@@ -187,19 +187,19 @@ test('elsewhere it is asked for again and again, ever less often, until it is st
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
   here.hold()
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
-  const reached = elsewhere.follower.reached(first, never)
+  const reached = elsewhere.follower.caughtUpTo(first, never)
   t.false(await isOver(reached))
-  t.true(await isOver(elsewhere.follower.caughtUp(first)), 'what is followed elsewhere is not waited for')
+  t.true(await isOver(elsewhere.follower.caughtUpHere(first)), 'what is followed elsewhere is not waited for')
   here.go()
   await reached
-  t.true(elsewhere.naps.length > 1)
+  t.true(elsewhere.polls.length > 1)
   t.deepEqual(
-    elsewhere.naps,
-    elsewhere.naps.map((_, tries) => tries),
+    elsewhere.polls,
+    elsewhere.polls.map((_, tries) => tries),
   )
-  await elsewhere.follower.reached(first, never)
+  await elsewhere.follower.caughtUpTo(first, never)
   lease.recall()
   await working
 })
@@ -209,9 +209,9 @@ test('whoever waits where the lease is lost waits on for the process that takes 
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
   here.hold()
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
-  const reached = here.follower.reached(first, never)
+  const reached = here.follower.caughtUpTo(first, never)
   await isOver(reached)
   lease.expire()
   here.go()
@@ -219,7 +219,7 @@ test('whoever waits where the lease is lost waits on for the process that takes 
   t.false(await isOver(reached))
   t.deepEqual(here.handled, [])
   const next = testLease('work')
-  const takenOver = elsewhere.follower.work(next)
+  const takenOver = elsewhere.follower.run(next)
   await reached
   t.deepEqual(elsewhere.handled, [first])
   next.recall()
@@ -230,10 +230,10 @@ test('whoever waits elsewhere goes on when this process takes over', async (t) =
   const { process, write } = await open(t)
   const { follower: work, handled } = process()
   const first = await write()
-  const reached = work.reached(first, never)
+  const reached = work.caughtUpTo(first, never)
   t.false(await isOver(reached))
   const lease = testLease('work')
-  const working = work.work(lease)
+  const working = work.run(lease)
   await reached
   t.deepEqual(handled, [first])
   lease.recall()
@@ -245,15 +245,15 @@ test('nobody waits longer than an abort says, wherever it is followed', async (t
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
   here.hold()
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
   for (const { follower: work } of [here, elsewhere]) {
     const waiting = new AbortController()
-    const reached = work.reached(first, waiting.signal)
+    const reached = work.caughtUpTo(first, waiting.signal)
     t.false(await isOver(reached))
     waiting.abort()
     t.true(await isOver(reached))
-    t.true(await isOver(work.reached(first, AbortSignal.abort())))
+    t.true(await isOver(work.caughtUpTo(first, AbortSignal.abort())))
   }
   here.go()
   lease.recall()
@@ -270,9 +270,9 @@ test('whoever waits while the position can not be read waits on', async (t) => {
   }
   const [here, elsewhere] = [process(), process(away)]
   const lease = testLease('work')
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
-  const reached = elsewhere.follower.reached(first, never)
+  const reached = elsewhere.follower.caughtUpTo(first, never)
   t.false(await isOver(reached))
   isAway = false
   await reached
@@ -287,9 +287,9 @@ test('one that can not go on says why where it follows, and is waited for by nob
   const lease = testLease('work')
   here.choke()
   t.is(here.follower.failure(), undefined)
-  const working = here.follower.work(lease)
+  const working = here.follower.run(lease)
   const first = await write()
-  await Promise.all([here.follower.reached(first, never), here.follower.caughtUp(first)])
+  await Promise.all([here.follower.caughtUpTo(first, never), here.follower.caughtUpHere(first)])
   t.is(here.follower.failure(), 'it chokes')
   t.is(elsewhere.follower.failure(), undefined)
   lease.recall()

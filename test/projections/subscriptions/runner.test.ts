@@ -4,9 +4,11 @@ import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
+import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import type { Backoff } from '../../../projections/subscriptions/backoff.js'
 import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
-import type { Following } from '../../../projections/subscriptions/follower.js'
+import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
@@ -15,6 +17,8 @@ import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, conversionId } from '../../kit/samples.js'
+import { silentLogger } from '../../kit/silent-logger.js'
+import { nextTurn, turnTime } from '../../kit/turns.js'
 import { passed, until } from '../../kit/until.js'
 
 type Titles = { readonly title: string }
@@ -45,8 +49,7 @@ const open = async (t: ExecutionContext) => {
     documents: sqliteDocuments(database),
   }))
   const { store, documents } = port
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const running = new Set<Following>()
+  const running = new Set<RunningFollower>()
   t.teardown(async () => {
     await Promise.all([...running].map(({ stop }) => stop()))
     await close()
@@ -63,13 +66,14 @@ const open = async (t: ExecutionContext) => {
     },
     run: (
       one: AnyProjection = projection,
-      changed: { documents?: Documents; isWaitedFor?: boolean; pause?: () => Promise<void> } = {},
+      changed: { documents?: Documents; isWaitedFor?: boolean; backoff?: Backoff; time?: Pick<Time, 'sleep'> } = {},
     ) => {
       const following = runProjection(one, {
         store,
         documents,
-        logger: silent,
-        pause: () => new Promise(setImmediate),
+        logger: silentLogger,
+        backoff: nextTurn,
+        time: turnTime,
         isWaitedFor: false,
         ...changed,
       })
@@ -101,13 +105,13 @@ test('a read model that is not there is built before it is followed', async (t) 
       return documents.apply(collection, changes, position)
     },
   }
-  const { reached } = run(projection, { documents: watched })
-  await reached(head)
+  const { caughtUpTo } = run(projection, { documents: watched })
+  await caughtUpTo(head)
   t.is(await count(), 5)
   t.is(await checkpoint(), head)
   t.is(seen, undefined, 'what was built was not folded once more')
   const last = await define('new')
-  await reached(last)
+  await caughtUpTo(last)
   t.is(await count(), 6)
   t.is(seen, last)
 })
@@ -115,15 +119,15 @@ test('a read model that is not there is built before it is followed', async (t) 
 test('another version is built anew beside the old one, and takes its place', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
-  await first.reached(await define('old'))
+  await first.caughtUpTo(await define('old'))
   await first.stop()
   const shouting = anyProjection({
     ...titles,
     version: 2,
     evolve: (_document, event) => ({ title: event.type === 'ConversionDefined' ? event.data.title.toUpperCase() : '' }),
   })
-  const { reached } = run(shouting)
-  await reached(await define('new'))
+  const { caughtUpTo } = run(shouting)
+  await caughtUpTo(await define('new'))
   const found = rightOf(await documents.get(collectionOf(shouting), [conversionId(1), conversionId(2)]))
   t.deepEqual(
     [...found.values()].map(({ document }) => document),
@@ -136,7 +140,7 @@ test('another version is built anew beside the old one, and takes its place', as
 test('one that is there is followed from its checkpoint, and not built again', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
-  await first.reached(await define('one'))
+  await first.caughtUpTo(await define('one'))
   await first.stop()
   const last = await define('two')
   const written: Array<string> = []
@@ -148,7 +152,7 @@ test('one that is there is followed from its checkpoint, and not built again', a
     },
   }
   const second = run(projection, { documents: watched })
-  await second.reached(last)
+  await second.caughtUpTo(last)
   await second.stop()
   t.deepEqual(written, ['live 1'])
   t.is(await count(), 2)
@@ -156,23 +160,23 @@ test('one that is there is followed from its checkpoint, and not built again', a
 
 test('where others wait for the checkpoint, each batch of its categories moves it', async (t) => {
   const { define, run, checkpoint } = await open(t)
-  const { reached } = run(projection, { isWaitedFor: true })
+  const { caughtUpTo } = run(projection, { isWaitedFor: true })
   for (const title of ['one', '', '']) {
     const last = await define(title)
-    await reached(last)
+    await caughtUpTo(last)
     t.is(await checkpoint(), last)
   }
 })
 
 test('where nobody waits for it, what changes nothing moves it once in a hundred batches', async (t) => {
   const { define, run, checkpoint } = await open(t)
-  const { reached } = run()
+  const { caughtUpTo } = run()
   const changed = await define('one')
-  await reached(changed)
-  for (let batch = 1; batch < 100; batch += 1) await reached(await define(''))
+  await caughtUpTo(changed)
+  for (let batch = 1; batch < 100; batch += 1) await caughtUpTo(await define(''))
   t.is(await checkpoint(), changed)
   const hundredth = await define('')
-  await reached(hundredth)
+  await caughtUpTo(hundredth)
   t.is(await checkpoint(), hundredth)
 })
 
@@ -194,11 +198,11 @@ test('a batch without events of its categories moves the checkpoint after a paus
   const { store, define, run, checkpoint } = await open(t)
   const pauses = gate()
   t.teardown(pauses.open)
-  const { reached } = run(projection, { isWaitedFor: true, pause: pauses.pass })
+  const { caughtUpTo } = run(projection, { isWaitedFor: true, backoff: pauses.pass, time: { sleep: pauses.pass } })
   const changed = await define('one')
-  await reached(changed)
+  await caughtUpTo(changed)
   const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
-  await reached(other.position)
+  await caughtUpTo(other.position)
   t.is(await checkpoint(), changed)
   pauses.open()
   await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) === other.position)
@@ -233,46 +237,51 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
     goOn()
     pauses.open()
   })
-  const { reached } = run(projection, { documents: watched, isWaitedFor: true, pause: pauses.pass })
-  await reached(await define('zero'))
+  const { caughtUpTo } = run(projection, {
+    documents: watched,
+    isWaitedFor: true,
+    backoff: pauses.pass,
+    time: { sleep: pauses.pass },
+  })
+  await caughtUpTo(await define('zero'))
   const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
-  await reached(idle)
+  await caughtUpTo(idle)
   isHeld = true
   const changed = await define('one')
   await until('it is being written', 5_000, () => writes.stopped.length > 0)
-  return { pauses, idle, changed, underWay, reached, goOn, count, checkpoint }
+  return { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint }
 }
 
 test('while a write is under way no checkpoint is written beside it', async (t) => {
-  const { pauses, idle, changed, underWay, reached, goOn, count, checkpoint } = await holdWrite(t, 'well')
+  const { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'well')
   pauses.open()
   await passed(50)
   t.true((await checkpoint()) <= idle)
   goOn()
-  await reached(changed)
+  await caughtUpTo(changed)
   t.is(underWay.most, 1)
   t.is(await checkpoint(), changed)
   t.is(await count(), 2)
 })
 
 test('after a write in vain no checkpoint moves past what it was to write', async (t) => {
-  const { pauses, idle, changed, reached, goOn, count, checkpoint } = await holdWrite(t, 'badly')
+  const { pauses, idle, changed, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'badly')
   goOn()
   await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
   pauses.stopped[0]?.()
   await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
   t.is(await checkpoint(), idle)
   pauses.open()
-  await reached(changed)
+  await caughtUpTo(changed)
   t.is(await count(), 2)
 })
 
 test('its end saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
   const first = run()
-  await first.reached(await define('one'))
+  await first.caughtUpTo(await define('one'))
   const last = await define('')
-  await first.reached(last)
+  await first.caughtUpTo(last)
   t.true((await checkpoint()) < last)
   await first.stop()
   t.is(await checkpoint(), last)
@@ -284,7 +293,7 @@ test('one that lost its lease writes nothing more, not even at its end', async (
   const lease = testLease('titles')
   const first = run(projection, { documents: fencedDocuments(documents, lease), isWaitedFor: true })
   const seen = await define('one')
-  await first.reached(seen)
+  await first.caughtUpTo(seen)
   lease.expire()
   await define('two')
   await first.stop()
@@ -293,6 +302,6 @@ test('one that lost its lease writes nothing more, not even at its end', async (
 
   // Whoever takes over finishes it.
   const second = run()
-  await second.reached(await define('three'))
+  await second.caughtUpTo(await define('three'))
   t.is(await count(), 3)
 })

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { ofSameLog } from '../../../app/composition/same-log.js'
+import { ofSameLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'

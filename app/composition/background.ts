@@ -1,0 +1,138 @@
+import { randomInt } from 'node:crypto'
+import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { webhook } from '../../domain/webhook.js'
+import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
+import { shards } from '../../projections/delivery/shards.js'
+import { deliveryWorker } from '../../projections/delivery/worker.js'
+import { mailer, mailerName } from '../../projections/notices/mailer.js'
+import type { MailSender } from '../../projections/notices/sender.js'
+import { collectionOf } from '../../projections/projection.js'
+import { deliveries } from '../../projections/read-models/deliveries.js'
+import { notices } from '../../projections/read-models/notices.js'
+import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
+import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import type { CurrentStates } from '../commands/current-states.js'
+import type { Role } from './config.js'
+import { storeBackoff, type Followers } from './followers.js'
+import type { Stores } from './stores.js'
+
+/** Whatever goes on in this process beside requests. */
+export type Background = {
+  /** Webhook requests that are open now. */
+  readonly openRequests: () => number
+  /** Takes this process's share of the work; resolves once the read models can answer. */
+  readonly begin: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+type Ports = {
+  readonly stores: Stores
+  readonly roles: ReadonlySet<Role>
+  readonly followers: Followers
+  /** What every process follows for itself, whatever its roles. */
+  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+  readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
+  readonly sender: WebhookSender
+  readonly mail: MailSender
+  /** Where clients reach the service, known once it listens: nothing is mailed before. */
+  readonly siteUrl: Promise<string>
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly time: Time
+  readonly observe: (response: WebhookResponse) => void
+}
+
+export const background = (ports: Ports): Background => {
+  const { stores, roles, followers, logger, time } = ports
+  const { store, membership } = stores
+  const { delivery, mails } = workers(ports)
+  const stopping = new AbortController()
+  let running: ReadonlyArray<RunningFollower> = []
+
+  const start = (follower: Follower): RunningFollower =>
+    follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
+
+  /** In one turn, so that the others learn at once of all that this process does. */
+  const takeShares = (): void => {
+    if (roles.has('projector')) {
+      const byName = new Map(followers.all.map((one) => [one.name, one]))
+      membership.share(
+        'projector',
+        () => [...byName.keys()],
+        async (lease) => byName.get(lease.name)?.run(lease),
+      )
+    }
+    if (roles.has('delivery')) {
+      membership.share('delivery', () => shards, delivery.work)
+      membership.share('mailer', () => [mailerName], mails.work)
+    }
+  }
+
+  return {
+    openRequests: delivery.open,
+    begin: async () => {
+      const head = orThrow(await store.head())
+      running = ports.ownFollowers.map((one) => one.start())
+      takeShares()
+      await built(ports, stopping.signal)
+      await Promise.all(followers.all.map((one) => one.caughtUpHere(head)))
+      if (roles.has('delivery')) running = [...running, start(delivery.follower)]
+    },
+    stop: async () => {
+      stopping.abort()
+      await membership.leave()
+      await Promise.all(running.map((one) => one.stop()))
+    },
+  }
+}
+
+/** What posts to webhooks, and what mails. */
+const workers = (ports: Ports) => {
+  const { stores, followers, currentStates, time } = ports
+  const { store, documents } = stores
+  const backoff = exponentialBackoff(storeBackoff, time)
+  const delivery = deliveryWorker({
+    ...ports,
+    store,
+    documents,
+    backoff,
+    currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
+    random: () => randomInt(1_000_000) / 1_000_000,
+    projected: followerOf(followers, deliveries.name),
+  })
+  const mails = mailer({
+    ...ports,
+    store,
+    documents,
+    backoff,
+    sender: ports.mail,
+    projected: followerOf(followers, notices.name),
+  })
+  return { delivery, mails }
+}
+
+const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => {
+  const found = readModels.find(({ projection }) => projection.name === name)
+  if (found === undefined) throw new Error(`there is no read model ${name}`)
+  return found.follower
+}
+
+/** Until each read model is there: whoever builds one, here or elsewhere, lets it be seen when it is whole. */
+const built = async ({ stores, followers, logger, time }: Ports, signal: AbortSignal): Promise<void> => {
+  for (let tries = 1; !signal.aborted; tries += 1) {
+    const missing: Array<string> = []
+    for (const { projection } of followers.readModels) {
+      const exists = await stores.documents.exists(collectionOf(projection))
+      if (E.isLeft(exists) || !exists.right) missing.push(projection.name)
+    }
+    if (missing.length === 0) return
+    if (tries % 100 === 0) logger.info({ readModels: missing }, 'waiting for read models')
+    await time.sleep(100, signal)
+  }
+}

@@ -1,0 +1,77 @@
+import type { Position } from '../../domain/event.js'
+import type { Clock, CommandHandler, EventStore, Logger, Time } from '../../domain/ports.js'
+import type { HasPendingReactions } from '../../projections/queries.js'
+import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
+import { follow, type RunningFollower } from '../../projections/subscriptions/follower.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { aggregateCache } from '../commands/aggregate-cache.js'
+import { storedAggregates } from '../commands/aggregates.js'
+import { commandHandler } from '../commands/command-handler.js'
+import { loadedStates, type CurrentStates } from '../commands/current-states.js'
+import { inMemoryProjection, type InMemoryProjection } from '../commands/in-memory-projection.js'
+import { ownPendingReactions, sharedPendingReactions } from '../commands/pending-reactions.js'
+import { reactor, type Reactor } from '../commands/reactor.js'
+import { streamQueue } from '../commands/stream-queue.js'
+import { storeBackoff } from './followers.js'
+import type { Stores } from './stores.js'
+
+/** How events come about in this process. */
+export type CommandSide = {
+  readonly store: EventStore
+  readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
+  readonly reactor: Reactor
+  /** Set where other processes may write to the log. */
+  readonly projection: InMemoryProjection | undefined
+}
+
+type Means = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
+
+export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Means): CommandSide => {
+  const parts = isLogEmbedded ? cached(store, clock) : projected(store, clock, time)
+  return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
+}
+
+/** This process alone writes: what it keeps is current. */
+const cached = (store: EventStore, clock: Clock) => {
+  const aggregates = aggregateCache(storedAggregates(store))
+  const handler = streamQueue(commandHandler({ aggregates, store, clock }))
+  return { store, commandHandler: handler, currentStates: loadedStates(handler), projection: undefined }
+}
+
+/** Others may write: every command reads its stream, and what each request rests on follows the log. */
+const projected = (stored: EventStore, clock: Clock, { now }: Time) => {
+  const { load } = commandHandler({ aggregates: storedAggregates(stored), store: stored, clock })
+  const projection = inMemoryProjection({ store: stored, load, now })
+  const store = projection.probed(stored)
+  const handler = streamQueue(commandHandler({ aggregates: storedAggregates(store), store, clock }))
+  return { store, commandHandler: handler, currentStates: projection, projection }
+}
+
+/** What this process knows of what the others write. */
+export type LogView = {
+  /** Resolves once this process has followed the log up to a position; at once where nobody else writes. */
+  readonly followed: (position: Position) => Promise<void>
+  readonly hasPendingReactions: HasPendingReactions
+  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+}
+
+export const logView = (
+  { store, projection, reactor }: CommandSide,
+  { isShared }: Stores,
+  reactions: LeasedFollower,
+  { logger, time }: Means,
+): LogView => {
+  const backoff = exponentialBackoff(storeBackoff, time)
+  let running: RunningFollower | undefined
+  const following = projection && {
+    start: () => (running = follow(projection.follower, { store, logger, backoff })),
+  }
+  const pending = isShared ? sharedPendingReactions(store, reactions) : undefined
+  const pendingFollower = pending && { start: () => follow(pending.follower, { store, logger, backoff }) }
+  return {
+    followed: async (position) => running?.caughtUpTo(position),
+    hasPendingReactions: pending?.hasPending ?? ownPendingReactions(reactor),
+    ownFollowers: [following, pendingFollower].filter((one) => one !== undefined),
+  }
+}

@@ -1,0 +1,88 @@
+import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
+import { deliveryProjector } from '../../projections/delivery/projector.js'
+import { noticeProjector } from '../../projections/notices/projector.js'
+import { collectionOf, type AnyProjection } from '../../projections/projection.js'
+import { readModels } from '../../projections/read-models/registry.js'
+import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
+import { checkpointCollection, checkpointIn, type Checkpoint } from '../../projections/subscriptions/checkpoint.js'
+import { fencedCommandHandler, fencedDocuments } from '../../projections/subscriptions/fencing.js'
+import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
+import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { runProjection } from '../../projections/subscriptions/runner.js'
+import type { Reactor } from '../commands/reactor.js'
+import type { ServedReadModel } from '../commands/read-your-writes.js'
+import type { Stores } from './stores.js'
+
+/** All that follows the log under a lease: in one process at a time, this one or another. */
+export type Followers = {
+  readonly readModels: ReadonlyArray<ServedReadModel & { readonly follower: LeasedFollower }>
+  readonly reactions: LeasedFollower
+  /** The read models, the reactions, and what makes deliveries and notices due. */
+  readonly all: ReadonlyArray<LeasedFollower>
+}
+
+type Ports = {
+  readonly stores: Stores
+  readonly commandHandler: CommandHandler
+  readonly reactor: Reactor
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly time: Time
+}
+
+/** How a store that failed is asked again, in milliseconds. */
+export const storeBackoff = { first: 200, longest: 3_000 }
+
+/** Between two looks at how far a follower in another process has come, in milliseconds. */
+const polling = { first: 2, longest: 50, factor: 1.5 }
+
+/** Positions that a follower may go without saving how far it has come. Where others wait for it, it always saves. */
+const checkpointInterval = { alone: 500n, shared: 1n }
+
+type FencedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
+
+export const followersOn = (ports: Ports): Followers => {
+  const { stores, commandHandler, reactor, clock, logger, time } = ports
+  const { store, documents, isShared } = stores
+  const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
+  const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
+
+  const readModel = (projection: AnyProjection) => ({
+    projection,
+    follower: leasedFollower(
+      projection.name,
+      collectionOf(projection),
+      (lease) => {
+        const fenced = fencedDocuments(documents, lease)
+        return runProjection(projection, { ...following, time, documents: fenced, isWaitedFor: isShared })
+      },
+      leased,
+    ),
+  })
+  /** One that keeps no documents: its checkpoint and its commands end with its lease. */
+  const processManager = (name: string, followerOf: (fenced: FencedPorts) => Follower): LeasedFollower => {
+    const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
+    return leasedFollower(
+      name,
+      checkpointCollection(name),
+      (lease) => {
+        const checkpoint = checkpointIn(fencedDocuments(documents, lease), name, interval)
+        return follow(
+          followerOf({ commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint }),
+          following,
+        )
+      },
+      leased,
+    )
+  }
+
+  const served = readModels.map(readModel)
+  const reactions = processManager('reactions', reactor.follower)
+  const delivery = processManager('delivery_projector', (fenced) => deliveryProjector({ store, clock, ...fenced }))
+  const notices = processManager('notice_projector', (fenced) => noticeProjector({ store, clock, ...fenced }))
+  return {
+    readModels: served,
+    reactions,
+    all: [...served.map(({ follower }) => follower), reactions, delivery, notices],
+  }
+}

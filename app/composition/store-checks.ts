@@ -1,0 +1,71 @@
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DomainEvent } from '../../domain/events.js'
+import { beginning, type Recorded } from '../../domain/event.js'
+import type { EventStore, Time } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
+import type { Collection, Documents } from '../../projections/ports.js'
+import type { Config } from './config.js'
+import { secretKeyFile } from './secrets.js'
+import type { Stores } from './stores.js'
+
+/** The key is made after the file got its first page, so an empty file beside a key has lost what it held. */
+export const wasEmptied = (config: Pick<Config, 'dataDir'>): boolean => {
+  const file = join(config.dataDir, 'leadloop.db')
+  return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
+}
+
+/** In milliseconds: a server that starts together with us may take so long. */
+const longestStart = 30_000
+
+/** Waits for the servers that the settings name, in real time. Left: one sentence that names the one that does not answer. */
+export const serversAnswer = async (
+  config: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
+  { store, documents }: Pick<Stores, 'store' | 'documents'>,
+  { sleep }: Time,
+): Promise<Either<string, undefined>> => {
+  const servers = [
+    { setting: 'EVENTSTORE_URL', url: config.eventStoreUrl, ask: store.head },
+    { setting: 'MONGODB_URL', url: config.mongoUrl, ask: () => documents.exists(checkpointCollection('reactions')) },
+  ]
+  const late = AbortSignal.timeout(longestStart)
+  for (const { setting, ask } of servers.filter(({ url }) => url !== undefined)) {
+    while (E.isLeft(await ask())) {
+      if (late.aborted) return E.left(`${setting}: no server answers there.`)
+      await sleep(500, late)
+    }
+  }
+  return E.right(undefined)
+}
+
+/** An account begins every log; undefined while the log is empty. */
+export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEvent> | undefined> => {
+  for await (const { events } of store.history(beginning, ['account'])) if (events[0] !== undefined) return events[0]
+  return undefined
+}
+
+const logCollection: Collection = { name: 'log', version: 1, indexes: {}, generation: 'live' }
+const firstEventKey = 'first_event'
+
+/**
+ * Read models hold positions of one log and would be wrong beside another, so they remember its first event. Left: one
+ * sentence, when they were made from another log.
+ */
+export const ofSameLog = async (
+  documents: Documents,
+  first: Recorded<DomainEvent> | undefined,
+): Promise<Either<string, undefined>> => {
+  orThrow(await documents.prepare(logCollection))
+  const stored = orThrow(await documents.get(logCollection, [firstEventKey])).get(firstEventKey)
+  const known = stored?.document?.['id']
+  if (known !== undefined && known !== first?.id) {
+    return E.left('The read models were made from another log: give the stores that belong together, or empty theirs.')
+  }
+  if (known === undefined && first !== undefined) {
+    const change = { key: firstEventKey, document: { id: first.id }, position: first.position }
+    orThrow(await documents.apply(logCollection, [change], beginning))
+  }
+  return E.right(undefined)
+}

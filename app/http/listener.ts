@@ -1,0 +1,41 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { E, type Either } from '../../domain/prelude.js'
+
+/** Milliseconds until requests that are under way at the end are cut off. */
+const longestEnd = 10_000
+
+/** Gives the address; left: one sentence that names the setting that is wrong. */
+export const listen = (
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Either<string, string>> =>
+  new Promise((resolve) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const setting = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? 'PORT' : 'HOST'
+      resolve(E.left(`${setting}: nothing can listen at ${host} port ${port} (${error.code ?? error.name}).`))
+    })
+    server.listen(port, host, () => {
+      const { port: bound } = server.address() as AddressInfo
+      const name = host.includes(':') ? `[${host}]` : host
+      resolve(E.right(`http://${name}:${bound}`))
+    })
+  })
+
+/** Requests under way are finished; connections that are kept open without one are closed. */
+export const closed = async (server: Server): Promise<void> => {
+  const done = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve()
+    })
+  })
+  const sweep = setInterval(() => {
+    server.closeIdleConnections()
+  }, 20)
+  const late = setTimeout(() => {
+    server.closeAllConnections()
+  }, longestEnd)
+  await done
+  clearInterval(sweep)
+  clearTimeout(late)
+}

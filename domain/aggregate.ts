@@ -1,0 +1,19 @@
+import type { Recorded, Revision } from './event.js'
+
+/** What an event passes on to those that it brings about. */
+export type CausingEvent = Pick<Recorded<unknown>, 'id' | 'correlationId'>
+
+/** A stream as its decider sees it. */
+export type Aggregate<State> = {
+  readonly state: State
+  readonly revision: Revision
+  /** The last event of the stream; undefined where there is none. */
+  readonly last: CausingEvent | undefined
+}
+
+/** A stream that has no event yet. */
+export const newAggregate = <State>({ initial }: { readonly initial: State }): Aggregate<State> => ({
+  state: initial,
+  revision: 'no-stream',
+  last: undefined,
+})
