@@ -40,9 +40,9 @@ const cached = (store: EventStore, clock: Clock) => {
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
-const projected = (stored: EventStore, clock: Clock, { now }: Time) => {
+const projected = (stored: EventStore, clock: Clock, time: Time) => {
   const { load } = commandHandler({ aggregates: storedAggregates(stored), store: stored, clock })
-  const projection = inMemoryProjection({ store: stored, load, now })
+  const projection = inMemoryProjection({ store: stored, load, time })
   const store = projection.probed(stored)
   const handler = streamQueue(commandHandler({ aggregates: storedAggregates(store), store, clock }))
   return { store, commandHandler: handler, currentStates: projection, projection }

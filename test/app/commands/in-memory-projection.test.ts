@@ -37,7 +37,7 @@ const open = async (t: ExecutionContext) => {
       return isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : read
     },
   }
-  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, now: () => now })
+  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time: { now: () => now } })
   const other = sharedHandler(store, clock)
   const own = sharedHandler(projection.probed(store), clock)
   const execute = async (handler: typeof own, n: number, command: MarketingSourceCommand): Promise<void> => {

@@ -1,0 +1,47 @@
+import type { Position } from '../../domain/event.js'
+import type { EventStore, Time } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+
+/**
+ * How recently a subscription is known to have followed the log. It tells nothing itself while the log is at rest or cut off;
+ * but an append of this process shows, once the subscription delivers it, that it lacks nothing that stood in the log when
+ * the append was begun.
+ */
+export type Freshness = {
+  /** The same store, whose appends serve as probes. */
+  readonly probed: (store: EventStore) => EventStore
+  /** The subscription has delivered everything up to `position`. */
+  readonly delivered: (position: Position) => void
+  /** By `Time.now`; nothing that stood in the log then is lacking. */
+  readonly followedAt: () => number
+}
+
+type Probe = { readonly position: Position; readonly begun: number }
+
+export const freshness = ({ now }: Pick<Time, 'now'>): Freshness => {
+  /** Of the appends that were not delivered yet, the oldest and the newest: those between add nothing. */
+  const probes: Array<Probe> = []
+  let followedAt = Number.NEGATIVE_INFINITY
+
+  return {
+    probed: (store) => ({
+      ...store,
+      append: async (...append) => {
+        const begun = now()
+        const appended = await store.append(...append)
+        if (E.isRight(appended)) {
+          probes.splice(1, 1)
+          probes.push({ position: appended.right.position, begun })
+        }
+        return appended
+      },
+    }),
+    delivered: (position) => {
+      for (let [oldest] = probes; oldest !== undefined && oldest.position <= position; [oldest] = probes) {
+        followedAt = Math.max(followedAt, oldest.begun)
+        probes.shift()
+      }
+    },
+    followedAt: () => followedAt,
+  }
+}

@@ -1,0 +1,105 @@
+import type { Decider } from '../../domain/decider.js'
+import { derivedEventId } from '../../domain/derived-id.js'
+import { newAggregate } from '../../domain/aggregate.js'
+import type { DomainEvent } from '../../domain/events.js'
+import type { Position, Recorded } from '../../domain/event.js'
+import type { Clock, CommandHandler, Contended, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { reactions, type Intent } from '../../domain/reactions.js'
+
+export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
+
+/** All that was appended because of an event, and because of what was appended, in no order. */
+export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
+
+type Handler = Pick<CommandHandler, 'execute'>
+
+/** The chains of reactions that are under way in this process: one for each event, whoever asks for it first. */
+export type ReactionChains = {
+  /** What follows from these events; gives them and all that was appended because of them. */
+  readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
+  /** Undefined where nothing follows from the event. */
+  readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
+  /** Whoever asks for the chain of this event next begins it anew. */
+  readonly forget: (event: Recorded<DomainEvent>) => void
+  /** Nothing more follows from this event: what it asked for is refused. */
+  readonly giveUp: (event: Recorded<DomainEvent>) => void
+  /** A follower of this process takes away the chains of the events that it handles; undefined: none does. */
+  readonly handledUpTo: (position: Position | undefined) => void
+  readonly hasUnfinished: () => boolean
+}
+
+/** A decider and a command that belong together, whichever they are. */
+type AnyIntent = {
+  readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
+  readonly id: string
+  readonly command: { readonly type: string }
+  readonly beginsStream?: true
+}
+
+export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
+  const chains = new Map<string, Chain>()
+  /** Events whose chains failed here, until the follower of this process has finished them. */
+  const unfinished = new Set<string>()
+  let handled: Position | undefined
+
+  const follow: ReactionChains['follow'] = async (handler, events) => {
+    const appended = [...events]
+    for (const event of events) {
+      const done = await (chainOf(handler, event) ?? E.right([]))
+      if (E.isLeft(done)) return done
+      appended.push(...done.right)
+    }
+    return E.right(appended)
+  }
+
+  const run = async (handler: Handler, event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
+    const appended: Array<Recorded<DomainEvent>> = []
+    for (const intent of intents) {
+      const result = await carryOut(handler, intent, event)
+      if (E.isLeft(result)) return result
+      const done = await follow(handler, result.right.events)
+      if (E.isLeft(done)) return done
+      appended.push(...done.right)
+    }
+    return E.right(appended)
+  }
+
+  const chainOf: ReactionChains['of'] = (handler, event) => {
+    const begun = chains.get(event.id)
+    if (begun !== undefined) return begun
+    const intents = reactions(event, now())
+    if (intents.length === 0) return undefined
+    const chain = run(handler, event, intents)
+    if (handled === undefined || event.position > handled) chains.set(event.id, chain)
+    void chain.then((done) => {
+      if (E.isRight(done)) unfinished.delete(event.id)
+      // One that failed must not be found again: whoever asks next tries anew.
+      else if (chains.delete(event.id) && handled !== undefined) unfinished.add(event.id)
+      // Without a follower in this process nobody else takes it away.
+      if (handled === undefined) chains.delete(event.id)
+    })
+    return chain
+  }
+
+  return {
+    follow,
+    of: chainOf,
+    forget: ({ id }) => void chains.delete(id),
+    giveUp: ({ id }) => void unfinished.delete(id),
+    handledUpTo: (position) => {
+      handled = position
+      if (position !== undefined) return
+      chains.clear()
+      unfinished.clear()
+    },
+    hasUnfinished: () => unfinished.size > 0,
+  }
+}
+
+const carryOut = (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
+  const { decider, id, command, beginsStream } = intent as unknown as AnyIntent
+  const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
+  const assumed = beginsStream === undefined ? undefined : newAggregate(decider)
+  return handler.execute(decider, id, command, { actor: 'reaction', event, eventId }, assumed)
+}
