@@ -9,7 +9,7 @@ export type Role = t.TypeOf<typeof Role>
 
 const Limit = t.union([t.number, t.null])
 
-/** An account is opened enabled, with a playbook, the two standard conversions and one API key (contract 2.2, design 8). */
+/** An account is opened enabled, with a playbook, the two standard conversions and one API key (contract 2.2). */
 export const AccountEvent = t.union([
   eventOf(
     'AccountOpened',

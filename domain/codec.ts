@@ -61,7 +61,7 @@ export const NaturalNumber = refined(
   (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
 )
 
-/** As `codec`, where null stands for a field that was not sent (design, section 7). */
+/** As `codec`, where null stands for a field that was not sent. */
 export const optional = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, unknown> =>
   new t.Type<A | undefined, unknown, unknown>(
     codec.name,

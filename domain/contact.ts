@@ -13,7 +13,7 @@ export const ContactEvent = t.union([
       contact_id: ContactId,
       account_id: AccountId,
       details: LeadDetails,
-      /** First touch (design, section 7). */
+      /** The first touch: later leads leave it as it is. */
       referral: t.type({ marketing_source_id: SourceId, marketing_source_title: t.string, lead_id: LeadId }),
     }),
   ),

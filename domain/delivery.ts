@@ -71,7 +71,7 @@ export const DeliveryEvent = t.union([
       t.partial({ failing_since: Instant }),
     ]),
   ),
-  /** The webhook is off, at this version: kept until it is turned on again. */
+  /** The webhook is off, at this version: the delivery waits until it is turned on again. */
   eventOf('DeliveryHeld', t.partial({ webhook_id: WebhookId, webhook_version: NaturalNumber })),
   /** The webhook was turned on to catch up: the schedule begins anew. */
   eventOf('DeliveryResumed', t.type({ due_at: Instant })),

@@ -13,7 +13,7 @@ import type {
 } from './ids.js'
 import type { Phone } from './phone.js'
 
-/** A secret of one account's, kept sealed: without it no phone number can be tried against a contact id. */
+/** An account's secret, stored sealed: without it no phone number can be tried against a contact id. */
 export type AccountSecret = Buffer & { readonly AccountSecret: unique symbol }
 
 /** One contact per phone number and account: the number alone decides the id. */

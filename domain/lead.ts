@@ -36,7 +36,7 @@ const Facts = t.type({
 })
 export type LeadFacts = t.TypeOf<typeof Facts>
 
-/** `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for (design, section 2). */
+/** `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for. */
 export const LeadEvent = t.union([
   eventOf('LeadSubmitted', Facts),
   eventOf(

@@ -84,7 +84,7 @@ export type Cause = {
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 
-/** Other writers kept getting in first. */
+/** Every try met a conflict: other writers appended first each time. */
 export type Contended = { readonly kind: 'contended' }
 
 export type AnyCommand = { readonly type: string }

@@ -11,7 +11,7 @@ export const ResendEvent = t.union([
     'ResendStarted',
     t.type({ resend_id: ResendId, account_id: AccountId, webhook_id: WebhookId, from: Instant, to: Instant }),
   ),
-  /** No more deliveries are taken up. */
+  /** No more deliveries are asked for. */
   eventOf('ResendCancelled', t.type({})),
   /** Each was posted. */
   eventOf('ResendCompleted', t.type({})),

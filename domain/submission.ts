@@ -4,7 +4,7 @@ import type { LeadDetails, Originator } from './lead.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
 
-/** A lead's fields as a vendor sent them, checked (contract 4.6, design section 7). */
+/** A lead's fields as a vendor sent them, checked (contract 4.6). */
 export type Submission = {
   readonly details: LeadDetails
   readonly consent: { readonly tcpa_opt_in_token: string; readonly tcpa_opt_in_url: string }

@@ -155,7 +155,7 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
   }
 }
 
-/** Whether something was decided before the webhook was turned on last, which leaves that behind. */
+/** Whether something was decided by a version from before the webhook was turned on last: that settled it. */
 export const isLate = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
   turnedOn !== undefined && (version ?? 0) < turnedOn.version
 

@@ -14,7 +14,7 @@ export type Projection<Document extends Json> = {
   readonly categories: ReadonlyArray<Category>
   readonly indexes: Indexes
   /** Event types that begin a document, before which nothing of it can be there: nothing need be read. */
-  readonly begins: ReadonlySet<EventType>
+  readonly createdBy: ReadonlySet<EventType>
   readonly keyOf: (event: ProjectedEvent) => string | undefined
   readonly evolve: (document: Document | undefined, event: ProjectedEvent) => Document | undefined
 }
@@ -49,7 +49,7 @@ export const keysToRead = (projection: AnyProjection, events: ReadonlyArray<Proj
   for (const event of events) {
     const key = projection.keyOf(event)
     if (key === undefined || begun.has(key)) continue
-    if (projection.begins.has(event.type) && !keys.has(key)) begun.add(key)
+    if (projection.createdBy.has(event.type) && !keys.has(key)) begun.add(key)
     else keys.add(key)
   }
   return [...keys]

@@ -68,7 +68,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return E.right(folded?.account_id === account ? folded.contact : undefined)
   }
 
-  /** Nothing to be found and nowhere to look are different: a newer version may have taken the place of this one. */
+  /** Where nothing is found the collection itself may be gone, because a newer version of the read model replaced it. */
   const replaced = async (collection: Collection): Promise<StoreFailure | undefined> => {
     const isThere = await documents.exists(collection)
     if (E.isLeft(isThere)) return isThere.left

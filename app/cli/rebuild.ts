@@ -12,7 +12,8 @@ import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
-import { compareGenerations, rebuild } from '../../projections/subscriptions/rebuild.js'
+import { compareGenerations } from '../../projections/subscriptions/comparison.js'
+import { rebuild } from '../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../projections/subscriptions/runner.js'
 import { configFrom, type Config } from '../composition/config.js'
 import { openStores } from '../composition/stores.js'
@@ -64,7 +65,7 @@ const rebuildIn = async (
   }
 }
 
-/** In milliseconds: longer than it takes to notice that whoever kept the read models is gone. */
+/** In milliseconds: longer than it takes to notice that the process that held the read models is gone. */
 const longestWait = 10_000
 
 /** Whether this process holds every one of these read models, so that nobody else writes to them. */
@@ -175,7 +176,7 @@ const compared = async (projection: AnyProjection, stores: Stores): Promise<Verd
 
 const widest = Math.max(...readModels.map(({ name }) => name.length))
 
-/** What the next start of the service would do first: its last stop may have left a live read model behind the log. */
+/** What the next start of the service would do first: at its last stop a read model may not have been up to date. */
 const catchUp = async (projection: AnyProjection, { store, documents }: Stores): Promise<void> => {
   const live = collectionOf(projection)
   const checkpoint = orThrow(await documents.checkpoint(live))

@@ -12,7 +12,7 @@ import type {
 } from '../../domain/ports.js'
 import type { Aggregate } from '../../domain/aggregate.js'
 import { E, type Either } from '../../domain/prelude.js'
-import type { Reactor } from './reactor.js'
+import type { Reactor } from './reactions/reactor.js'
 
 /**
  * Executes the commands of clients so that their next request sees the result, also where it was so already: somebody else may

@@ -9,6 +9,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
+import { loggedAppends } from '../commands/logged-appends.js'
 import { readYourWrites } from '../commands/read-your-writes.js'
 import { closed, listen } from '../http/listener.js'
 import { metrics as newMetrics } from '../http/metrics.js'
@@ -50,8 +51,10 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const ids = randomIds(clock)
   const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
+  const isTold = ['debug', 'trace'].includes(config.logLevel)
+  const store = isTold ? loggedAppends(stores.right.store, logger) : stores.right.store
   try {
-    const started = await start(config, stores.right, { logger, clock, ids, time: monotonicTime })
+    const started = await start(config, { ...stores.right, store }, { logger, clock, ids, time: monotonicTime })
     if (E.isLeft(started)) await stores.right.close()
     return started
   } catch (error) {

@@ -1,4 +1,4 @@
-import { stateOf } from '../commands/current-states.js'
+import { stateOf } from '../commands/states/current-states.js'
 import { account } from '../../domain/account.js'
 import { contactIdOf } from '../../domain/derived-id.js'
 import type { AccountId, ContactId, ConversionId } from '../../domain/ids.js'

@@ -9,7 +9,7 @@ import { fencedCommandHandler, fencedDocuments } from '../../projections/subscri
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
-import type { Reactor } from '../commands/reactor.js'
+import type { Reactor } from '../commands/reactions/reactor.js'
 import type { ServedReadModel } from '../commands/read-your-writes.js'
 import type { Stores } from './stores.js'
 

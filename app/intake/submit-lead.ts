@@ -1,5 +1,5 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import type { CurrentStates } from '../commands/current-states.js'
+import type { CurrentStates } from '../commands/states/current-states.js'
 import { account } from '../../domain/account.js'
 import { decode, optional, refined } from '../../domain/codec.js'
 import { contactIdOf, leadIdOf, submissionKeyIdOf, type AccountSecret } from '../../domain/derived-id.js'

@@ -1,4 +1,4 @@
-import { stateOf } from '../commands/current-states.js'
+import { stateOf } from '../commands/states/current-states.js'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { account, type AccountState } from '../../domain/account.js'
 import { AccountId } from '../../domain/ids.js'

@@ -1,5 +1,5 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { stateOf } from '../commands/current-states.js'
+import { stateOf } from '../commands/states/current-states.js'
 import { decode, optional, refined, t } from '../../domain/codec.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { conversion, type ConversionState } from '../../domain/conversion.js'

@@ -1,6 +1,6 @@
 import type { Clock, CommandHandler, Vault } from '../../domain/ports.js'
 import type { ClientCommands } from '../commands/client-commands.js'
-import type { CurrentStates } from '../commands/current-states.js'
+import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Surface } from '../http/endpoint.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { HasPendingReactions } from '../../projections/queries.js'

@@ -7,7 +7,7 @@ import { deliveries, laneOf, type DeliveryDocument } from '../read-models/delive
 import type { Follower } from '../subscriptions/follower.js'
 import { isOver, type Lease } from '../subscriptions/leases.js'
 import { collectionOf, type ProjectedEvent } from '../projection.js'
-import { reasonOf } from '../subscriptions/reason-of.js'
+import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { attempts, type AttemptPorts, type Ended } from './attempts.js'
 import { settleBacklog } from './jobs/backlog.js'

@@ -32,7 +32,7 @@ export const contacts: Projection<ContactDocument> = {
   version: 1,
   categories: ['contact'],
   indexes: {},
-  begins: new Set(['ContactCreated']),
+  createdBy: new Set(['ContactCreated']),
   keyOf: (event) => {
     switch (event.type) {
       case 'ContactCreated':

@@ -18,7 +18,7 @@ export const conversionList: Projection<ConversionDocument> = {
   version: 1,
   categories: ['conversion'],
   indexes: { by_account: ['account_id', 'created_at'] },
-  begins: new Set(['ConversionDefined']),
+  createdBy: new Set(['ConversionDefined']),
   keyOf: (event) => (event.type === 'ConversionDefined' ? event.data.conversion_id : undefined),
   evolve: (document, event) => {
     if (event.type !== 'ConversionDefined') return document

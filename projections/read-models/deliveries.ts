@@ -64,7 +64,7 @@ export const deliveries: Projection<DeliveryDocument> = {
     undelivered: ['undelivered', 'created_at'],
     of_all: ['state', 'state_since'],
   },
-  begins: new Set(['DeliveryDue']),
+  createdBy: new Set(['DeliveryDue']),
   keyOf: (event) => (event.stream.startsWith('delivery-') ? event.stream.slice('delivery-'.length) : undefined),
   evolve: (document, event) => {
     if (event.type === 'DeliveryDue') {

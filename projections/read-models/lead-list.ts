@@ -19,7 +19,7 @@ export const leadList: Projection<LeadDocument> = {
   version: 1,
   categories: ['lead'],
   indexes: { by_source: ['source_id', 'submitted_at'] },
-  begins: new Set(['LeadSubmitted']),
+  createdBy: new Set(['LeadSubmitted']),
   keyOf: (event) => (event.type === 'LeadSubmitted' ? event.data.lead_id : undefined),
   evolve: (document, event) => {
     if (event.type !== 'LeadSubmitted') return document

@@ -21,7 +21,7 @@ export const notices: Projection<NoticeDocument> = {
   version: 1,
   categories: ['notice'],
   indexes: { due: ['next_attempt_at'] },
-  begins: new Set(['NoticeDue']),
+  createdBy: new Set(['NoticeDue']),
   keyOf: (event) => (event.stream.startsWith('notice-') ? event.stream.slice('notice-'.length) : undefined),
   evolve: (document, event) => {
     if (event.type === 'NoticeDue') {

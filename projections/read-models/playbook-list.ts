@@ -15,7 +15,7 @@ export const playbookList: Projection<PlaybookDocument> = {
   version: 1,
   categories: ['playbook'],
   indexes: { by_account: ['account_id', 'created_at'] },
-  begins: new Set(['PlaybookCreated']),
+  createdBy: new Set(['PlaybookCreated']),
   keyOf: (event) => {
     switch (event.type) {
       case 'PlaybookCreated':

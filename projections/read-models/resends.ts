@@ -23,7 +23,7 @@ export const resends: Projection<ResendDocument> = {
   version: 1,
   categories: ['resend', 'delivery'],
   indexes: { by_webhook: ['webhook_id', 'created_at'] },
-  begins: new Set(['ResendStarted']),
+  createdBy: new Set(['ResendStarted']),
   keyOf: (event) => {
     switch (event.type) {
       case 'ResendStarted':

@@ -19,7 +19,7 @@ export const sourceList: Projection<SourceDocument> = {
   version: 1,
   categories: ['marketing_source'],
   indexes: { by_account: ['account_id', 'created_at'] },
-  begins: new Set(['MarketingSourceCreated']),
+  createdBy: new Set(['MarketingSourceCreated']),
   keyOf: (event) =>
     event.stream.startsWith('marketing_source-') ? event.stream.slice('marketing_source-'.length) : undefined,
   evolve: (document, event) => {

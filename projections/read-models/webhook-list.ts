@@ -32,7 +32,7 @@ export const webhookList: Projection<WebhookDocument> = {
   version: 2,
   categories: ['webhook'],
   indexes: { by_account: ['account_id', 'created_at'], by_state: ['state', 'created_at'] },
-  begins: new Set(['WebhookAdded']),
+  createdBy: new Set(['WebhookAdded']),
   keyOf: (event) => (event.stream.startsWith('webhook-') ? event.stream.slice('webhook-'.length) : undefined),
   evolve: (document, event) => {
     if (event.type === 'WebhookAdded') {

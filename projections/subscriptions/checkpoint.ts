@@ -2,13 +2,16 @@ import { beginning, type Position } from '../../domain/event.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents } from '../ports.js'
 
-/** How far something has come that keeps no documents. It is saved now and then: repeating what it did is harmless. */
+/**
+ * How far a process manager has come in the log. It is saved now and then: what lies between is handled a second time after a
+ * crash, which changes nothing.
+ */
 export type Checkpoint = {
   readonly load: () => Promise<Position>
-  /** Saves `position` when the last one saved lies far enough behind. */
+  /** Saves `position` where the last one saved is an interval older. */
   readonly advance: (position: Position) => Promise<void>
   readonly save: (position: Position) => Promise<void>
-  /** Saves at the end; what could not be saved is looked at once more, and found done. */
+  /** Saves at the end; a failure is passed over, since what was not saved is handled again and changes nothing. */
   readonly flush: (position: Position) => Promise<void>
 }
 
@@ -20,7 +23,7 @@ export const checkpointCollection = (name: string): Collection => ({
   generation: 'live',
 })
 
-/** `interval`: positions between two saves, which are looked at once more after a crash. */
+/** `interval`: the positions between two saves at least. */
 export const checkpointIn = (documents: Documents, name: string, interval: Position): Checkpoint => {
   const collection = checkpointCollection(name)
   let saved = beginning

@@ -8,8 +8,8 @@ import { changesOf, collectionOf, keysToRead, type AnyProjection, type Projected
 /** Events that are folded before their documents are written. */
 const chunk = 5_000
 
-/** Documents that are kept at hand, so that a document which changes often is seldom read back. */
-const atHand = 20_000
+/** Documents in the cache, so that one which changes often is seldom read back. */
+const cachedDocuments = 20_000
 
 export type Progress = (position: Position, head: Position) => void
 
@@ -50,7 +50,7 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
   const collection = collectionOf(projection, 'next')
   orThrow(await documents.drop(collection))
   orThrow(await documents.prepare(collection))
-  const known = new LRUCache<string, Stored>({ max: atHand })
+  const cache = new LRUCache<string, Stored>({ max: cachedDocuments })
   let fresh = true
 
   /** Before the first write there is nothing to read. */
@@ -58,7 +58,7 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
     const found = new Map<string, Stored>()
     const missing: Array<string> = []
     for (const key of keys) {
-      const stored = known.get(key)
+      const stored = cache.get(key)
       if (stored === undefined) missing.push(key)
       else found.set(key, stored)
     }
@@ -73,39 +73,6 @@ const builder = async (projection: AnyProjection, documents: Documents): Promise
     const changes = changesOf(projection, before, mine)
     orThrow(await documents.apply(collection, changes, position))
     if (changes.length > 0) fresh = false
-    for (const change of changes) known.set(change.key, change)
+    for (const change of changes) cache.set(change.key, change)
   }
 }
-
-/** How two generations of a read model compare, document for document. */
-export type Comparison = { readonly documents: number; readonly differing: number }
-
-/** Reads both generations side by side, in the order of their keys. */
-export const compareGenerations = async (projection: AnyProjection, documents: Documents): Promise<Comparison> => {
-  const live = documents.all(collectionOf(projection))[Symbol.asyncIterator]()
-  const next = documents.all(collectionOf(projection, 'next'))[Symbol.asyncIterator]()
-  let count = 0
-  let differing = 0
-  let one = await live.next()
-  let other = await next.next()
-  while (one.done !== true || other.done !== true) {
-    const before = one.done === true ? undefined : one.value
-    const after = other.done === true ? undefined : other.value
-    const takesBefore = before !== undefined && (after === undefined || before.key <= after.key)
-    const takesAfter = after !== undefined && (before === undefined || after.key <= before.key)
-    const same = takesBefore && takesAfter && canonical(before.document) === canonical(after.document)
-    if (!same) differing += 1
-    if (takesAfter) count += 1
-    if (takesBefore) one = await live.next()
-    if (takesAfter) other = await next.next()
-  }
-  return { documents: count, differing }
-}
-
-/** JSON with the fields of every object in one order: a store need not keep theirs. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  )

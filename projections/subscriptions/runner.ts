@@ -6,10 +6,10 @@ import type { Documents, Stored } from '../ports.js'
 import { rebuild } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
 
-/** Of the batches that change nothing, one in so many moves the checkpoint: it costs a write. */
+/** Of the batches that change nothing only one in so many saves the checkpoint, since that costs a write. */
 const idleBatches = 100
 
-/** In milliseconds: so late at most the others see how far a read model that has nothing to do has come. */
+/** Milliseconds until the checkpoint of a read model that has nothing to do is saved for other processes to see. */
 const idleDelay = 800
 
 const none: ReadonlyMap<string, Stored> = new Map()
@@ -18,34 +18,34 @@ export type RunnerPorts = FollowPorts & {
   readonly time: Pick<Time, 'sleep'>
   readonly documents: Documents
   /**
-   * Whether other processes wait for the checkpoint. They know the position of the last event of an append alone, and the
-   * one that concerns this read model may stand before it, in another batch.
+   * Whether other processes wait for the checkpoint. They know only the position of the last event of an append; the event
+   * that concerns this read model may stand before it, in another batch, so every batch with events saves the checkpoint.
    */
   readonly isWaitedFor: boolean
 }
 
 /**
- * Keeps a read model up to date: each batch of events becomes one change a document, written with the checkpoint. One that is
- * not there yet, or not in this version, is built from the whole log first.
+ * Keeps a read model up to date: a batch of events becomes one change for each document, written with the checkpoint. A read
+ * model that is missing, or missing in this version, is built from the whole log first.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
   const { store, documents, logger, time, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   let idle = 0
-  /** All up to here is written: a checkpoint that ran ahead of a write would lose it. */
+  /** Everything up to here is written. A checkpoint beyond it would lose what is still to be written. */
   let handled = beginning
   let isSavingSoon = false
   let lastWrite: Promise<unknown> = Promise.resolve()
   const ending = new AbortController()
 
-  /** One write after the other: two of one checkpoint at once are more than every server settles. */
+  /** Writes wait for each other: some servers lose one of two concurrent updates of a checkpoint. */
   const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
     lastWrite = lastWrite.then(write, write)
     return lastWrite
   }
 
-  /** What others see of a read model that has nothing to do should not look as if it lagged behind. */
+  /** Without this, a read model that has nothing to do would look to other processes as if it lagged. */
   const saveSoon = async (): Promise<void> => {
     if (isSavingSoon) return
     isSavingSoon = true
@@ -86,7 +86,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       },
       end: async (position) => {
         ending.abort()
-        // What is not saved here is looked at once more, and found done.
+        // A failure is passed over: what was not saved is handled again and changes nothing.
         if (position > saved) await inTurn(() => documents.apply(collection, [], position))
       },
     },

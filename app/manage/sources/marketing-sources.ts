@@ -1,5 +1,5 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { stateOf } from '../../commands/current-states.js'
+import { stateOf } from '../../commands/states/current-states.js'
 import { decode, optional, t, Text } from '../../../domain/codec.js'
 import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
 import {

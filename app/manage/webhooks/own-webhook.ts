@@ -1,4 +1,4 @@
-import { stateOf } from '../../commands/current-states.js'
+import { stateOf } from '../../commands/states/current-states.js'
 import { WebhookId } from '../../../domain/ids.js'
 import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'

@@ -1,5 +1,5 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { stateOf } from '../../commands/current-states.js'
+import { stateOf } from '../../commands/states/current-states.js'
 import { decode, t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'

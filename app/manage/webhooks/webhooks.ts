@@ -1,5 +1,5 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { stateOf } from '../../commands/current-states.js'
+import { stateOf } from '../../commands/states/current-states.js'
 import { ActivityLabel } from '../../../domain/activity.js'
 import { decode, optional, refined, t } from '../../../domain/codec.js'
 import { PlaybookId, WebhookId, type AccountId } from '../../../domain/ids.js'

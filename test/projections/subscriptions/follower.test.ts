@@ -47,7 +47,7 @@ const picky = (name: string, chokesOn: string): Projection<Titles> => ({
   version: 1,
   categories: ['conversion'],
   indexes: {},
-  begins: new Set(['ConversionDefined']),
+  createdBy: new Set(['ConversionDefined']),
   keyOf: (event) => (event.type === 'ConversionDefined' ? event.data.conversion_id : undefined),
   evolve: (document, event) => {
     if (event.type !== 'ConversionDefined') return document

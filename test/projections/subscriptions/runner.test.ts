@@ -29,7 +29,7 @@ const titles: Projection<Titles> = {
   version: 1,
   categories: ['conversion'],
   indexes: {},
-  begins: new Set(),
+  createdBy: new Set(),
   keyOf: (event) =>
     event.type === 'ConversionDefined' && event.data.title !== '' ? event.data.conversion_id : undefined,
   evolve: (document, event) => (event.type === 'ConversionDefined' ? { title: event.data.title } : document),

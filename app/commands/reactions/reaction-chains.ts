@@ -1,11 +1,11 @@
-import type { Decider } from '../../domain/decider.js'
-import { derivedEventId } from '../../domain/derived-id.js'
-import { newAggregate } from '../../domain/aggregate.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Position, Recorded } from '../../domain/event.js'
-import type { Clock, CommandHandler, Contended, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { reactions, type Intent } from '../../domain/reactions.js'
+import type { Decider } from '../../../domain/decider.js'
+import { derivedEventId } from '../../../domain/derived-id.js'
+import { newAggregate } from '../../../domain/aggregate.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Position, Recorded } from '../../../domain/event.js'
+import type { Clock, CommandHandler, Contended, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { reactions, type Intent } from '../../../domain/reactions.js'
 
 export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
 

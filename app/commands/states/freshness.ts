@@ -1,6 +1,6 @@
-import type { Position } from '../../domain/event.js'
-import type { EventStore, Time } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import type { Position } from '../../../domain/event.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 
 /**
  * How recently a subscription is known to have followed the log. It tells nothing itself while the log is at rest or cut off;

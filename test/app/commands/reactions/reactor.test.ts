@@ -1,14 +1,14 @@
 import test, { type ExecutionContext } from 'ava'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import { openDatabase } from '../../../adapters/sqlite/database.js'
-import { categories, type DomainEvent } from '../../../domain/events.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
-import type { EventStore } from '../../../domain/ports.js'
-import { E } from '../../../domain/prelude.js'
-import { newPhone } from '../../kit/leads.js'
-import { labelOf, openReceiver, type Receiver } from '../../kit/receiver.js'
+import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
+import { openDatabase } from '../../../../adapters/sqlite/database.js'
+import { categories, type DomainEvent } from '../../../../domain/events.js'
+import { beginning, type Recorded } from '../../../../domain/event.js'
+import type { EventStore } from '../../../../domain/ports.js'
+import { E } from '../../../../domain/prelude.js'
+import { newPhone } from '../../../kit/leads.js'
+import { labelOf, openReceiver, type Receiver } from '../../../kit/receiver.js'
 import {
   bearer,
   composed,
@@ -19,8 +19,8 @@ import {
   openAccount,
   removeDataDir,
   type Site,
-} from '../../kit/service.js'
-import { send } from '../../kit/http.js'
+} from '../../../kit/service.js'
+import { send } from '../../../kit/http.js'
 
 type Log = ReadonlyArray<Recorded<DomainEvent>>
 

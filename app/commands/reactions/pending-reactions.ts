@@ -1,10 +1,10 @@
-import { reactingCategories } from '../../domain/reactions.js'
-import { beginning } from '../../domain/event.js'
-import type { EventStore } from '../../domain/ports.js'
-import { orThrow } from '../../domain/store-failed.js'
-import type { HasPendingReactions } from '../../projections/queries.js'
-import type { Follower } from '../../projections/subscriptions/follower.js'
-import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { reactingCategories } from '../../../domain/reactions.js'
+import { beginning } from '../../../domain/event.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { HasPendingReactions } from '../../../projections/queries.js'
+import type { Follower } from '../../../projections/subscriptions/follower.js'
+import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import type { Reactor } from './reactor.js'
 
 /** In milliseconds. */

@@ -1,10 +1,10 @@
-import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
-import type { Clock, CommandHandler, Logger } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
-import { reactingCategories } from '../../domain/reactions.js'
-import type { Checkpoint } from '../../projections/subscriptions/checkpoint.js'
-import type { Follower } from '../../projections/subscriptions/follower.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { Clock, CommandHandler, Logger } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { reactingCategories } from '../../../domain/reactions.js'
+import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
+import type { Follower } from '../../../projections/subscriptions/follower.js'
 import { reactionChains } from './reaction-chains.js'
 
 export type Reactor = {

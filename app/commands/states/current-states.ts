@@ -1,7 +1,7 @@
-import type { Decider } from '../../domain/decider.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { AnyCommand, CommandHandler, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import type { Decider } from '../../../domain/decider.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { AnyCommand, CommandHandler, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 
 /** What every request rests on, without a read for each: accounts with their keys, marketing sources, playbooks, webhooks. */
 export type CurrentStates = {

@@ -1,2 +1,2 @@
-/** The words of whatever was thrown, for a log line: what we throw holds no value of an event. */
+/** The message of whatever was thrown, for a log line: no error of ours holds a value of an event. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
