@@ -1,0 +1,38 @@
+import test from 'ava'
+import { addressOf, startService, temporaryDirectory } from '../kit/child-service.js'
+import { receiverFor } from '../kit/subscription.js'
+import { openAccount } from '../kit/service.js'
+import { operatorKey } from '../kit/service.js'
+import { until } from '../kit/until.js'
+
+test('at LOG_LEVEL=debug the way of one lead can be read in some ten lines, by its correlation id', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = startService(t, directory, { logLevel: 'debug', environment: { OPERATOR_KEY: operatorKey } })
+  const account = await openAccount({ url: await addressOf(t, service) })
+  const receiver = await receiverFor(t)
+  await account.addWebhook({ url: receiver.url, token: 'x' })
+  const { lead_id } = await account.submitted()
+  const { lead_id: other } = await account.submitted()
+
+  const lines = () => {
+    const submitted = service.logged().find(({ stream }) => stream === `lead-${lead_id}`)
+    return service.logged().filter(({ correlation_id }) => correlation_id === submitted?.['correlation_id'])
+  }
+  await until('the delivery is recorded', 15_000, () => lines().some(({ type }) => type === 'DeliverySucceeded'))
+  t.deepEqual(
+    lines().flatMap(({ type }) => (type === undefined ? [] : [type])),
+    [
+      'LeadSubmitted',
+      'ContactCreated',
+      'ContactEngaged',
+      'EngagementStarted',
+      'ActivityRecorded',
+      'LeadEnrolled',
+      'DeliveryDue',
+      'DeliverySucceeded',
+    ],
+  )
+  t.true(lines().length <= 12)
+  t.false(lines().some(({ stream }) => stream === `lead-${other}`))
+  t.false(JSON.stringify(service.logged()).includes('Ada'))
+})
