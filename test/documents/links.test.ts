@@ -1,0 +1,72 @@
+import test from 'ava'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { distinct, documents, folders, matches, quotedIn, type Document } from './documents.js'
+
+const isPath = (text: string): boolean =>
+  [...folders, '.ci'].some((folder) => text === folder || text.startsWith(`${folder}/`)) ||
+  /^[\w.-]+\.(ya?ml|md)$/.test(text)
+
+test('the README has at most 200 lines', (t) => {
+  const lines = readFileSync('README.md', 'utf8').trimEnd().split('\n')
+  t.true(lines.length <= 200, `it has ${lines.length}`)
+})
+
+test('every path that a document names is there', (t) => {
+  const named = documents.flatMap((document) => quotedIn(document).map((path) => ({ path, by: document.path })))
+  const paths = named.filter(({ path }) => isPath(path))
+  t.true(paths.length > 100)
+  t.deepEqual(
+    paths.filter(({ path }) => !existsSync(path)).map(({ path, by }) => `${by} names ${path}`),
+    [],
+  )
+})
+
+/** The anchor of each heading: its words in small letters, with dashes between. */
+const anchorsOf = ({ prose }: Document): ReadonlySet<string> =>
+  new Set(
+    matches(prose, /^#+ (.+)$/gm).map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+
+const problemOf = (document: Document, link: string): string | undefined => {
+  if (/^([a-z]+:|\/)/.test(link)) return 'is not relative'
+  const [file = '', anchor] = link.split('#')
+  const path = file === '' ? document.path : normalize(join(dirname(document.path), file))
+  if (!existsSync(path)) return 'leads to no file'
+  if (anchor === undefined) return undefined
+  const target = documents.find((one) => one.path === path)
+  return target !== undefined && anchorsOf(target).has(anchor) ? undefined : 'leads to no heading'
+}
+
+for (const document of documents) {
+  test(`every link of ${document.path} leads to a file or a heading of this repository`, (t) => {
+    const links = distinct(matches(document.prose, /\]\(([^)\s]+)\)/g))
+    const problems = links.flatMap((link) => {
+      const problem = problemOf(document, link)
+      return problem === undefined ? [] : [`${link} ${problem}`]
+    })
+    t.deepEqual(problems, [])
+  })
+
+  test(`no two headings of ${document.path} share an anchor`, (t) => {
+    t.is(anchorsOf(document).size, matches(document.prose, /^#+ (.+)$/gm).length)
+  })
+}
+
+test('every document can be reached from the README', (t) => {
+  const reached = new Set(['README.md'])
+  for (const path of reached) {
+    const document = documents.find((one) => one.path === path)
+    for (const link of matches(document?.prose ?? '', /\]\(([^)#\s]+\.md)/g))
+      reached.add(normalize(join(dirname(path), link)))
+  }
+  t.deepEqual(
+    documents.map(({ path }) => path).filter((path) => !reached.has(path)),
+    [],
+  )
+})
