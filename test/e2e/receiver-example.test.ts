@@ -9,7 +9,8 @@ const site = serviceForFile()
 
 /** The README's examples for those who write a receiver: two ways to verify, and a server that uses either. */
 const examples = (): ReadonlyArray<string> => {
-  const [, section = ''] = /^## Receiving webhooks$([\s\S]*?)^## /m.exec(readFileSync('projections/delivery/README.md', 'utf8')) ?? []
+  const [, section = ''] =
+    /^## Receiving webhooks$([\s\S]*?)^## /m.exec(readFileSync('projections/delivery/README.md', 'utf8')) ?? []
   return [...section.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
 }
 
