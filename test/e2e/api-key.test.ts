@@ -125,7 +125,7 @@ test('a key of an account that is not enabled is 403, and good again when it is 
   t.is((await account.rest('/conversions')).status, 200)
 })
 
-test('past the limit of a key 429 says when to come again, and other keys are not concerned (design 7)', async (t) => {
+test('past the limit of a key 429 says when to come again, and other keys are not concerned', async (t) => {
   const account = await openAccount(slow)
   const limited = await issue(account, { limit_per_minute: 3 })
   const answers = []

@@ -168,7 +168,7 @@ test('two activities of one label in one conversation differ in created_at (cont
   t.is(new Set(requests.map((request) => payloadOf(request).activity?.created_at)).size, 12)
 })
 
-test('opted_out sets the field of the contact, and a later lead is filtered (contract 3, design 6)', async (t) => {
+test('opted_out sets the field of the contact, and a later lead is filtered (contract 3)', async (t) => {
   const { account, receiver } = await subscribed(t, site, { events: ['started', 'opted_out', 'filtered'] })
   const phone = newPhone()
   const first = await account.submitted({ phone })
@@ -308,7 +308,7 @@ for (const status of [300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500
   })
 }
 
-test('a failed delivery is retried with the same bytes and the same webhook-id (contract 6.6.3, design 5)', async (t) => {
+test('a failed delivery is retried with the same bytes and the same webhook-id (contract 6.6.3)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, quick, { events: ['started', 'sold'] })
   receiver.answer((n) => (n < 4 ? 503 : 200))
   const phone = newPhone()
@@ -331,7 +331,7 @@ test('a failed delivery is retried with the same bytes and the same webhook-id (
   t.is(receiver.requests.length, 4)
 })
 
-test('a retry shows the contact as it was when the activity happened (design 5)', async (t) => {
+test('a retry shows the contact as it was when the activity happened', async (t) => {
   const { account, receiver } = await subscribed(t, quick, { events: ['started'] })
   receiver.answer((n) => (n === 1 ? 500 : 200))
   const phone = newPhone()
@@ -427,7 +427,7 @@ test('a webhook that is off does not concern another of the same account', async
   t.is((await fine.received(2)).length, 2)
 })
 
-test('two hundred activities reach a slow receiver, each once, a few at a time (design 5)', async (t) => {
+test('two hundred activities reach a slow receiver, each once, a few at a time', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, site, { events: ['phone_call_missed'] })
   let open = 0
   let most = 0

@@ -185,7 +185,7 @@ const collect = async (
   return { errors, credentials: [account.apiKey, new URL(account.postUrl).pathname] }
 }
 
-test('no error body, no log line and no metric holds a personal value or a secret (design 2)', async (t) => {
+test('no error body, no log line and no metric holds a personal value or a secret', async (t) => {
   const dataDir = newDataDir()
   const child = startChild({ ...childEnvironment(dataDir), LOG_LEVEL: 'debug', CLOCK_RATE: '1000000' })
   try {

@@ -64,7 +64,7 @@ test('a number without a contact is 404 with an errors list (contract 4.1)', asy
   t.deepEqual(answer.body, { errors: ['contact not found'] })
 })
 
-test('a phone that is missing, empty, blank or no number is 400 and named (contract 4.1, design 7)', async (t) => {
+test('a phone that is missing, empty, blank or no number is 400 and named (contract 4.1)', async (t) => {
   const account = await openAccount(site)
   const digits = '1'.repeat(1_000)
   for (const query of [

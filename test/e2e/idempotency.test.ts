@@ -14,7 +14,7 @@ const timelineKinds = async (account: Account, contactId: string): Promise<Reado
 
 const key = (text: string): Readonly<Record<string, string>> => ({ 'idempotency-key': text })
 
-test('the same Idempotency-Key again gives the answer of the first lead and creates nothing (design 7)', async (t) => {
+test('the same Idempotency-Key again gives the answer of the first lead and creates nothing', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const fields = lead({ phone })
@@ -47,7 +47,7 @@ test('another key, or none, is another lead', async (t) => {
   t.is(new Set(ids).size, headers.length)
 })
 
-test('a key counts for one source: on another it is free (design 7)', async (t) => {
+test('a key counts for one source: on another it is free', async (t) => {
   const account = await openAccount(site)
   const other = await account.addSource()
   const fields = lead()
@@ -82,7 +82,7 @@ test('an Idempotency-Key has 1 to 255 characters, else it is 400 and named', asy
   t.is((await leadIds(account)).length, 1)
 })
 
-test('the same originator key and phone on one source is the first lead, in any spelling (design 7)', async (t) => {
+test('the same originator key and phone on one source is the first lead, in any spelling', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const first = await account.submit(lead({ phone, lead_id: 'L-1' }))
@@ -110,7 +110,7 @@ test('another originator key, another phone or another source is another lead', 
   t.is(new Set(ids).size, submissions.length)
 })
 
-test('with both, a new key of a known originator and phone gives the first lead (design 7)', async (t) => {
+test('with both, a new key of a known originator and phone gives the first lead', async (t) => {
   const account = await openAccount(site)
   const fields = lead({ lead_id: 'L-1' })
   const first = await account.submit(fields, key('one'))
@@ -123,7 +123,7 @@ test('with both, a new key of a known originator and phone gives the first lead 
 const allAlike = (answers: ReadonlyArray<Answer>): boolean =>
   answers.every(({ status, text }) => status === 200 && text === answers[0]?.text)
 
-test('one key sent twenty times at once is one lead with one answer (design 7)', async (t) => {
+test('one key sent twenty times at once is one lead with one answer', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const twenty = Array.from({ length: 20 }, (_, n) => lead({ phone, first_name: `Ada ${n}` }))
@@ -133,7 +133,7 @@ test('one key sent twenty times at once is one lead with one answer (design 7)',
   t.deepEqual(await timelineKinds(account, having(await account.find(phone), 'contact').id), ['lead', 'activity'])
 })
 
-test('one originator and phone sent twenty times at once is one lead with one answer (design 7)', async (t) => {
+test('one originator and phone sent twenty times at once is one lead with one answer', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const twenty = Array.from({ length: 20 }, () => lead({ phone, external_id: 'E-1' }))

@@ -47,7 +47,7 @@ test('an account sees its own conversions only (contract 1)', async (t) => {
   )
 })
 
-test('the list is never paged, and stands in the order of created_at, then id (design 7)', async (t) => {
+test('the list is never paged, and stands in the order of created_at, then id', async (t) => {
   const account = await openAccount(site)
   const many = Array.from({ length: 510 }, (_, n) => n)
   const ids = await Promise.all(many.map((n) => account.addConversion(`Custom ${n}`, n)))

@@ -24,7 +24,7 @@ const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
 const isInstant = (value: unknown): boolean =>
   typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(value)
 
-test('a missing or wrong operator key is 403 on every call (design 8)', async (t) => {
+test('a missing or wrong operator key is 403 on every call', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const at = `/accounts/${account.id}`
@@ -80,7 +80,7 @@ test('a missing or wrong operator key is 403 on every call (design 8)', async (t
   }
 })
 
-test('an unknown account is 404 on every call (design 8)', async (t) => {
+test('an unknown account is 404 on every call', async (t) => {
   const account = await openAccount(site)
   const calls = [
     ['PATCH', '', { enabled: true }],
@@ -123,7 +123,7 @@ test('an unknown account is 404 on every call (design 8)', async (t) => {
   }
 })
 
-test("another account's ids are 404 (contract 1, design 8)", async (t) => {
+test("another account's ids are 404 (contract 1)", async (t) => {
   const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
   const theirs = await other.submitted()
   const webhook = await other.addWebhook({ url: 'http://127.0.0.1:9/hook', token: 'x' })
@@ -165,7 +165,7 @@ test("another account's ids are 404 (contract 1, design 8)", async (t) => {
   t.is(having(await other.manage('GET', '/webhooks'), 'webhooks').length, 1)
 })
 
-test('unknown and malformed ids are 404 (design 8)', async (t) => {
+test('unknown and malformed ids are 404', async (t) => {
   const account = await openAccount(site)
   const paths = [
     ['PATCH', '/api_keys/', 'key', { limit_per_minute: 1 }],
@@ -188,7 +188,7 @@ test('unknown and malformed ids are 404 (design 8)', async (t) => {
   }
 })
 
-test('opening an account gives its id, a key and a standard playbook (design 8)', async (t) => {
+test('opening an account gives its id, a key and a standard playbook', async (t) => {
   const answer = await manage(site, 'POST', '/accounts', { title: '  Example Agency  ' })
   t.is(answer.status, 201)
   const account = having(answer, 'account')
@@ -252,7 +252,7 @@ const wrongBodies: ReadonlyArray<Wrong> = [
   ['/webhooks', { url: 'http://127.0.0.1/', token: 'x', playbook_id: 'all' }, ['playbook_id']],
 ]
 
-test('a wrong body is 400, names every wrong field, and creates nothing (design 8)', async (t) => {
+test('a wrong body is 400, names every wrong field, and creates nothing', async (t) => {
   const account = await openAccount(site)
   for (const [path, body, named] of wrongBodies) {
     const answer = await account.manage('POST', path, body)
@@ -325,7 +325,7 @@ test('enabling and disabling an account may be repeated', async (t) => {
   }
 })
 
-test('an API key is shown once, with its id and limit (design 8)', async (t) => {
+test('an API key is shown once, with its id and limit', async (t) => {
   const account = await openAccount(site)
   const answer = await account.manage('POST', '/api_keys', { limit_per_minute: 600 })
   t.is(answer.status, 201)
@@ -347,7 +347,7 @@ test('an API key is shown once, with its id and limit (design 8)', async (t) => 
   t.is(bare.status, 201)
 })
 
-test('a member is added with a role, and once only (design 8)', async (t) => {
+test('a member is added with a role, and once only', async (t) => {
   const account = await openAccount(site)
   for (const role of ['admin', 'manager', 'agent']) {
     const answer = await account.manage('POST', '/members', { email: `${role}@example.com`, role })
@@ -425,7 +425,7 @@ test('a marketing source has a post URL of its own that takes leads (contract 2.
   t.true(isInstant(sources[1]?.created_at))
 })
 
-test('post URLs begin with the public URL where one is set (design 9)', async (t) => {
+test('post URLs begin with the public URL where one is set', async (t) => {
   const opened = await manage(published, 'POST', '/accounts', { title: 'x' })
   const at = `/accounts/${having(opened, 'account').id}/marketing_sources`
   const asked = { title: 'x', playbook_id: having(opened, 'playbook').id }
@@ -470,7 +470,7 @@ test('a custom conversion is created and listed with its label (contract 2.2)', 
   t.like(conversions[2], conversion)
 })
 
-test('a webhook is shown with its settings and state, and never with its token (contract 5, design 2)', async (t) => {
+test('a webhook is shown with its settings and state, and never with its token (contract 5)', async (t) => {
   const account = await openAccount(site)
   const asked = {
     url: 'http://127.0.0.1:9/hook',
@@ -513,7 +513,7 @@ test('a removed webhook is 404 from then on', async (t) => {
   t.deepEqual(having(await account.manage('GET', '/webhooks'), 'webhooks'), [])
 })
 
-test('a webhook that leads to a private address is refused unless the operator allows it (design 5)', async (t) => {
+test('a webhook that leads to a private address is refused unless the operator allows it', async (t) => {
   const account = await openAccount(strict)
   const hosts = [
     '127.0.0.1',
@@ -585,7 +585,7 @@ test('what is reported must be a label of its type, and none that the service fi
   }
 })
 
-test('an outcome ends the conversation: another outcome is 409, an event is still taken (design 6)', async (t) => {
+test('an outcome ends the conversation: another outcome is 409, an event is still taken', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
   const answer = await account.report(next_engagement_id, 'outcome', 'not_interested')
@@ -613,7 +613,7 @@ const pages = async (account: Account, path: string, limit: number, name: 'timel
   return all
 }
 
-test('the timeline has every lead, activity, conversion and delivery in order (design 8)', async (t) => {
+test('the timeline has every lead, activity, conversion and delivery in order', async (t) => {
   const account = await openAccount(site)
   const receiver = await openReceiver()
   t.teardown(receiver.close)
@@ -658,7 +658,7 @@ test('the timeline has every lead, activity, conversion and delivery in order (d
   t.notRegex(JSON.stringify(entries), /Ada|example\.com|555/, 'ids, no personal value')
 })
 
-test('lists are paged by cursor without gap or repeat (design 8)', async (t) => {
+test('lists are paged by cursor without gap or repeat', async (t) => {
   const account = await openAccount(site)
   const receiver = await openReceiver()
   t.teardown(receiver.close)

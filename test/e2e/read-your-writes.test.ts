@@ -134,13 +134,13 @@ const steps: Readonly<Record<string, Step>> = {
 }
 
 for (const [title, step] of Object.entries(steps)) {
-  test.serial(`${title} with the next request (design 3)`, async (t) => {
+  test.serial(`${title} with the next request`, async (t) => {
     const account = await openAccount(site)
     for (let times = 0; times < 5; times += 1) await t.notThrowsAsync(step(account))
   })
 }
 
-test.serial('whatever clients do side by side, each sees its own write with the next request (design 3)', async (t) => {
+test.serial('whatever clients do side by side, each sees its own write with the next request', async (t) => {
   const account = await openAccount(site)
   const step = fc.constantFrom(...Object.keys(steps))
   const clients = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 8 })

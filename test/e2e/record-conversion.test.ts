@@ -39,7 +39,7 @@ test('without converted_at and custom_value: the time of the request and the own
   t.true(record.converted_at >= before && record.converted_at <= new Date().toISOString(), record.converted_at)
 })
 
-test('null in an optional field is as if it were not sent (design 7)', async (t) => {
+test('null in an optional field is as if it were not sent', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const renewed = await account.addConversion('Renewed', 77)
@@ -92,7 +92,7 @@ test('a negative whole number beyond what a double holds is negative all the sam
   }
 })
 
-test('a custom_value that is no whole number up to 2^53-1 is 400 and named (design 7)', async (t) => {
+test('a custom_value that is no whole number up to 2^53-1 is 400 and named', async (t) => {
   const account = await openAccount(site)
   const { contact_id } = await account.submitted()
   const { sold } = await account.standardConversions()
@@ -103,7 +103,7 @@ test('a custom_value that is no whole number up to 2^53-1 is 400 and named (desi
   }
 })
 
-test('converted_at is any ISO 8601 timestamp and is answered in UTC (contract 2.7, design 7)', async (t) => {
+test('converted_at is any ISO 8601 timestamp and is answered in UTC (contract 2.7)', async (t) => {
   const account = await openAccount(site)
   const { contact_id } = await account.submitted()
   const timestamps = [
@@ -271,7 +271,7 @@ test('invalid JSON is 400 with an error text instead of an errors list (contract
   }
 })
 
-test('a body of another type is 400, one past 100 kB is 413 (contract 4, design 7)', async (t) => {
+test('a body of another type is 400, one past 100 kB is 413 (contract 4)', async (t) => {
   const account = await openAccount(site)
   const { contact_id } = await account.submitted()
   const { sold } = await account.standardConversions()
@@ -338,7 +338,7 @@ test('a conversion ends every open conversation, with one activity in the newest
   t.true(await isOpen(account, other.next_engagement_id))
 })
 
-test('keep_conversations_open keeps them open, and the next conversion ends them (design 6)', async (t) => {
+test('keep_conversations_open keeps them open, and the next conversion ends them', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const { quoted, sold } = await account.standardConversions()

@@ -80,7 +80,7 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['ROLES', 'api,reader'],
 ]
 
-test('a wrong setting is one sentence that names it, and not its value (design 9)', (t) => {
+test('a wrong setting is one sentence that names it, and not its value', (t) => {
   for (const [name, value] of wrongSettings) {
     const config = configFrom({ [name]: value })
     const sentences = E.isLeft(config) ? config.left : []
@@ -90,7 +90,7 @@ test('a wrong setting is one sentence that names it, and not its value (design 9
   }
 })
 
-test('settings are read as they are meant, and a blank one is unset (design 9)', (t) => {
+test('settings are read as they are meant, and a blank one is unset', (t) => {
   const key = randomBytes(32)
   const config = configFrom({
     HOST: '0.0.0.0',
@@ -162,7 +162,7 @@ test('a process has the roles that are named, and all of them where none is', (t
   for (const urls of [{}, { EVENTSTORE_URL }, { MONGODB_URL }]) t.deepEqual(rolesFrom('api', urls), refused)
 })
 
-test('every wrong setting stops the start at once, each with its own sentence (design 9)', async (t) => {
+test('every wrong setting stops the start at once, each with its own sentence', async (t) => {
   const dataDir = join(dataDirFor(t), 'data')
   const wrong = Object.fromEntries(wrongSettings)
   const child = start(t, { DATA_DIR: dataDir, ...wrong })
@@ -194,7 +194,7 @@ test('a port that is taken stops the start with a sentence that names PORT', asy
   )
 })
 
-test('a host that is not of this machine stops the start with a sentence that names HOST (design 9)', async (t) => {
+test('a host that is not of this machine stops the start with a sentence that names HOST', async (t) => {
   t.regex(
     await refusal(t, { ...childEnvironment(dataDirFor(t)), HOST: '203.0.113.77' }),
     /^leadloop can't start. .*\bHOST\b/m,
@@ -208,7 +208,7 @@ test('a DATA_DIR that is no directory stops the start with a sentence that names
   t.regex(await refusal(t, childEnvironment(join(file, 'data'))), /^leadloop can't start. DATA_DIR: .*\.$/m)
 })
 
-test('a second process on one DATA_DIR is refused with a sentence, and the first goes on (design 3)', async (t) => {
+test('a second process on one DATA_DIR is refused with a sentence, and the first goes on', async (t) => {
   const dataDir = dataDirFor(t)
   const first = start(t, childEnvironment(dataDir))
   const site = { url: await first.listening }
@@ -235,7 +235,7 @@ test('a directory is free again when its process was killed', async (t) => {
   t.is((await send(url, { headers: bearer(account.apiKey) })).status, 200)
 })
 
-test('another SECRET_KEY than the store was begun with is refused, and the right one opens it (design 2)', async (t) => {
+test('another SECRET_KEY than the store was begun with is refused, and the right one opens it', async (t) => {
   const dataDir = dataDirFor(t)
   const [right, wrong] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
   const first = start(t, { ...childEnvironment(dataDir), SECRET_KEY: right })
@@ -260,7 +260,7 @@ test('a secret-key file that is no key stops the start with a sentence that name
   t.regex(said, /^leadloop can't start. .*(SECRET_KEY|secret-key).*\.$/m)
 })
 
-test('the first start makes both keys, with mode 0600, and says the operator key once (design 2 and 8)', async (t) => {
+test('the first start makes both keys, with mode 0600, and says the operator key once', async (t) => {
   const dataDir = join(dataDirFor(t), 'made', 'data')
   const { OPERATOR_KEY: _given, ...environment } = childEnvironment(dataDir)
   const first = start(t, environment)
@@ -342,7 +342,7 @@ test('SIGTERM and SIGINT end an idle service at once, with connections kept open
   }
 })
 
-test('SIGTERM answers what is under way, takes nothing new, and loses nothing (design 9)', async (t) => {
+test('SIGTERM answers what is under way, takes nothing new, and loses nothing', async (t) => {
   const dataDir = dataDirFor(t)
   const child = start(t, childEnvironment(dataDir))
   const account = await openAccount({ url: await child.listening })
@@ -389,7 +389,7 @@ test('SIGTERM answers what is under way, takes nothing new, and loses nothing (d
   t.is(leads.length, accepted.length + 1)
 })
 
-test('a request that is never sent to its end does not keep the service from ending (design 9)', async (t) => {
+test('a request that is never sent to its end does not keep the service from ending', async (t) => {
   const child = start(t, childEnvironment(dataDirFor(t)))
   const { hostname, port } = new URL(await child.listening)
   const half = connect(Number(port), hostname)
@@ -405,7 +405,7 @@ test('a request that is never sent to its end does not keep the service from end
   t.true(performance.now() - begun < 15_000)
 })
 
-test('a restart finds everything, and goes on with what was due (design 3 and 5)', async (t) => {
+test('a restart finds everything, and goes on with what was due', async (t) => {
   const dataDir = dataDirFor(t)
   const receiver = await openReceiver()
   t.teardown(receiver.close)
@@ -462,7 +462,7 @@ test('a restart finds everything, and goes on with what was due (design 3 and 5)
   )
 })
 
-test('health says that the process lives and how far each projection lags (design 9)', async (t) => {
+test('health says that the process lives and how far each projection lags', async (t) => {
   const child = start(t, childEnvironment(dataDirFor(t)))
   const url = await child.listening
   const account = await openAccount({ url })
@@ -482,7 +482,7 @@ test('health says that the process lives and how far each projection lags (desig
   for (const path of ['/health', '/health/other']) t.is((await send(url + path)).status, 404)
 })
 
-test('metrics are in the text format of Prometheus (design 9)', async (t) => {
+test('metrics are in the text format of Prometheus', async (t) => {
   const child = start(t, childEnvironment(dataDirFor(t)))
   const url = await child.listening
   const account = await openAccount({ url })

@@ -82,7 +82,7 @@ for (const encoding of ['JSON', 'form'] as const) {
   })
 }
 
-test('a blank or null field is missing (design 7)', async (t) => {
+test('a blank or null field is missing', async (t) => {
   const account = await openAccount(site)
   for (const name of requiredFields) {
     for (const value of ['', '   ', '\t\r\n', null]) {
@@ -93,7 +93,7 @@ test('a blank or null field is missing (design 7)', async (t) => {
   }
 })
 
-test('every problem is named at once (design 7)', async (t) => {
+test('every problem is named at once', async (t) => {
   const account = await openAccount(site)
   const nothing = await account.submit({})
   t.is(nothing.status, 400)
@@ -121,7 +121,7 @@ test('every problem is named at once (design 7)', async (t) => {
   t.deepEqual([...namedIn(mixed)].sort(), [...wrong, 'tcpa_opt_in_url', 'vendor_note'])
 })
 
-test('a problem of one field hides none of another whose name begins alike (design 7)', async (t) => {
+test('a problem of one field hides none of another whose name begins alike', async (t) => {
   const account = await openAccount(site)
   const answer = await account.submit({ ...without(lead(), 'phone'), 'phone number': '5'.repeat(10_001) })
   t.is(answer.status, 400)
@@ -137,7 +137,7 @@ const malformed: Readonly<Record<string, ReadonlyArray<unknown>>> = {
 }
 
 for (const [name, values] of Object.entries(malformed)) {
-  test(`a malformed ${name} is 400 and named (design 7)`, async (t) => {
+  test(`a malformed ${name} is 400 and named`, async (t) => {
     const account = await openAccount(site)
     for (const value of values) {
       const answer = await account.submit(lead({ [name]: value }))
@@ -158,7 +158,7 @@ test('a required field that is an object or a list is 400 and named', async (t) 
   }
 })
 
-test('well-formed values are taken as they are meant (design 7)', async (t) => {
+test('well-formed values are taken as they are meant', async (t) => {
   const account = await openAccount(site)
   const states = { ca: 'ca', Ny: 'Ny', DC: 'DC', PR: 'PR' }
   for (const [sent, kept] of Object.entries(states)) {
@@ -179,7 +179,7 @@ test('well-formed values are taken as they are meant (design 7)', async (t) => {
   for (const fields of fine) t.is((await account.submit(lead(fields))).status, 200, JSON.stringify(fields))
 })
 
-test('numbers and booleans are taken as their text (design 7)', async (t) => {
+test('numbers and booleans are taken as their text', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const { contact_id } = await account.submitted({
@@ -329,7 +329,7 @@ test('the lead is tagged to its source, newest first (contract 2.5 and 4.6.3)', 
   )
 })
 
-test('a known number again is the same contact with the newest values and the first referral (design 7)', async (t) => {
+test('a known number again is the same contact with the newest values and the first referral', async (t) => {
   const account = await openAccount(site)
   const other = await account.addSource({ title: 'Social' })
   const phone = newPhone()
@@ -356,7 +356,7 @@ test('a known number again is the same contact with the newest values and the fi
   })
 })
 
-test('each valid submission is a lead of its own, the same fields twice included (design 7)', async (t) => {
+test('each valid submission is a lead of its own, the same fields twice included', async (t) => {
   const account = await openAccount(site)
   const fields = lead()
   const [one, other] = [idsOf(await account.submit(fields)), idsOf(await account.submit(fields))]
@@ -364,7 +364,7 @@ test('each valid submission is a lead of its own, the same fields twice included
   t.is((await leadsOf(account)).length, 2)
 })
 
-test('a body of another type is 415 (design 7)', async (t) => {
+test('a body of another type is 415', async (t) => {
   const account = await openAccount(site)
   const body = JSON.stringify(lead())
   const types = [
@@ -384,7 +384,7 @@ test('a body of another type is 415 (design 7)', async (t) => {
   t.is((await send(account.postUrl, { method: 'POST', body })).status, 415)
 })
 
-test('a body that can not be parsed is 400 with an errors list (contract 4.6.5, design 7)', async (t) => {
+test('a body that can not be parsed is 400 with an errors list (contract 4.6.5)', async (t) => {
   const account = await openAccount(site)
   const headers = { 'content-type': 'application/json' }
   for (const body of [
@@ -417,7 +417,7 @@ test('a submission without a body names what is missing', async (t) => {
   }
 })
 
-test('a body up to 100 kB is read, a larger one is 413 (design 7)', async (t) => {
+test('a body up to 100 kB is read, a larger one is 413', async (t) => {
   const account = await openAccount(site)
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify(lead())
@@ -431,7 +431,7 @@ test('a body up to 100 kB is read, a larger one is 413 (design 7)', async (t) =>
   t.is((await sendForm(account.postUrl, form)).status, 413)
 })
 
-test('a submission has at most 500 fields (design 7)', async (t) => {
+test('a submission has at most 500 fields', async (t) => {
   const account = await openAccount(site)
   const known = Object.keys(lead()).length
   const extra = (n: number): Readonly<Record<string, string>> =>
@@ -444,7 +444,7 @@ test('a submission has at most 500 fields (design 7)', async (t) => {
   t.is((await sendForm(account.postUrl, formLead(extra(501)))).status, 400)
 })
 
-test('a text has at most 10,000 characters, and a longer one is named (design 7)', async (t) => {
+test('a text has at most 10,000 characters, and a longer one is named', async (t) => {
   const account = await openAccount(site)
   for (const name of ['first_name', 'tcpa_opt_in_token', 'consent_wording']) {
     t.is((await account.submit(lead({ [name]: 'é'.repeat(10_000) }))).status, 200, name)
@@ -457,7 +457,7 @@ test('a text has at most 10,000 characters, and a longer one is named (design 7)
   t.deepEqual(namedIn(long), ['history'])
 })
 
-test('a post URL that leads to no source is 404 with an errors list (design 7)', async (t) => {
+test('a post URL that leads to no source is 404 with an errors list', async (t) => {
   const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
   const { addSource } = other
   const theirs = await addSource()
@@ -483,7 +483,7 @@ test('a post URL that leads to no source is 404 with an errors list (design 7)',
   t.deepEqual([...(await leadsOf(account)), ...(await leadsOf(other, theirs.id))], [])
 })
 
-test('a suspended source is 403 until it is resumed (design 7)', async (t) => {
+test('a suspended source is 403 until it is resumed', async (t) => {
   const account = await openAccount(site)
   const other = await account.addSource()
   const path = `/marketing_sources/${account.sourceId}`
@@ -499,7 +499,7 @@ test('a suspended source is 403 until it is resumed (design 7)', async (t) => {
   t.is((await leadsOf(account)).length, 1)
 })
 
-test('a disabled account takes no lead: 403 until it is enabled (design 7)', async (t) => {
+test('a disabled account takes no lead: 403 until it is enabled', async (t) => {
   const account = await openAccount(site)
   await account.manage('PATCH', '', { enabled: false })
   const answer = await account.submit(lead())
@@ -509,7 +509,7 @@ test('a disabled account takes no lead: 403 until it is enabled (design 7)', asy
   t.is((await account.submit(lead())).status, 200)
 })
 
-test('past the limit of a source 429 says when to come again; other sources go on (design 7)', async (t) => {
+test('past the limit of a source 429 says when to come again; other sources go on', async (t) => {
   const account = await openAccount(slow)
   const other = await account.addSource()
   const path = `/marketing_sources/${account.sourceId}`

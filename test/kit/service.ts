@@ -72,7 +72,7 @@ export const serviceForFile = (changed: Partial<Config> = {}): Site => {
   }
 }
 
-/** The ids that the 200 of a submission gives (design, section 7). */
+/** The ids that the 200 of a submission gives. */
 export type SubmittedIds = {
   readonly lead_id: string
   readonly contact_id: string

@@ -105,7 +105,7 @@ const tell = async (t: ExecutionContext): Promise<Story> => {
   }
 }
 
-test('a lead that a crash left alone in the log is finished at the next start (design 2)', async (t) => {
+test('a lead that a crash left alone in the log is finished at the next start', async (t) => {
   const story = await tell(t)
   const submitted = story.log.findIndex((event) => event.type === 'LeadSubmitted')
   const dataDir = await crashedWith(story.dataDir, story.log.slice(0, submitted + 1))
@@ -129,7 +129,7 @@ const isWithinAppend = (log: Log, cut: number): boolean => {
   return before?.stream === after?.stream && before?.causationId === after?.causationId
 }
 
-test('wherever a crash cuts the log, the next start finishes what was accepted, once (design 2)', async (t) => {
+test('wherever a crash cuts the log, the next start finishes what was accepted, once', async (t) => {
   const story = await tell(t)
   const first = story.log.findIndex((event) => event.type === 'LeadSubmitted')
   const accepted = new Map([
