@@ -1,7 +1,7 @@
 /** The only door to fp-ts: its extensionless paths type-check under NodeNext and crash at run time. */
 export * as E from 'fp-ts/lib/Either.js'
 export type { Either } from 'fp-ts/lib/Either.js'
-export { pipe } from 'fp-ts/lib/function.js'
+export { flow, pipe } from 'fp-ts/lib/function.js'
 export * as TE from 'fp-ts/lib/TaskEither.js'
 export type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 

@@ -1,12 +1,13 @@
-import { stateOf } from '../commands/states/current-states.js'
 import { account } from '../../domain/account.js'
 import { contactIdOf } from '../../domain/derived-id.js'
 import type { AccountId, ContactId, ConversionId } from '../../domain/ids.js'
 import { phoneFromText } from '../../domain/phone.js'
 import { E } from '../../domain/prelude.js'
-import { openAccount } from '../manage/accounts/accounts.js'
-import { createSource, postUrl } from '../manage/sources/marketing-sources.js'
+import { loadState } from '../commands/states/current-states.js'
+import { openAccount } from '../manage/accounts/account-opening.js'
 import type { ManagePorts } from '../manage/ports.js'
+import { postUrl } from '../manage/setup/marketing-sources.js'
+import { createSource } from '../manage/setup/source-creation.js'
 
 /** A made-up lead with every field of a standard qualification playbook (contract 4.6). */
 export const exampleLead = {
@@ -43,21 +44,22 @@ const firstAccountId: AccountId = `acc_${'0'.repeat(25)}F`
 /** An empty store begins with one account and one marketing source, so that the first lead can be posted at once. */
 export const openFirstAccount = async (ports: ManagePorts): Promise<FirstAccount | undefined> => {
   const opened = await openAccount(ports, firstAccountId, 'First account', 'first-start')
-  if (E.isLeft(opened) || !opened.right.isNew) return undefined
+  if (E.isLeft(opened) || opened.right.events.length === 0) return undefined
   const { accountId, apiKey, playbookId, soldId } = opened.right
   const what = { accountId, title: 'First source', playbookId, originatorField: null }
   const created = await createSource(ports, what, 'first-start')
-  if (E.isLeft(created) || created.right.kind !== 'created') return undefined
+  if (E.isLeft(created) || created.right.state.kind !== 'created') return undefined
+  const { sourceId } = created.right.state
   const contactId = await exampleContact(ports, accountId)
   if (contactId === undefined) return undefined
-  return { postUrl: postUrl(ports.siteUrl(), accountId, created.right.sourceId), apiKey, soldId, contactId }
+  return { postUrl: postUrl(ports.siteUrl(), accountId, sourceId), apiKey, soldId, contactId }
 }
 
 const exampleContact = async (
   { commandHandler, vault }: ManagePorts,
   id: AccountId,
 ): Promise<ContactId | undefined> => {
-  const found = await stateOf(commandHandler, account, id)
+  const found = await loadState(commandHandler, account, id)
   if (E.isLeft(found) || found.right.kind !== 'open') return undefined
   const secret = vault.accountSecret(found.right.sealedSecret)
   const phone = phoneFromText(exampleLead.phone)

@@ -3,7 +3,7 @@ import type { Middleware } from 'koa'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem } from './problem.js'
 
-/** Bodies up to 100 kB (design, section 7). */
+/** A lead of 500 fields fits, and no body holds memory for long. */
 const limit = '100kb'
 
 /**

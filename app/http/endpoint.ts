@@ -1,21 +1,32 @@
-import type { Either } from '../../domain/prelude.js'
+import type { Either, TaskEither } from '../../domain/prelude.js'
 import type { Answer, Problem } from './problem.js'
 
-/** What a handler sees of a request: nothing of Koa. */
+/** What an endpoint sees of a request: nothing of Koa. */
 export type Request = {
   readonly params: Readonly<Record<string, string>>
   /** Undefined where the parameter is missing or given twice. */
   readonly query: (name: string) => string | undefined
   readonly header: (name: string) => string | undefined
-  /** The decoded body; undefined for requests without one. */
+  /** As it was parsed; undefined for requests without one. */
   readonly body: unknown
 }
+
+/** The token of `Authorization: Bearer <token>`. */
+export const bearerOf = (request: Request): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
+
+/** What was found, or what keeps it from being found, now or after an `await`. */
+export type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>>
+
+/** A request, and who makes it. */
+export type Call<Caller> = { readonly request: Request; readonly caller: Caller }
 
 /** One route as data. `path` may hold parameters (`/contacts/:id`). */
 export type Endpoint<Caller> = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
-  readonly handle: (request: Request, caller: Caller) => Promise<Either<Problem, Answer>>
+  /** From the call to the answer: a pipeline of steps (`steps.ts`). */
+  readonly handle: (call: TaskEither<Problem, Call<Caller>>) => TaskEither<Problem, Answer>
 }
 
 /** Routes that share a path in front, a way to tell who calls, and the bodies that they take. */
@@ -23,8 +34,8 @@ export type Surface<Caller> = {
   readonly name: string
   readonly prefix: string
   readonly bodies: ReadonlyArray<'json' | 'form'>
-  /** Contract 7 answers invalid JSON with an error string; the submission of a lead with an errors list (design 7). */
+  /** Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors list. */
   readonly invalidJson: Problem
-  readonly authenticate: (request: Request) => Promise<Either<Problem, Caller>>
+  readonly authenticate: (request: Request) => Found<Caller>
   readonly endpoints: ReadonlyArray<Endpoint<Caller>>
 }

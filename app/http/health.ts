@@ -1,41 +1,59 @@
-import { E } from '../../domain/prelude.js'
+import { E, flow, type Either } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
+import { answer, find } from './steps.js'
 
 export type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
 
 /** For whoever watches over the process: no key, no personal value. */
-export const healthSurface = ({ store, followers }: HealthPorts): Surface<undefined> => ({
+export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
   name: 'health',
   prefix: '/health',
   bodies: [],
   invalidJson: { kind: 'invalid-json' },
-  authenticate: () => Promise.resolve(E.right(undefined)),
+  authenticate: () => E.right(undefined),
   endpoints: [
     {
       method: 'GET',
       path: '/live',
-      handle: () => Promise.resolve(E.right({ status: 200, body: { status: 'live' } })),
+      handle: answer(200, () => ({ status: 'live' })),
     },
     {
       method: 'GET',
       path: '/ready',
-      handle: async () => {
-        const head = await store.head()
-        if (E.isLeft(head)) return E.right({ status: 503, body: { status: 'the event store does not answer' } })
-        const projections = await Promise.all(
-          followers.map(async (one) => {
-            const position = await one.position()
-            // Positions of the log that are still to be looked at; unknown while the read models do not answer.
-            const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)
-            return { name: one.name, lag, failure: one.failure() ?? null }
-          }),
-        )
-        const isWhole = projections.every(({ lag, failure }) => lag !== null && failure === null)
+      handle: flow(
+        find('readiness', () => readinessOf(ports)),
         // What has stopped is for the operator to see; the rest goes on taking requests.
-        return E.right({ status: 200, body: { status: isWhole ? 'ready' : 'degraded', projections } })
-      },
+        answer(
+          ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
+          ({ readiness }) => readiness,
+        ),
+      ),
     },
   ],
 })
+
+/** `lag`: positions of the log that are still to be looked at; null while the read models do not answer. */
+type Readiness = {
+  readonly status: 'ready' | 'degraded' | 'the event store does not answer'
+  readonly projections?: ReadonlyArray<{
+    readonly name: string
+    readonly lag: number | null
+    readonly failure: string | null
+  }>
+}
+
+const readinessOf = async ({ store, followers }: HealthPorts): Promise<Either<never, Readiness>> => {
+  const head = await store.head()
+  if (E.isLeft(head)) return E.right({ status: 'the event store does not answer' })
+  const projections = await Promise.all(
+    followers.map(async (one) => {
+      const position = await one.position()
+      const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)
+      return { name: one.name, lag, failure: one.failure() ?? null }
+    }),
+  )
+  const isWhole = projections.every(({ lag, failure }) => lag !== null && failure === null)
+  return E.right({ status: isWhole ? 'ready' : 'degraded', projections })
+}

@@ -1,13 +1,15 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { millisecondsOf } from '../../domain/instant.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import type { Clock, EventStore, StoreFailure } from '../../domain/ports.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import type { WebhookResponse } from '../../projections/delivery/sender.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../projections/read-models/webhook-list.js'
-import type { Observed } from './server.js'
 import type { Queries } from '../../projections/queries.js'
+import type { Surface } from './endpoint.js'
+import type { Observed } from './server.js'
+import { find } from './steps.js'
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
@@ -16,8 +18,30 @@ export type Metrics = {
   readonly watch: (store: EventStore, followers: ReadonlyArray<LeasedFollower>, openRequests: () => number) => void
   /** Reports from now on what waits to be delivered; what can't be read is left out. */
   readonly watchDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
+  /** In the text format of Prometheus. */
   readonly text: () => Promise<string>
 }
+
+/** `GET /metrics`. */
+export const metricsSurface = ({ text }: Pick<Metrics, 'text'>): Surface<undefined> => ({
+  name: 'metrics',
+  prefix: '',
+  bodies: [],
+  invalidJson: { kind: 'invalid-json' },
+  authenticate: () => E.right(undefined),
+  endpoints: [
+    {
+      method: 'GET',
+      path: '/metrics',
+      handle: flow(
+        find('body', async () => E.right(await text())),
+        TE.map(({ body }) => ({ status: 200, body, headers: { 'content-type': contentType } })),
+      ),
+    },
+  ],
+})
+
+const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
 /** Prometheus metrics; labels are routes and names of ours, never a value of a request. */
 export const metrics = (): Metrics => {
@@ -36,7 +60,6 @@ export const metrics = (): Metrics => {
     labelNames: ['outcome'],
     registers: [registry],
   })
-
   const series = new Map<string, ReturnType<typeof requests.labels>>()
 
   return {
@@ -50,29 +73,7 @@ export const metrics = (): Metrics => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
     watch: (store, followers, openRequests) => {
-      new Gauge({
-        name: 'leadloop_follower_lag',
-        help: 'Positions of the log that a projection or reaction has still to look at.',
-        labelNames: ['follower'],
-        registers: [registry],
-        async collect() {
-          const head = await store.head()
-          if (E.isLeft(head)) return
-          for (const one of followers) {
-            const position = await one.position()
-            if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
-          }
-        },
-      })
-      new Gauge({
-        name: 'leadloop_follower_stopped',
-        help: '1 where a projection or reaction has met an event that it can not handle.',
-        labelNames: ['follower'],
-        registers: [registry],
-        collect() {
-          for (const one of followers) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
-        },
-      })
+      watchFollowers(registry, store, followers)
       new Gauge({
         name: 'leadloop_delivery_open_requests',
         help: 'Webhook requests that are open now.',
@@ -98,6 +99,32 @@ export const metrics = (): Metrics => {
     },
     text: () => registry.metrics(),
   }
+}
+
+const watchFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
+  new Gauge({
+    name: 'leadloop_follower_lag',
+    help: 'Positions of the log that a projection or reaction has still to look at.',
+    labelNames: ['follower'],
+    registers: [registry],
+    async collect() {
+      const head = await store.head()
+      if (E.isLeft(head)) return
+      for (const one of followers) {
+        const position = await one.position()
+        if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
+      }
+    },
+  })
+  new Gauge({
+    name: 'leadloop_follower_stopped',
+    help: '1 where a projection or reaction has met an event that it can not handle.',
+    labelNames: ['follower'],
+    registers: [registry],
+    collect() {
+      for (const one of followers) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+    },
+  })
 }
 
 type Waiting = {

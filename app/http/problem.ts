@@ -43,6 +43,8 @@ export type Answer = {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Of the events that the request wrote: for the log, never sent. */
+  readonly correlationId?: string | undefined
 }
 
 export const invalid = (mismatches: ReadonlyArray<Mismatch>): Problem => ({

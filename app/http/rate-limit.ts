@@ -1,22 +1,23 @@
 import { LRUCache } from 'lru-cache'
 import { millisecondsOf } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
+import type { Problem } from './problem.js'
 
-/** Counts requests by the minute, in this process (design, section 7). */
+/** Counts requests by the minute, in this process alone. */
 export type RateLimit = {
-  /** Counts one request; past `perMinute` (null: no limit) the seconds until the next minute begins. */
-  readonly exceeded: (id: string, perMinute: number | null) => number | undefined
+  /** Counts one request of `id`; a problem once there are more than `perMinute` (null: no limit) in this minute. */
+  readonly consume: (id: string, perMinute: number | null) => Problem | undefined
 }
 
 type Window = { readonly minute: number; count: number }
 
-/** Ids whose counts are kept; the least used ones are forgotten first. */
-const keptWindows = 10_000
+/** Ids that are counted at a time; the least recently used is forgotten first. */
+const capacity = 10_000
 
 export const rateLimit = (clock: Clock): RateLimit => {
-  const windows = new LRUCache<string, Window>({ max: keptWindows })
+  const windows = new LRUCache<string, Window>({ max: capacity })
   return {
-    exceeded: (id, perMinute) => {
+    consume: (id, perMinute) => {
       if (perMinute === null) return undefined
       const now = millisecondsOf(clock.now())
       const minute = Math.floor(now / 60_000)
@@ -24,7 +25,8 @@ export const rateLimit = (clock: Clock): RateLimit => {
       const window = known?.minute === minute ? known : { minute, count: 0 }
       windows.set(id, window)
       window.count += 1
-      return window.count <= perMinute ? undefined : Math.ceil(((minute + 1) * 60_000 - now) / 1000)
+      if (window.count <= perMinute) return undefined
+      return { kind: 'too-many-requests', retryAfter: Math.ceil(((minute + 1) * 60_000 - now) / 1000) }
     },
   }
 }

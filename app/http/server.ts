@@ -3,11 +3,12 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { answerTo, type Answer, type Problem } from './problem.js'
-import { traceOf } from './trace.js'
+import { E, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
+import { answerTo, type Answer, type Problem } from './problem.js'
+import { check, find } from './steps.js'
+import { traceOf } from './trace.js'
 
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
 export type Observed = {
@@ -17,35 +18,35 @@ export type Observed = {
   readonly seconds: number
 }
 
-/** A surface whose callers are forgotten, so that all are alike. */
-type Mounted = { readonly prefix: string; readonly router: Router }
+/** The routes of a surface whose callers are forgotten, so that all surfaces are alike. */
+export type Routes = { readonly prefix: string; readonly router: Router }
 
-export const mounted = <Caller>(surface: Surface<Caller>, logger: Logger): Mounted => {
+export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
   const router = new Router({ prefix: surface.prefix })
   for (const endpoint of surface.endpoints) {
-    router.register(endpoint.path, [endpoint.method], handling(surface, endpoint, logger))
+    router.register(endpoint.path, [endpoint.method], answering(surface, endpoint, logger))
   }
   return { prefix: surface.prefix, router }
 }
 
+type Telling = { readonly logger: Logger; readonly observe: (observed: Observed) => void }
+
 /** The only file that touches Koa's `ctx`. */
-export const httpServer = (
-  surfaces: ReadonlyArray<Mounted>,
-  { logger, observe }: { readonly logger: Logger; readonly observe: (observed: Observed) => void },
-): Server => {
+export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }: Telling): Server => {
   const koa = new Koa()
   koa.use(async (ctx, next) => {
     await next()
     // While the server closes, each answer is the last one on its connection.
     if (!server.listening) ctx.set('connection', 'close')
   })
-  koa.use(guarded(logger, observe))
-  koa.use(routed(surfaces))
+  koa.use(observing({ logger, observe }))
+  koa.use(catching(logger))
+  koa.use(routing(surfaces))
   // Answers are made here, so that no error of the platform's shows a value of the request.
   koa.silent = true
 
-  const respond = koa.callback()
-  const server = createServer(timeouts, (request, response) => void respond(request, response))
+  const handle = koa.callback()
+  const server = createServer(timeouts, (request, response) => void handle(request, response))
   return server
 }
 
@@ -57,8 +58,49 @@ const timeouts = {
   keepAliveTimeout: 65_000,
 }
 
+/** What is known of a request once it has been answered. */
+type Progress = { surface: string; route: string; correlationId: string | undefined }
+
+const progressOf = (ctx: Context): Progress => ctx.state
+
+/** Tells the metrics and the log what each request came to. */
+const observing =
+  ({ logger, observe }: Telling): Middleware =>
+  async (ctx, next) => {
+    const started = performance.now()
+    const progress: Progress = { surface: 'none', route: 'none', correlationId: undefined }
+    ctx.state = progress
+    await next()
+    const milliseconds = performance.now() - started
+    const { surface, route, correlationId } = progress
+    const { status } = ctx
+    observe({ surface, route, status, seconds: milliseconds / 1000 })
+    const told = { surface, route, status, milliseconds: Math.round(milliseconds * 10) / 10 }
+    logger.debug({ ...told, correlation_id: correlationId }, 'a request was answered')
+  }
+
+/** Whatever goes wrong, the answer is JSON of ours, and the log line holds no value of the request. */
+const catching =
+  (logger: Logger): Middleware =>
+  async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      const isMalformed = isMalformedTarget(error)
+      if (!isMalformed) logger.error({ ...traceOf(error), route: progressOf(ctx).route }, 'a request failed')
+      const malformed: Problem = { kind: 'invalid', messages: ['the request target is malformed'] }
+      send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
+    }
+  }
+
+/** What Koa, its router and the platform throw for a target that is no path. */
+const isMalformedTarget = (error: unknown): boolean => {
+  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown }
+  return error instanceof URIError || status === 400 || code === 'ERR_INVALID_URL'
+}
+
 /** A router for each surface: one that held them all would try every route on every request. */
-const routed = (surfaces: ReadonlyArray<Mounted>): Middleware => {
+const routing = (surfaces: ReadonlyArray<Routes>): Middleware => {
   const all = surfaces.map(({ prefix, router }) => ({
     prefix,
     router,
@@ -69,11 +111,12 @@ const routed = (surfaces: ReadonlyArray<Mounted>): Middleware => {
     const path = (ctx.path as string | null) ?? ''
     const surface = path === '' ? undefined : all.find(({ prefix }) => path.startsWith(prefix))
     if (surface !== undefined) await surface.routes(ctx, next)
-    if (ctx.status === 404 && ctx.body === undefined) unmatched(ctx, surface?.router)
+    if (ctx.status === 404 && ctx.body === undefined) sendUnmatched(ctx, surface?.router)
   }
 }
 
-const unmatched = (ctx: Context, router: Router | undefined): void => {
+/** No endpoint has this path, or none with this method. */
+const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
   const allowed = router?.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods) ?? []
   if (allowed.length === 0) {
     send(ctx, answerTo({ kind: 'not-found', message: 'there is nothing at this path' }))
@@ -83,45 +126,50 @@ const unmatched = (ctx: Context, router: Router | undefined): void => {
   ctx.set('allow', [...new Set(allowed)].join(', '))
 }
 
-const handling = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
-  const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
+/** A request to one endpoint as a pipeline, and its end as an answer. */
+const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
+  const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
 
-  const answered = async (ctx: Context): Promise<Either<Problem, Answer>> => {
-    const request = requestOf(ctx)
-    const caller = await surface.authenticate(request)
-    if (E.isLeft(caller)) return caller
-    const problem = read === undefined ? undefined : await unreadable(ctx, surface, read)
-    return problem === undefined ? endpoint.handle(request, caller.right) : E.left(problem)
-  }
+  const handled = (ctx: Context): TaskEither<Problem, Answer> =>
+    pipe(
+      TE.right({ request: requestOf(ctx) }),
+      find('caller', ({ request }) => surface.authenticate(request)),
+      check(() => read && unreadable(ctx, surface, read)),
+      endpoint.handle,
+    )
   return async (ctx) => {
-    ctx.state['surface'] = surface.name
-    ctx.state['route'] = route
-    const answer = await answered(ctx)
-    if (E.isLeft(answer)) tellOperator(answer.left, route, logger)
-    send(ctx, E.isLeft(answer) ? answerTo(answer.left) : answer.right)
+    const progress = progressOf(ctx)
+    progress.surface = surface.name
+    progress.route = route
+    const result = await handled(ctx)()
+    if (E.isLeft(result)) logStoreFailure(result.left, route, logger)
+    const answer = E.isLeft(result) ? answerTo(result.left) : result.right
+    progress.correlationId = answer.correlationId
+    send(ctx, answer)
   }
 }
 
-/** What a client can do nothing about. */
-const tellOperator = (problem: Problem, route: string, logger: Logger): void => {
+/** The operator's to see: a client can do nothing about it. */
+const logStoreFailure = (problem: Problem, route: string, logger: Logger): void => {
   if (problem.kind === 'unavailable' || problem.kind === 'corrupt') {
     logger.error({ route, reason: problem.reason }, 'the store failed, a request was turned away')
   }
 }
 
-const unreadable = async <Caller>(
+/** Parses the body, which is found at the request from then on; what keeps it from being parsed. */
+const unreadable = async (
   ctx: Context,
-  surface: Surface<Caller>,
+  { bodies, invalidJson }: Pick<Surface<unknown>, 'bodies' | 'invalidJson'>,
   read: Middleware,
 ): Promise<Problem | undefined> => {
-  const refused = headerProblem(ctx.req.headers, surface.bodies)
+  const refused = headerProblem(ctx.req.headers, bodies)
   if (refused !== undefined) return refused
   try {
     await read(ctx, () => Promise.resolve())
     return depthProblem((ctx.request as { readonly body?: unknown }).body)
   } catch (error) {
-    const problem = bodyProblem(error, surface.invalidJson)
+    const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error
     // What was not read of the body can't be told from the next request.
     ctx.set('connection', 'close')
@@ -149,31 +197,3 @@ const send = (ctx: Context, { status, body, headers }: Answer): void => {
   if (headers !== undefined) ctx.set(headers)
   ctx.body = body
 }
-
-/** Whatever goes wrong, the answer is JSON of ours, and the log line holds no value of the request. */
-const guarded =
-  (logger: Logger, observe: (observed: Observed) => void): Middleware =>
-  async (ctx, next) => {
-    const started = performance.now()
-    try {
-      await next()
-    } catch (error) {
-      const isMalformed = isMalformedTarget(error)
-      if (!isMalformed) logger.error({ ...traceOf(error), route: routeOf(ctx) }, 'a request failed')
-      const malformed: Problem = { kind: 'invalid', messages: ['the request target is malformed'] }
-      send(ctx, answerTo(isMalformed ? malformed : { kind: 'unexpected' }))
-    }
-    const seconds = (performance.now() - started) / 1000
-    const observed = { surface: surfaceOf(ctx), route: routeOf(ctx), status: ctx.status, seconds }
-    observe(observed)
-    logger.debug(observed, 'a request was answered')
-  }
-
-/** What Koa, its router and the platform throw for a target that is no path. */
-const isMalformedTarget = (error: unknown): boolean => {
-  const { status, code } = error as { readonly status?: unknown; readonly code?: unknown }
-  return error instanceof URIError || status === 400 || code === 'ERR_INVALID_URL'
-}
-
-const surfaceOf = (ctx: Context): string => (ctx.state['surface'] as string | undefined) ?? 'none'
-const routeOf = (ctx: Context): string => (ctx.state['route'] as string | undefined) ?? 'none'

@@ -1,12 +1,27 @@
+import type { Clock, CommandHandler, Ids, Vault } from '../../domain/ports.js'
+import type { ClientCommands } from '../commands/client-commands.js'
+import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Surface } from '../http/endpoint.js'
-import { openSource, submitLead, type IntakePorts, type OpenSource } from './submit-lead.js'
+import type { RateLimit } from '../http/rate-limit.js'
+import { acceptingSourceOf, type AcceptingSource } from './accepting-source.js'
+import { submitLead } from './submit-lead.js'
+
+export type IntakePorts = {
+  readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
+  readonly commands: ClientCommands
+  readonly vault: Vault
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly rateLimit: RateLimit
+}
 
 /** The post URL of a marketing source (contract 4.6). */
-export const intakeSurface = (ports: IntakePorts): Surface<OpenSource> => ({
+export const intakeSurface = (ports: IntakePorts): Surface<AcceptingSource> => ({
   name: 'intake',
   prefix: '/marketing_sources',
   bodies: ['json', 'form'],
   invalidJson: { kind: 'invalid', messages: ['the body is not valid JSON'] },
-  authenticate: openSource(ports),
+  authenticate: acceptingSourceOf(ports),
   endpoints: [{ method: 'POST', path: '/:account_id/:source_id', handle: submitLead(ports) }],
 })

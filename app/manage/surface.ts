@@ -1,19 +1,22 @@
 import type { Surface } from '../http/endpoint.js'
 import { accountEndpoints } from './accounts/accounts.js'
 import { apiKeyEndpoints } from './accounts/api-keys.js'
-import { timelineEndpoints } from './contacts/timeline.js'
-import { conversionDefinitionEndpoints } from './sources/conversions.js'
-import { deliveryEndpoints } from './webhooks/deliveries.js'
-import { engagementEndpoints } from './contacts/engagements.js'
-import { marketingSourceEndpoints } from './sources/marketing-sources.js'
 import { memberEndpoints } from './accounts/members.js'
+import { engagementEndpoints } from './contacts/engagements.js'
+import { timelineEndpoints } from './contacts/timeline.js'
 import { operatorOf, type Operator } from './operator.js'
-import { playbookEndpoints } from './sources/playbooks.js'
 import type { ManagePorts } from './ports.js'
+import { conversionDefinitionEndpoints } from './setup/conversions.js'
+import { marketingSourceEndpoints } from './setup/marketing-sources.js'
+import { playbookEndpoints } from './setup/playbooks.js'
+import { deliveryEndpoints } from './webhooks/deliveries.js'
 import { resendEndpoints } from './webhooks/resends.js'
+import { signingSecretEndpoints } from './webhooks/signing-secrets.js'
+import { testSendEndpoints } from './webhooks/test-send.js'
+import { turningOnEndpoints } from './webhooks/turning-on.js'
 import { webhookEndpoints } from './webhooks/webhooks.js'
 
-/** What the dashboard and scripts use (design, section 8). */
+/** What the dashboard and scripts use. */
 export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<Operator> => ({
   name: 'manage',
   prefix: '/manage/v1',
@@ -28,6 +31,9 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...marketingSourceEndpoints(ports),
     ...conversionDefinitionEndpoints(ports),
     ...webhookEndpoints(ports),
+    ...signingSecretEndpoints(ports),
+    ...testSendEndpoints(ports),
+    ...turningOnEndpoints(ports),
     ...deliveryEndpoints(ports),
     ...resendEndpoints(ports),
     ...engagementEndpoints(ports),

@@ -1,20 +1,20 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { stateOf } from '../commands/states/current-states.js'
-import { decode, optional, refined, t } from '../../domain/codec.js'
+import { optional, refined, t } from '../../domain/codec.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { conversion, type ConversionState } from '../../domain/conversion.js'
 import { conversionRecord, type ConversionRecordFacts } from '../../domain/conversion-record.js'
 import { recordIdOf } from '../../domain/derived-id.js'
-import { ContactId, ConversionId, type AccountId } from '../../domain/ids.js'
+import { ContactId, ConversionId } from '../../domain/ids.js'
 import { InstantFromText, type Instant } from '../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, flow, type Either } from '../../domain/prelude.js'
+import { contactPending, type HasPendingReactions, type Queries } from '../../projections/queries.js'
 import { conversionList, type ConversionDocument } from '../../projections/read-models/conversion-list.js'
 import type { ClientCommands } from '../commands/client-commands.js'
+import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint } from '../http/endpoint.js'
-import { invalid, type Problem } from '../http/problem.js'
-import type { HasPendingReactions } from '../../projections/queries.js'
-import { contactPending, type Queries } from '../../projections/queries.js'
+import type { Problem } from '../http/problem.js'
+import { answer, decide, find, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -31,40 +31,32 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
   {
     method: 'GET',
     path: '/conversions',
-    handle: async (_request, { accountId }) => {
-      const found = await ports.queries.list(conversionList, 'by_account', [accountId])
-      return E.isLeft(found) ? found : E.right({ status: 200, body: { conversions: found.right.map(shown) } })
-    },
+    handle: flow(
+      find('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
+      answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
+    ),
   },
   {
     method: 'POST',
     path: '/conversions/:conversion_id/events',
-    handle: async (request, caller) => {
-      const body = decode(RecordRequest, request.body)
-      if (E.isLeft(body)) return E.left(invalid(body.left))
-      const { contact_id, converted_at, custom_value, keep_conversations_open } = body.right.conversion_contact
-      const facts = await factsOf(ports, caller, {
-        conversionId: request.params['conversion_id'],
-        contactId: contact_id,
-        convertedAt: converted_at ?? ports.clock.now(),
-        customValue: custom_value,
-        keepsOpen: keep_conversations_open ?? false,
-      })
-      if (E.isLeft(facts)) return facts
-      const { record_id } = facts.right
-      const command = { type: 'RecordConversion', facts: facts.right } as const
-      const recorded = await ports.commands.execute(
-        conversionRecord,
-        record_id,
-        command,
-        caller.actor,
-        newAggregate(conversionRecord),
-      )
-      if (E.isLeft(recorded)) return recorded
-      const { state, events } = recorded.right
-      const record = state.kind === 'recorded' ? state.facts : facts.right
-      return E.right({ status: events.length > 0 ? 201 : 200, body: { conversion_contact: shownRecord(record) } })
-    },
+    handle: flow(
+      withBody(RecordRequest),
+      find('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
+      find('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      find('facts', ({ caller, definition, contact, body }) =>
+        factsOf(caller, definition, contact, body.conversion_contact, ports.clock.now()),
+      ),
+      decide(({ facts, caller: { actor } }) => {
+        const command = { type: 'RecordConversion', facts } as const
+        return ports.commands.execute(conversionRecord, facts.record_id, command, actor, newAggregate(conversionRecord))
+      }),
+      answer(
+        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
+        ({ decided: { state }, facts }) => ({
+          conversion_contact: shownRecord(state.kind === 'recorded' ? state.facts : facts),
+        }),
+      ),
+    ),
   },
 ]
 
@@ -88,74 +80,64 @@ const RecordRequest = t.type({
   ),
 })
 
-type Wanted = {
-  readonly conversionId: string | undefined
-  readonly contactId: string
-  readonly convertedAt: Instant
-  readonly customValue: number | undefined
-  readonly keepsOpen: boolean
-}
+type RecordBody = t.TypeOf<typeof RecordRequest>['conversion_contact']
 
-type Defined = Extract<ConversionState, { readonly kind: 'defined' }>
-type Known = Extract<ContactState, { readonly kind: 'known' }>
-
-/** All that the record holds, decided here; what concerns other streams follows from it. */
-const factsOf = async (
-  { commandHandler, hasPendingReactions }: ConversionPorts,
-  { accountId }: Caller,
-  { conversionId, contactId, convertedAt, customValue, keepsOpen }: Wanted,
-): Promise<Either<Problem, ConversionRecordFacts>> => {
-  const definition = await definitionOf(commandHandler, accountId, conversionId)
-  if (E.isLeft(definition)) return definition
-  const person = await personOf({ commandHandler, hasPendingReactions }, accountId, contactId)
-  if (E.isLeft(person)) return person
-  if (customValue !== undefined && customValue < 0) {
-    return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
-  }
-  const { id, title, value, label } = definition.right
-  const { newest, unconverted } = person.right
-  if (newest === undefined) return E.left(contactNotFound)
-  return E.right({
-    record_id: recordIdOf(id, person.right.id),
-    account_id: accountId,
-    conversion_id: id,
-    title,
-    label,
-    contact_id: person.right.id,
-    converted_at: convertedAt,
-    value: customValue ?? value,
-    engagement_id: newest.engagementId,
-    lead_id: newest.leadId,
-    source_id: newest.sourceId,
-    ends: keepsOpen ? [] : unconverted,
-  })
-}
+type Definition = Extract<ConversionState, { readonly kind: 'defined' }> & { readonly id: ConversionId }
+type KnownContact = Extract<ContactState, { readonly kind: 'known' }> & { readonly id: ContactId }
 
 const definitionOf = async (
-  commandHandler: CommandHandler,
-  accountId: AccountId,
+  { commandHandler }: ConversionPorts,
+  { accountId }: Caller,
   id: string | undefined,
-): Promise<Either<Problem, Defined & { readonly id: ConversionId }>> => {
+): Promise<Either<Problem, Definition>> => {
   if (!ConversionId.is(id)) return E.left(conversionNotFound)
-  const found: Either<StoreFailure, ConversionState> = await stateOf(commandHandler, conversion, id)
+  const found: Either<StoreFailure, ConversionState> = await loadState(commandHandler, conversion, id)
   if (E.isLeft(found)) return found
   const state = found.right
-  return state.kind === 'defined' && state.accountId === accountId
-    ? E.right({ ...state, id })
-    : E.left(conversionNotFound)
+  const isOwn = state.kind === 'defined' && state.accountId === accountId
+  return isOwn ? E.right({ ...state, id }) : E.left(conversionNotFound)
 }
 
-const personOf = async (
-  { commandHandler, hasPendingReactions }: Pick<ConversionPorts, 'commandHandler' | 'hasPendingReactions'>,
-  accountId: AccountId,
+const contactOf = async (
+  { commandHandler, hasPendingReactions }: ConversionPorts,
+  { accountId }: Caller,
   id: string,
-): Promise<Either<Problem, Known & { readonly id: ContactId }>> => {
+): Promise<Either<Problem, KnownContact>> => {
   if (!ContactId.is(id)) return E.left(contactNotFound)
-  const found: Either<StoreFailure, ContactState> = await stateOf(commandHandler, contact, id)
+  const found: Either<StoreFailure, ContactState> = await loadState(commandHandler, contact, id)
   if (E.isLeft(found)) return found
   const state = found.right
   if (state.kind === 'unknown' && (await hasPendingReactions())) return E.left(contactPending)
-  return state.kind === 'known' && state.accountId === accountId ? E.right({ ...state, id }) : E.left(contactNotFound)
+  const isOwn = state.kind === 'known' && state.accountId === accountId
+  return isOwn ? E.right({ ...state, id }) : E.left(contactNotFound)
+}
+
+/** All that the record holds, decided here; what concerns other streams follows from it. */
+const factsOf = (
+  { accountId }: Caller,
+  definition: Definition,
+  { id: contactId, newest, unconverted }: KnownContact,
+  { converted_at, custom_value, keep_conversations_open }: RecordBody,
+  now: Instant,
+): Either<Problem, ConversionRecordFacts> => {
+  if (custom_value !== undefined && custom_value < 0) {
+    return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
+  }
+  if (newest === undefined) return E.left(contactNotFound)
+  return E.right({
+    record_id: recordIdOf(definition.id, contactId),
+    account_id: accountId,
+    conversion_id: definition.id,
+    title: definition.title,
+    label: definition.label,
+    contact_id: contactId,
+    converted_at: converted_at ?? now,
+    value: custom_value ?? definition.value,
+    engagement_id: newest.engagementId,
+    lead_id: newest.leadId,
+    source_id: newest.sourceId,
+    ends: keep_conversations_open === true ? [] : unconverted,
+  })
 }
 
 const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }

@@ -18,7 +18,7 @@ import { follow } from '../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf } from '../../projections/projection.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import { stateOf } from '../../app/commands/states/current-states.js'
+import { loadState } from '../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
 import { silentLogger } from './silent-logger.js'
 import { nextTurn, turnTime } from './turns.js'
@@ -102,7 +102,7 @@ export const openStage = async () => {
         random: () => 0.5,
         projected,
         backoff: nextTurn,
-        currentWebhook: (id) => stateOf(commandHandler, webhook, id),
+        currentWebhook: (id) => loadState(commandHandler, webhook, id),
         observe: () => undefined,
         sender: {
           send: (request) => {

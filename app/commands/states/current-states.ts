@@ -17,7 +17,7 @@ export type CurrentStates = {
 }
 
 /** The state of a stream as it is now. */
-export const stateOf = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
+export const loadState = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
   { load }: Pick<CommandHandler, 'load'>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
@@ -28,5 +28,5 @@ export const stateOf = async <State, Command extends AnyCommand, Event extends D
 
 /** Where no other process writes, an aggregate that was loaded is current. */
 export const loadedStates = (handler: Pick<CommandHandler, 'load'>): CurrentStates => ({
-  get: (decider, id) => stateOf(handler, decider, id),
+  get: (decider, id) => loadState(handler, decider, id),
 })

@@ -1,67 +1,65 @@
 import { account } from '../../../domain/account.js'
-import { decode, optional, t } from '../../../domain/codec.js'
+import { optional, t } from '../../../domain/codec.js'
 import { ApiKeyId } from '../../../domain/ids.js'
-import { E } from '../../../domain/prelude.js'
+import { flow, TE } from '../../../domain/prelude.js'
+import { newApiKey } from '../../http/api-key.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { invalid, type Problem } from '../../http/problem.js'
-import { apiKeyHash, apiKeyOf } from '../../rest/caller.js'
-import { LimitPerMinute, PatchedLimit } from '../limit.js'
-import { accountOf, type Operator } from '../operator.js'
+import type { Problem } from '../../http/problem.js'
+import { answer, decide, pathId, withBody } from '../../http/steps.js'
+import { withAccount } from '../account-in-path.js'
+import { ChangedLimit, LimitPerMinute } from '../limit-per-minute.js'
+import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
 const IssueRequest = t.type({ limit_per_minute: optional(LimitPerMinute) })
-const LimitRequest = t.type({ limit_per_minute: PatchedLimit })
+const LimitRequest = t.type({ limit_per_minute: ChangedLimit })
 
-/** Keys of the REST API: the secret is shown once and stored hashed (design, section 8). */
-export const apiKeyEndpoints = ({ commandHandler, commands, ids }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+const notFound: Problem = { kind: 'api-key-not-found' }
+
+/** Keys of the REST API: a key is shown once and stored hashed. */
+export const apiKeyEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'POST',
     path: '/accounts/:account_id/api_keys',
-    handle: async (request, { actor }) => {
-      const found = await accountOf(commandHandler, request)
-      if (E.isLeft(found)) return found
-      const body = decode(IssueRequest, request.body ?? {})
-      if (E.isLeft(body)) return E.left(invalid(body.left))
-      const { accountId } = found.right
-      const apiKeyId: ApiKeyId = `key_${ids.ulid()}`
-      const secret = apiKeyOf(accountId, apiKeyId, ids.secret())
-      const limitPerMinute = body.right.limit_per_minute ?? null
-      const command = { type: 'IssueApiKey', apiKeyId, secretHash: apiKeyHash(secret), limitPerMinute } as const
-      const issued = await commands.execute(account, accountId, command, actor)
-      if (E.isLeft(issued)) return issued
-      return E.right({ status: 201, body: { api_key: { id: apiKeyId, limit_per_minute: limitPerMinute }, secret } })
-    },
+    handle: flow(
+      withAccount(ports),
+      withBody(IssueRequest, {}),
+      TE.let('key', ({ account }) => newApiKey(ports.ids, account.accountId)),
+      TE.let('limit', ({ body }) => body.limit_per_minute ?? null),
+      decide(({ account: { accountId }, key: { apiKeyId, hash }, limit, caller }) => {
+        const command = { type: 'IssueApiKey', apiKeyId, secretHash: hash, limitPerMinute: limit } as const
+        return ports.commands.execute(account, accountId, command, caller.actor)
+      }),
+      answer(201, ({ key: { apiKeyId, apiKey }, limit }) => ({
+        api_key: { id: apiKeyId, limit_per_minute: limit },
+        secret: apiKey,
+      })),
+    ),
   },
   {
     method: 'PATCH',
     path: '/accounts/:account_id/api_keys/:api_key_id',
-    handle: async (request, { actor }) => {
-      const found = await accountOf(commandHandler, request)
-      if (E.isLeft(found)) return found
-      const apiKeyId = request.params['api_key_id']
-      if (!ApiKeyId.is(apiKeyId)) return E.left(apiKeyNotFound)
-      const body = decode(LimitRequest, request.body)
-      if (E.isLeft(body)) return E.left(invalid(body.left))
-      const limitPerMinute = body.right.limit_per_minute
-      const command = { type: 'LimitApiKey', apiKeyId, limitPerMinute } as const
-      const limited = await commands.execute(account, found.right.accountId, command, actor)
-      if (E.isLeft(limited)) return limited
-      return E.right({ status: 200, body: { api_key: { id: apiKeyId, limit_per_minute: limitPerMinute } } })
-    },
+    handle: flow(
+      withAccount(ports),
+      pathId('api_key_id', ApiKeyId, notFound),
+      withBody(LimitRequest),
+      decide(({ account: { accountId }, api_key_id, body, caller }) => {
+        const command = { type: 'LimitApiKey', apiKeyId: api_key_id, limitPerMinute: body.limit_per_minute } as const
+        return ports.commands.execute(account, accountId, command, caller.actor)
+      }),
+      answer(200, ({ api_key_id, body: { limit_per_minute } }) => ({ api_key: { id: api_key_id, limit_per_minute } })),
+    ),
   },
   {
     method: 'DELETE',
     path: '/accounts/:account_id/api_keys/:api_key_id',
-    handle: async (request, { actor }) => {
-      const found = await accountOf(commandHandler, request)
-      if (E.isLeft(found)) return found
-      const apiKeyId = request.params['api_key_id']
-      if (!ApiKeyId.is(apiKeyId)) return E.left(apiKeyNotFound)
-      const command = { type: 'RevokeApiKey', apiKeyId } as const
-      const revoked = await commands.execute(account, found.right.accountId, command, actor)
-      return E.isLeft(revoked) ? revoked : E.right({ status: 200, body: { api_key: { id: apiKeyId } } })
-    },
+    handle: flow(
+      withAccount(ports),
+      pathId('api_key_id', ApiKeyId, notFound),
+      decide(({ account: { accountId }, api_key_id, caller }) =>
+        ports.commands.execute(account, accountId, { type: 'RevokeApiKey', apiKeyId: api_key_id }, caller.actor),
+      ),
+      answer(200, ({ api_key_id }) => ({ api_key: { id: api_key_id } })),
+    ),
   },
 ]
-
-const apiKeyNotFound: Problem = { kind: 'api-key-not-found' }

@@ -1,11 +1,16 @@
 import { ActivityLabel, ActivityType, labelsOf } from '../../../domain/activity.js'
-import { decode, optional, t } from '../../../domain/codec.js'
+import { optional, t } from '../../../domain/codec.js'
 import { engagement } from '../../../domain/engagement.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId } from '../../../domain/ids.js'
-import { E } from '../../../domain/prelude.js'
+import type { Instant } from '../../../domain/instant.js'
+import { flow } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { invalid } from '../../http/problem.js'
-import { accountOf, type Operator } from '../operator.js'
+import type { Problem } from '../../http/problem.js'
+import { answer, check, decide, pathId, withBody } from '../../http/steps.js'
+import { withAccount } from '../account-in-path.js'
+import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
 const ReportRequest = t.type({
@@ -14,42 +19,37 @@ const ReportRequest = t.type({
   note: optional(t.string),
   properties: optional(t.UnknownRecord),
 })
+type ReportRequest = t.TypeOf<typeof ReportRequest>
 
-/** What a telephony system or a member reports about a conversation (design, sections 6 and 8). */
-export const engagementEndpoints = ({
-  commandHandler,
-  commands,
-  clock,
-}: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+/** What a telephony system or a member reports about a conversation. */
+export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'POST',
     path: '/accounts/:account_id/engagements/:engagement_id/activities',
-    handle: async (request, { actor }) => {
-      const found = await accountOf(commandHandler, request)
-      if (E.isLeft(found)) return found
-      const engagementId = request.params['engagement_id']
-      if (!EngagementId.is(engagementId)) return E.left({ kind: 'engagement-not-found' })
-      const body = decode(ReportRequest, request.body)
-      if (E.isLeft(body)) return E.left(invalid(body.left))
-      const { type, label, note, properties } = body.right
-      if (!(labelsOf[type] as ReadonlyArray<string>).includes(label)) {
-        return E.left({ kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] })
-      }
-      const command = {
-        type: 'RecordActivity',
-        accountId: found.right.accountId,
-        activityType: type,
-        label,
-        note: note ?? null,
-        properties: properties ?? {},
-        at: clock.now(),
-      } as const
-      const recorded = await commands.execute(engagement, engagementId, command, actor)
-      if (E.isLeft(recorded)) return recorded
-      const [first] = recorded.right.events
-      const at = first?.type === 'ActivityRecorded' ? first.data.activity.at : command.at
-      const activity = { type, label, next_engagement_id: engagementId, created_at: at }
-      return E.right({ status: 201, body: { activity } })
-    },
+    handle: flow(
+      withAccount(ports),
+      pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
+      withBody(ReportRequest),
+      check(({ body }) => labelProblem(body)),
+      decide(({ account: { accountId }, engagement_id, body: { type: activityType, label, ...rest }, caller }) => {
+        const what = { activityType, label, note: rest.note ?? null, properties: rest.properties ?? {} }
+        const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now() } as const
+        return ports.commands.execute(engagement, engagement_id, command, caller.actor)
+      }),
+      answer(201, ({ body: { type, label }, engagement_id, decided }) => ({
+        activity: { type, label, next_engagement_id: engagement_id, created_at: timeIn(decided.events) },
+      })),
+    ),
   },
 ]
+
+/** Each type of activity has labels of its own (contract 6.4). */
+const labelProblem = ({ type, label }: ReportRequest): Problem | undefined => {
+  const labels: ReadonlyArray<string> = labelsOf[type]
+  if (labels.includes(label)) return undefined
+  return { kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] }
+}
+
+/** The time of the activity that was recorded: later than any before it in its conversation. */
+const timeIn = ([first]: ReadonlyArray<Recorded<DomainEvent>>): Instant | undefined =>
+  first?.type === 'ActivityRecorded' ? first.data.activity.at : undefined

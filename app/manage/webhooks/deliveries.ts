@@ -5,14 +5,16 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import { DeliveryId, LeadId, type WebhookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import { E, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import type { KnownWebhook } from '../../../domain/webhook.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
+import { answer, decide, find } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
-import { ownWebhook } from './own-webhook.js'
-import { pageOf } from '../paging.js'
+import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
+import { withWebhook } from './webhook-in-path.js'
 
 /** `undelivered`: whatever has not succeeded. */
 const State = t.keyof(
@@ -35,52 +37,52 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
   {
     method: 'GET',
     path,
-    handle: async (request) => {
-      const { queries, commandHandler } = ports
-      const owned = await ownWebhook(commandHandler, request)
-      if (E.isLeft(owned)) return owned
-      const [state, lead_id, from, to] = ['state', 'lead_id', 'from', 'to'].map(request.query)
-      const filter = decode(Filter, { state, lead_id, from, to })
-      if (E.isLeft(filter)) return E.left(invalid(filter.left))
-      const { index, equals, ...bounds } = partOf(owned.right.webhookId, filter.right)
-      const page = await pageOf(queries, deliveries, { index, equals, ...bounds, descending: true }, request)
-      if (E.isLeft(page)) return page
-      const { documents, next_cursor } = page.right
-      const isAsked = (one: DeliveryDocument): boolean =>
-        filter.right.lead_id === undefined || isIn(one, filter.right.state)
-      const body = { deliveries: documents.filter(isAsked).map(shown), next_cursor }
-      // Counting all that were ever delivered would walk through all of them.
-      if (filter.right.state === undefined || filter.right.lead_id !== undefined) return E.right({ status: 200, body })
-      const count = await queries.count(deliveries, { index, equals: [equals], ...bounds })
-      return E.isLeft(count) ? count : E.right({ status: 200, body: { ...body, count: count.right } })
-    },
+    handle: flow(
+      withWebhook(ports),
+      find('filter', ({ request }) => filterIn(request)),
+      TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
+      withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
+      find('count', ({ filter, part }) => countOf(ports, filter, part)),
+      answer(200, ({ filter, page, count }) => ({
+        deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
+        next_cursor: page.next_cursor,
+        count,
+      })),
+    ),
   },
   {
     method: 'GET',
     path: `${path}/:delivery_id`,
-    handle: async (request) => {
-      const found = await whole(ports, request)
-      if (E.isLeft(found)) return found
-      const { document, events } = found.right
-      const due = events.find(({ type }) => type === 'DeliveryDue')
-      const body = due?.type === 'DeliveryDue' ? due.data.body : null
-      return E.right({ status: 200, body: { delivery: { ...shown(document), body, log: events.map(entryOf) } } })
-    },
+    handle: flow(
+      withWebhook(ports),
+      find('delivery', ({ request: { params }, webhook }) => deliveryIn(params, webhook, ports)),
+      answer(200, ({ delivery: { document, events } }) => ({
+        delivery: { ...shown(document), body: bodyIn(events), log: events.map(entryOf) },
+      })),
+    ),
   },
   {
     method: 'POST',
     path: `${path}/:delivery_id/resend`,
-    handle: async (request, { actor }) => {
-      const found = await whole(ports, request)
-      if (E.isLeft(found)) return found
-      const { id } = found.right.document
-      const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
-      const asked = await ports.commands.execute(delivery, id, command, actor)
-      if (E.isLeft(asked)) return asked
-      return E.right({ status: 202, body: { delivery: { id, state: asked.right.state.kind } } })
-    },
+    handle: flow(
+      withWebhook(ports),
+      find('delivery', ({ request: { params }, webhook }) => deliveryIn(params, webhook, ports)),
+      decide(({ delivery: { document }, caller }) => {
+        const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
+        return ports.commands.execute(delivery, document.id, command, caller.actor)
+      }),
+      answer(202, ({ delivery: { document }, decided }) => ({
+        delivery: { id: document.id, state: decided.state.kind },
+      })),
+    ),
   },
 ]
+
+const filterIn = ({ query }: Request): Either<Problem, Filter> => {
+  const [state, lead_id, from, to] = ['state', 'lead_id', 'from', 'to'].map(query)
+  const filter = decode(Filter, { state, lead_id, from, to })
+  return E.isLeft(filter) ? E.left(invalid(filter.left)) : filter
+}
 
 const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
   const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { upTo: to }) }
@@ -90,24 +92,41 @@ const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
   return { index: 'by_state', equals: stateOf(webhookId, state), ...bounds }
 }
 
-const isIn = (document: DeliveryDocument, state: Filter['state']): boolean =>
-  state === undefined || (state === 'undelivered' ? document.state !== 'succeeded' : document.state === state)
+/** How many there are in all; undefined where nobody asks: counting all that were ever delivered would walk through them. */
+const countOf = async (
+  { queries }: ManagePorts,
+  { state, lead_id }: Filter,
+  { index, equals, ...bounds }: ReturnType<typeof partOf>,
+): Promise<Either<Problem, number | undefined>> => {
+  if (state === undefined || lead_id !== undefined) return E.right(undefined)
+  return queries.count(deliveries, { index, equals: [equals], ...bounds })
+}
 
-type Whole = { readonly document: DeliveryDocument; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
+/** The index by lead holds deliveries in every state. */
+const isAsked = (document: DeliveryDocument, { state, lead_id }: Filter): boolean => {
+  if (lead_id === undefined || state === undefined) return true
+  return state === 'undelivered' ? document.state !== 'succeeded' : document.state === state
+}
 
-/** The delivery that a request names, as its stream has it. */
-const whole = async ({ commandHandler, store }: ManagePorts, request: Request): Promise<Either<Problem, Whole>> => {
-  const owned = await ownWebhook(commandHandler, request)
-  if (E.isLeft(owned)) return owned
-  const id = request.params['delivery_id']
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
+/** The delivery that the path names, of this webhook, as its stream has it. */
+const deliveryIn = async (
+  { delivery_id: id }: Readonly<Record<string, string>>,
+  { webhookId }: KnownWebhook,
+  { store }: ManagePorts,
+): Promise<Either<Problem, { readonly document: DeliveryDocument; readonly events: Events }>> => {
   if (!DeliveryId.is(id)) return E.left({ kind: 'delivery-not-found' })
   const read = await store.read(streamOf(delivery, id))
   if (E.isLeft(read)) return read
   const { events } = read.right
   const document = events.reduce<DeliveryDocument | undefined>(deliveries.evolve, undefined)
-  return document?.webhook_id === owned.right.webhookId
-    ? E.right({ document, events })
-    : E.left({ kind: 'delivery-not-found' })
+  return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left({ kind: 'delivery-not-found' })
+}
+
+const bodyIn = (events: Events): string | null => {
+  const due = events.find(({ type }) => type === 'DeliveryDue')
+  return due?.type === 'DeliveryDue' ? due.data.body : null
 }
 
 const entryOf = ({ type, time, actor, data }: Recorded<DomainEvent>) => {

@@ -20,7 +20,7 @@ import { resends } from '../../../projections/read-models/resends.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../../projections/read-models/webhook-list.js'
-import { stateOf } from '../../../app/commands/states/current-states.js'
+import { loadState } from '../../../app/commands/states/current-states.js'
 import { webhook } from '../../../domain/webhook.js'
 import { exponentialBackoff } from '../../../projections/subscriptions/backoff.js'
 import type { Random } from '../load.js'
@@ -121,7 +121,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     vault: plainVault,
     projected,
     backoff,
-    currentWebhook: (id) => stateOf(commandHandler, webhook, id),
+    currentWebhook: (id) => loadState(commandHandler, webhook, id),
     observe: () => undefined,
   })
 

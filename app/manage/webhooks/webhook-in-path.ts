@@ -1,24 +1,26 @@
-import { stateOf } from '../../commands/states/current-states.js'
 import { WebhookId } from '../../../domain/ids.js'
 import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { webhook, type KnownWebhook } from '../../../domain/webhook.js'
+import { loadState } from '../../commands/states/current-states.js'
 import type { Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { accountOf } from '../operator.js'
+import { find, type HasRequest } from '../../http/steps.js'
+import { accountIn } from '../account-in-path.js'
+import type { ManagePorts } from '../ports.js'
 
 export const webhookNotFound: Problem = { kind: 'webhook-not-found' }
 
-/** The webhook that a request names, of the account that it names. */
-export const ownWebhook = async (
-  commandHandler: CommandHandler,
-  request: Request,
-): Promise<Either<Problem, KnownWebhook>> => {
-  const found = await accountOf(commandHandler, request)
+/** Adds the `webhook` that the path names, of the account that it names. */
+export const withWebhook = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
+  find('webhook', ({ request }: Context) => webhookIn(request, commandHandler))
+
+const webhookIn = async (request: Request, commandHandler: CommandHandler): Promise<Either<Problem, KnownWebhook>> => {
+  const found = await accountIn(request, commandHandler)
   if (E.isLeft(found)) return found
   const webhookId = request.params['webhook_id']
   if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
-  const owner = await stateOf(commandHandler, webhook, webhookId)
+  const owner = await loadState(commandHandler, webhook, webhookId)
   if (E.isLeft(owner)) return owner
   const state = owner.right
   const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId

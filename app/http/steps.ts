@@ -1,0 +1,97 @@
+import { decode, type t } from '../../domain/codec.js'
+import { E, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import type { Found, Request } from './endpoint.js'
+import { invalid, type Answer, type Problem } from './problem.js'
+
+/**
+ * What an endpoint is made of. A step works on what the steps before it have found, its context; it adds to the context under
+ * a name, or ends the pipeline with a problem.
+ *
+ *     handle: flow(
+ *       withAccount(ports),
+ *       withBody(ChangeRequest),
+ *       decide(({ account, body, caller }) => …),
+ *       answer(200, ({ decided }) => …),
+ *     )
+ */
+export type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
+
+type Named<Name extends string, A> = { readonly [N in Name]: A }
+export type HasRequest = { readonly request: Request }
+
+/** Adds what `look` finds: `TE.bind` for ports, which are asked with `await`. A plain value is added by `TE.let`. */
+export const find =
+  <Context, Name extends string, A>(
+    name: Name,
+    look: (context: Context) => Found<A>,
+  ): Step<Context, Context & Named<Name, A>> =>
+  (before) =>
+  async () => {
+    const context = await before()
+    if (E.isLeft(context)) return context
+    const found = await look(context.right)
+    if (E.isLeft(found)) return found
+    const named = { [name]: found.right } as Named<Name, A>
+    return E.right({ ...context.right, ...named })
+  }
+
+/** Adds what `look` finds; `missing` where there is nothing. */
+export const findOr = <Context, Name extends string, A>(
+  name: Name,
+  look: (context: Context) => Found<A | undefined>,
+  missing: Problem,
+): Step<Context, Context & Named<Name, A>> =>
+  find(name, async (context) => {
+    const found = await look(context)
+    if (E.isLeft(found)) return found
+    return found.right === undefined ? E.left(missing) : E.right(found.right)
+  })
+
+/** Goes on as before, unless there is a problem. */
+export const check =
+  <Context>(look: (context: Context) => Problem | undefined | Promise<Problem | undefined>): Step<Context, Context> =>
+  (before) =>
+  async () => {
+    const context = await before()
+    if (E.isLeft(context)) return context
+    const problem = await look(context.right)
+    return problem === undefined ? context : E.left(problem)
+  }
+
+/** Adds the id that the path names, under the name that it has there; `missing` where that can't be an id of this kind. */
+export const pathId = <Context extends HasRequest, Name extends string, Id>(
+  name: Name,
+  codec: t.Type<Id, unknown>,
+  missing: Problem,
+): Step<Context, Context & Named<Name, Id>> =>
+  find(name, ({ request }): Either<Problem, Id> => {
+    const id = request.params[name]
+    return codec.is(id) ? E.right(id) : E.left(missing)
+  })
+
+/** Adds the decoded `body`; one that may be left out stands for `ifMissing`. */
+export const withBody = <Context extends HasRequest, A>(
+  codec: t.Decoder<unknown, A>,
+  ifMissing?: unknown,
+): Step<Context, Context & { readonly body: A }> =>
+  find('body', ({ request }): Either<Problem, A> => {
+    const decoded = decode(codec, request.body ?? ifMissing)
+    return E.isLeft(decoded) ? E.left(invalid(decoded.left)) : decoded
+  })
+
+/** What a command came to: the events that it wrote, if any. */
+type Decided = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
+
+/** Executes a command and adds what it `decided`. */
+export const decide = <Context, A extends Decided>(execute: (context: Context) => Found<A>) => find('decided', execute)
+
+/** The last step: puts what was found into an answer. */
+export const answer = <Context extends HasRequest & { readonly decided?: Decided }>(
+  status: number | ((context: Context) => number),
+  bodyOf: (context: Context) => unknown,
+): Step<Context, Answer> =>
+  TE.map((context) => ({
+    status: typeof status === 'number' ? status : status(context),
+    body: bodyOf(context),
+    correlationId: context.decided?.events[0]?.correlationId,
+  }))

@@ -1,0 +1,74 @@
+import { E, type Either } from '../../domain/prelude.js'
+import type { Cursor, Json, Query } from '../../projections/ports.js'
+import type { Projection } from '../../projections/projection.js'
+import type { Queries } from '../../projections/queries.js'
+import type { Request } from '../http/endpoint.js'
+import type { Problem } from '../http/problem.js'
+import { find, type HasRequest } from '../http/steps.js'
+
+type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly next_cursor: string | null }
+
+const defaultLimit = 50
+const maximalLimit = 500
+
+/** The part of an index that is listed, and in which direction. */
+type Listed = Pick<Query, 'index' | 'from' | 'upTo'> & { readonly equals: string; readonly descending: boolean }
+
+/** Adds a `page` of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave it. */
+export const withPage = <Context extends HasRequest, Document extends Json>(
+  queries: Queries,
+  projection: Projection<Document>,
+  listed: (context: Context) => Listed,
+) => find('page', (context: Context) => pageOf(context.request, queries, projection, listed(context)))
+
+const pageOf = async <Document extends Json>(
+  { query }: Request,
+  queries: Queries,
+  projection: Projection<Document>,
+  { index, equals, descending, ...bounds }: Listed,
+): Promise<Either<Problem, Page<Document>>> => {
+  const limit = limitFrom(query('limit'))
+  if (E.isLeft(limit)) return limit
+  const after = cursorFrom(query('cursor'))
+  if (E.isLeft(after)) return after
+  const found = await queries.page(projection, {
+    index,
+    equals: [equals],
+    limit: limit.right + 1,
+    descending,
+    ...bounds,
+    ...(after.right === undefined ? {} : { after: after.right }),
+  })
+  if (E.isLeft(found)) return found
+  const shown = found.right.slice(0, limit.right)
+  const last = found.right.length > limit.right ? shown.at(-1) : undefined
+  const order = projection.indexes[index]?.at(-1) ?? 'key'
+  const next = last === undefined ? null : textOf({ key: last.key, value: last.document[order] as Cursor['value'] })
+  return E.right({ documents: shown.map(({ document }) => document), next_cursor: next })
+}
+
+const badLimit: Problem = { kind: 'invalid', messages: [`limit must be a whole number from 1 to ${maximalLimit}`] }
+
+const limitFrom = (text: string | undefined): Either<Problem, number> => {
+  if (text === undefined) return E.right(defaultLimit)
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= maximalLimit ? E.right(limit) : E.left(badLimit)
+}
+
+/** A cursor is opaque to clients. */
+const textOf = ({ value, key }: Cursor): string => Buffer.from(JSON.stringify([value, key])).toString('base64url')
+
+const badCursor: Problem = { kind: 'invalid', messages: ['cursor must be one that a page gave'] }
+
+const cursorFrom = (text: string | undefined): Either<Problem, Cursor | undefined> => {
+  if (text === undefined) return E.right(undefined)
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    if (!Array.isArray(parts) || parts.length !== 2) return E.left(badCursor)
+    const [value, key] = parts as ReadonlyArray<unknown>
+    const isValue = typeof value === 'string' || typeof value === 'number'
+    return isValue && typeof key === 'string' ? E.right({ value, key }) : E.left(badCursor)
+  } catch {
+    return E.left(badCursor)
+  }
+}

@@ -1,0 +1,144 @@
+import { optional, t, Text } from '../../../domain/codec.js'
+import { PlaybookId, SourceId, type AccountId } from '../../../domain/ids.js'
+import {
+  marketingSource,
+  type MarketingSourceCommand,
+  type MarketingSourceState,
+} from '../../../domain/marketing-source.js'
+import type { CommandResult } from '../../../domain/ports.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
+import { leadList, type LeadDocument } from '../../../projections/read-models/lead-list.js'
+import { sourceList, type SourceDocument } from '../../../projections/read-models/source-list.js'
+import { loadState } from '../../commands/states/current-states.js'
+import type { Endpoint } from '../../http/endpoint.js'
+import type { Problem } from '../../http/problem.js'
+import { answer, decide, find, pathId, withBody } from '../../http/steps.js'
+import { withAccount, type OpenAccount } from '../account-in-path.js'
+import { ChangedLimit } from '../limit-per-minute.js'
+import type { Operator } from '../operator.js'
+import { withPage } from '../page.js'
+import type { ManagePorts } from '../ports.js'
+import { createSource, type CreatedSource } from './source-creation.js'
+
+const CreateRequest = t.type({ title: Text, playbook_id: PlaybookId, originator_field: optional(Text) })
+const ChangeRequest = t.type({
+  suspended: optional(t.boolean),
+  limit_per_minute: t.union([t.undefined, ChangedLimit], ChangedLimit.name),
+})
+type ChangeRequest = t.TypeOf<typeof ChangeRequest>
+
+const path = '/accounts/:account_id/marketing_sources'
+
+const notFound: Problem = { kind: 'source-not-found' }
+
+/** Marketing sources and their post URLs (contract 2.6). */
+export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'POST',
+    path,
+    handle: flow(
+      withAccount(ports),
+      withBody(CreateRequest),
+      decide(({ account: { accountId }, body: { title, playbook_id: playbookId, originator_field }, caller }) =>
+        createSource(ports, { accountId, title, playbookId, originatorField: originator_field ?? null }, caller.actor),
+      ),
+      answer(201, ({ decided: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
+    ),
+  },
+  {
+    method: 'GET',
+    path,
+    handle: flow(
+      withAccount(ports),
+      find('sources', ({ account }) => ports.queries.list(sourceList, 'by_account', [account.accountId])),
+      answer(200, ({ sources }) => ({ marketing_sources: sources.map((one) => shown(ports.siteUrl(), one)) })),
+    ),
+  },
+  {
+    method: 'PATCH',
+    path: `${path}/:source_id`,
+    handle: flow(
+      withAccount(ports),
+      pathId('source_id', SourceId, notFound),
+      withBody(ChangeRequest),
+      decide(({ account, source_id, body, caller }) => changeSource(ports, account, source_id, body, caller.actor)),
+      answer(200, ({ decided: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
+    ),
+  },
+  {
+    method: 'GET',
+    path: `${path}/:source_id/leads`,
+    handle: flow(
+      withAccount(ports),
+      pathId('source_id', SourceId, notFound),
+      find('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
+      withPage(ports.queries, leadList, ({ source }) => ({
+        index: 'by_source',
+        equals: source.sourceId,
+        descending: true,
+      })),
+      answer(200, ({ page }) => ({ leads: page.documents.map(shownLead), next_cursor: page.next_cursor })),
+    ),
+  },
+]
+
+/** The source, if it is one of this account. */
+const sourceOf = async (
+  { commandHandler }: ManagePorts,
+  { accountId }: OpenAccount,
+  sourceId: SourceId,
+): Promise<Either<Problem, CreatedSource>> => {
+  const found = await loadState(commandHandler, marketingSource, sourceId)
+  if (E.isLeft(found)) return found
+  const state = found.right
+  return state.kind === 'created' && state.accountId === accountId ? E.right(state) : E.left(notFound)
+}
+
+/** One command for each field that is sent; gives the source as it is then. */
+const changeSource = async (
+  ports: ManagePorts,
+  account: OpenAccount,
+  sourceId: SourceId,
+  request: ChangeRequest,
+  actor: string,
+): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
+  const events = []
+  for (const command of changes(account.accountId, request)) {
+    const changed = await ports.commands.execute(marketingSource, sourceId, command, actor)
+    if (E.isLeft(changed)) return changed
+    events.push(...changed.right.events)
+  }
+  const now = await sourceOf(ports, account, sourceId)
+  return E.isLeft(now) ? now : E.right({ state: now.right, events })
+}
+
+const changes = (
+  accountId: AccountId,
+  { suspended, limit_per_minute: limitPerMinute }: ChangeRequest,
+): ReadonlyArray<MarketingSourceCommand> => [
+  ...(suspended === undefined ? [] : [{ type: suspended ? 'SuspendSource' : 'ResumeSource', accountId } as const]),
+  ...(limitPerMinute === undefined ? [] : [{ type: 'LimitSource', accountId, limitPerMinute } as const]),
+]
+
+export const postUrl = (site: string, accountId: AccountId, sourceId: SourceId): string =>
+  `${site}/marketing_sources/${accountId}/${sourceId}`
+
+const shown = (site: string, { account_id, ...document }: SourceDocument) => ({
+  ...document,
+  post_url: postUrl(site, account_id, document.id),
+})
+
+const shownState = (site: string, state: MarketingSourceState) =>
+  state.kind === 'unknown'
+    ? {}
+    : {
+        id: state.sourceId,
+        title: state.title,
+        playbook_id: state.playbookId,
+        originator_field: state.originatorField,
+        suspended: state.suspended,
+        limit_per_minute: state.limitPerMinute,
+        post_url: postUrl(site, state.accountId, state.sourceId),
+      }
+
+const shownLead = ({ account_id: _account, source_id: _source, ...document }: LeadDocument) => document

@@ -1,0 +1,28 @@
+import { newAggregate } from '../../../domain/aggregate.js'
+import type { SourceId } from '../../../domain/ids.js'
+import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
+import { playbook } from '../../../domain/playbook.js'
+import type { CommandResult } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { loadState } from '../../commands/states/current-states.js'
+import type { Problem } from '../../http/problem.js'
+import type { ManagePorts } from '../ports.js'
+
+export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
+export type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
+
+/** Creates a source on a playbook of the same account. */
+export const createSource = async (
+  { commandHandler, commands, ids }: ManagePorts,
+  source: NewSource,
+  actor: string,
+): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
+  const used = await loadState(commandHandler, playbook, source.playbookId)
+  if (E.isLeft(used)) return used
+  if (used.right.kind === 'unknown' || used.right.accountId !== source.accountId) {
+    return E.left({ kind: 'playbook-not-found' })
+  }
+  const sourceId: SourceId = `mks_${ids.ulid()}`
+  const command = { type: 'CreateSource', sourceId, ...source } as const
+  return commands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))
+}

@@ -1,0 +1,38 @@
+import { E, flow, type Either } from '../../../domain/prelude.js'
+import type { KnownWebhook } from '../../../domain/webhook.js'
+import { samplePayloadOf } from '../../../projections/delivery/payload.js'
+import { unsealable, type WebhookResponse } from '../../../projections/delivery/sender.js'
+import { signedRequest } from '../../../projections/delivery/signed-request.js'
+import type { Endpoint } from '../../http/endpoint.js'
+import { answer, check, find } from '../../http/steps.js'
+import type { Operator } from '../operator.js'
+import type { ManagePorts } from '../ports.js'
+import { withWebhook } from './webhook-in-path.js'
+
+/** A test goes out at once and to whatever URL is saved: nobody may use it as a hammer. */
+const testsPerMinute = 10
+
+/** Sending a sample to a webhook, to see that it arrives (contract 6.5). */
+export const testSendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'POST',
+    path: '/accounts/:account_id/webhooks/:webhook_id/test',
+    handle: flow(
+      withWebhook(ports),
+      check(({ webhook }) => ports.rateLimit.consume(`test/${webhook.webhookId}`, testsPerMinute)),
+      find('response', ({ webhook }) => sendSample(ports, webhook)),
+      answer(200, ({ response: { delivered, status, reason } }) => ({
+        delivered,
+        status,
+        error: delivered ? null : reason,
+      })),
+    ),
+  },
+]
+
+const sendSample = async (ports: ManagePorts, webhook: KnownWebhook): Promise<Either<never, WebhookResponse>> => {
+  const { events, format } = webhook.settings
+  const body = samplePayloadOf(format, events[0] ?? 'started')
+  const sample = signedRequest(ports, webhook, `test_${ports.ids.ulid()}`, body)
+  return E.right(E.isLeft(sample) ? unsealable : await ports.sender.send(sample.right))
+}
