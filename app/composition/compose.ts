@@ -11,7 +11,7 @@ import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
 import { loggedAppends } from '../commands/logged-appends.js'
 import { readYourWrites } from '../commands/read-your-writes.js'
-import { closed, listen } from '../http/listener.js'
+import { drain, listen } from '../http/listener.js'
 import { metrics as newMetrics } from '../http/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
 import { background as backgroundOf } from './background.js'
@@ -75,7 +75,7 @@ const start = async (config: Config, stores: Stores, means: Means): Promise<Eith
 
   const { server, background, manage, tellAddress, close } = wire(config, stores, means, secrets.right)
   const stop = async (): Promise<void> => {
-    await closed(server)
+    await drain(server)
     await background.stop()
     close()
     await stores.close()

@@ -2,8 +2,8 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { E, type Either } from '../../domain/prelude.js'
 
-/** Milliseconds until requests that are under way at the end are cut off. */
-const longestEnd = 10_000
+/** Milliseconds after which requests that are still under way are cut off. */
+const drainLimit = 10_000
 
 /** Gives the address; left: one sentence that names the setting that is wrong. */
 export const listen = (
@@ -22,8 +22,8 @@ export const listen = (
     })
   })
 
-/** Requests under way are finished; connections that are kept open without one are closed. */
-export const closed = async (server: Server): Promise<void> => {
+/** Takes no more requests and finishes those under way; idle connections are closed. */
+export const drain = async (server: Server): Promise<void> => {
   const done = new Promise<void>((resolve) => {
     server.close(() => {
       resolve()
@@ -32,10 +32,10 @@ export const closed = async (server: Server): Promise<void> => {
   const sweep = setInterval(() => {
     server.closeIdleConnections()
   }, 20)
-  const late = setTimeout(() => {
+  const cutOff = setTimeout(() => {
     server.closeAllConnections()
-  }, longestEnd)
+  }, drainLimit)
   await done
   clearInterval(sweep)
-  clearTimeout(late)
+  clearTimeout(cutOff)
 }

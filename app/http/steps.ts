@@ -31,8 +31,7 @@ export const find =
     if (E.isLeft(context)) return context
     const found = await look(context.right)
     if (E.isLeft(found)) return found
-    const named = { [name]: found.right } as Named<Name, A>
-    return E.right({ ...context.right, ...named })
+    return E.right({ ...context.right, [name]: found.right } as Context & Named<Name, A>)
   }
 
 /** Adds what `look` finds; `missing` where there is nothing. */

@@ -1,0 +1,115 @@
+import test from 'ava'
+import { optional, t as io, Text } from '../../../domain/codec.js'
+import { WebhookId } from '../../../domain/ids.js'
+import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import type { Request } from '../../../app/http/endpoint.js'
+import type { Answer, Problem } from '../../../app/http/problem.js'
+import { answer, check, decide, find, findOr, pathId, withBody } from '../../../app/http/steps.js'
+
+const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
+const gone: Problem = { kind: 'webhook-not-found' }
+
+const requestWith = (given: Partial<Request> = {}): Request => ({
+  params: {},
+  query: () => undefined,
+  header: () => undefined,
+  body: undefined,
+  ...given,
+})
+
+/** Where every pipeline begins. */
+const call = (given: Partial<Request> = {}) => TE.right({ request: requestWith(given), caller: 'somebody' })
+
+test('a step sees what the steps before it have found, at once or later', async (t) => {
+  const handle = flow(
+    find('one', ({ caller }: { readonly request: Request; readonly caller: string }) => E.right(`${caller} 1`)),
+    find('two', ({ one }) => Promise.resolve(E.right(`${one} 2`))),
+    TE.let('three', ({ one, two }) => [one, two, 3]),
+    answer(200, ({ caller, three }) => ({ caller, three })),
+  )
+  const answered = await handle(call())()
+  t.like(answered, E.right({ status: 200, body: { caller: 'somebody', three: ['somebody 1', 'somebody 1 2', 3] } }))
+})
+
+test('a problem ends the pipeline: no later step is asked', async (t) => {
+  const asked: Array<string> = []
+  const asking = <A>(name: string, found: A): A => {
+    asked.push(name)
+    return found
+  }
+  const refused: Either<Problem, number> = E.left(gone)
+  const handle = flow(
+    find('first', (_: { readonly request: Request }) => asking('first', E.right(1))),
+    find('second', () => asking('second', refused)),
+    check(() => asking('check', undefined)),
+    findOr('third', () => asking('third', E.right(3)), gone),
+    decide(() => asking('decide', E.right({ events: [] }))),
+    answer(200, () => asking('answer', {})),
+  )
+  t.deepEqual(await handle(call())(), E.left(gone))
+  t.deepEqual(asked, ['first', 'second'])
+})
+
+test('what is not there is the problem that the endpoint names for it', async (t) => {
+  const looked = (found: Either<Problem, string | undefined>) => findOr('it', () => Promise.resolve(found), gone)
+  const unavailable: Problem = { kind: 'unavailable', reason: 'the store is away' }
+  t.deepEqual(await looked(E.right(undefined))(call())(), E.left(gone))
+  t.deepEqual(await looked(E.left(unavailable))(call())(), E.left(unavailable))
+  t.like(await looked(E.right('found'))(call())(), E.right({ it: 'found' }))
+})
+
+test('a check adds nothing, and ends the pipeline with its problem', async (t) => {
+  const before = await call()()
+  t.deepEqual(await check(() => undefined)(TE.fromEither(before))(), before)
+  t.deepEqual(await check(() => gone)(call())(), E.left(gone))
+  t.deepEqual(await check(() => Promise.resolve(gone))(call())(), E.left(gone))
+})
+
+test('an id in the path is found under its name there; a text that is no such id is a problem', async (t) => {
+  const named = (params: Request['params']) => pathId('webhook_id', WebhookId, gone)(call({ params }))()
+  t.like(await named({ webhook_id: webhookId }), E.right({ webhook_id: webhookId }))
+  for (const params of [{}, { webhook_id: 'whk_1' }, { webhook_id: `acc_${'0'.repeat(26)}` }]) {
+    t.deepEqual(await named(params), E.left(gone))
+  }
+})
+
+test('a body is decoded; what does not fit is named by its path, never by its value', async (t) => {
+  const Change = io.type({ title: Text, note: optional(io.string) })
+  const decoded = (body: unknown) => withBody(Change)(call({ body }))()
+  t.like(await decoded({ title: ' A ', note: null }), E.right({ body: { title: 'A', note: undefined } }))
+  t.deepEqual(
+    await decoded({ title: '', note: 4155550123 }),
+    E.left({ kind: 'invalid', messages: ['title must be a text that is not blank', 'note must be string'] } as const),
+  )
+  t.true(E.isLeft(await decoded(undefined)))
+  t.like(await withBody(Change, { title: 'none' })(call())(), E.right({ body: { title: 'none' } }))
+})
+
+test('an answer takes its status from what was found, where it depends on that', async (t) => {
+  const statusFor = async (events: ReadonlyArray<{ readonly correlationId: string }>) => {
+    const handle = flow(
+      decide((_: { readonly request: Request }) => E.right({ events })),
+      answer(
+        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
+        () => ({}),
+      ),
+    )
+    const answered: Either<Problem, Answer> = await handle(call())()
+    return E.isRight(answered) ? answered.right.status : undefined
+  }
+  t.is(await statusFor([]), 200)
+  t.is(await statusFor([{ correlationId: 'a' }]), 201)
+})
+
+test('an answer knows the correlation id of what was written, and its body does not show it', async (t) => {
+  const answered = (events: ReadonlyArray<{ readonly correlationId: string }>) =>
+    flow(
+      decide((_: { readonly request: Request }) => E.right({ events, state: 'new' })),
+      answer(200, ({ decided }) => ({ state: decided.state })),
+    )(call())()
+  t.deepEqual(
+    await answered([{ correlationId: 'first' }, { correlationId: 'second' }]),
+    E.right({ status: 200, body: { state: 'new' }, correlationId: 'first' }),
+  )
+  t.deepEqual(await answered([]), E.right({ status: 200, body: { state: 'new' }, correlationId: undefined }))
+})
