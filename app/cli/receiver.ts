@@ -19,12 +19,12 @@ export const receiver = async (): Promise<Receiver> => {
   const arrived: Array<Received> = []
   let wake: () => void = () => undefined
 
-  const take = async (request: IncomingMessage): Promise<void> => {
+  const receive = async (request: IncomingMessage): Promise<void> => {
     arrived.push({ headers: request.headers, body: await text(request) })
     wake()
   }
   const server = createServer((request, response) => {
-    void take(request).then(() => response.writeHead(204).end())
+    void receive(request).then(() => response.writeHead(204).end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
