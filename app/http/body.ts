@@ -3,12 +3,12 @@ import type { Middleware } from 'koa'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem } from './problem.js'
 
-/** A lead of 500 fields fits, and no body holds memory for long. */
+/** Enough for any lead, and little enough for many bodies to be in memory at once. */
 const limit = '100kb'
 
 /**
- * Reads JSON and form bodies. A form keeps its field names as they are: brackets and dots mean nothing here, and a name
- * that comes twice is kept as a list.
+ * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here, and a
+ * name that comes twice becomes a list.
  */
 export const readBody = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
   const options = {

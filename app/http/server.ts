@@ -29,10 +29,10 @@ export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Rout
   return { prefix: surface.prefix, router }
 }
 
-type Telling = { readonly logger: Logger; readonly observe: (observed: Observed) => void }
+type ServerPorts = { readonly logger: Logger; readonly observe: (observed: Observed) => void }
 
 /** The only file that touches Koa's `ctx`. */
-export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }: Telling): Server => {
+export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }: ServerPorts): Server => {
   const koa = new Koa()
   koa.use(async (ctx, next) => {
     await next()
@@ -65,7 +65,7 @@ const progressOf = (ctx: Context): Progress => ctx.state
 
 /** Tells the metrics and the log what each request came to. */
 const observing =
-  ({ logger, observe }: Telling): Middleware =>
+  ({ logger, observe }: ServerPorts): Middleware =>
   async (ctx, next) => {
     const started = performance.now()
     const progress: Progress = { surface: 'none', route: 'none', correlationId: undefined }

@@ -10,15 +10,15 @@ import type { ManagePorts } from './ports.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
-/** Adds the `account` that the path names. */
+/** Adds the open `account` that the path names. */
 export const withAccount = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
-  find('account', ({ request }: Context) => accountIn(request, commandHandler))
+  find('account', ({ request }: Context) => accountOf(commandHandler, request))
 
 const notFound: Problem = { kind: 'account-not-found' }
 
-export const accountIn = async (
-  { params }: Request,
+export const accountOf = async (
   commandHandler: CommandHandler,
+  { params }: Request,
 ): Promise<Either<Problem, OpenAccount>> => {
   const id = params['account_id']
   if (!AccountId.is(id)) return E.left(notFound)

@@ -26,40 +26,6 @@ type ConversionPorts = {
   readonly hasPendingReactions: HasPendingReactions
 }
 
-/** Contract 4.4 and 4.5. */
-export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpoint<Caller>> => [
-  {
-    method: 'GET',
-    path: '/conversions',
-    handle: flow(
-      find('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
-      answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
-    ),
-  },
-  {
-    method: 'POST',
-    path: '/conversions/:conversion_id/events',
-    handle: flow(
-      withBody(RecordRequest),
-      find('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
-      find('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      find('facts', ({ caller, definition, contact, body }) =>
-        factsOf(caller, definition, contact, body.conversion_contact, ports.clock.now()),
-      ),
-      decide(({ facts, caller: { actor } }) => {
-        const command = { type: 'RecordConversion', facts } as const
-        return ports.commands.execute(conversionRecord, facts.record_id, command, actor, newAggregate(conversionRecord))
-      }),
-      answer(
-        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
-        ({ decided: { state }, facts }) => ({
-          conversion_contact: shownRecord(state.kind === 'recorded' ? state.facts : facts),
-        }),
-      ),
-    ),
-  },
-]
-
 /** Up to 2^53-1; a negative one is refused later, with another status (contract 4.5, rule 5). */
 const Cents = refined(
   'a whole number of cents',
@@ -79,8 +45,42 @@ const RecordRequest = t.type({
     'an object with contact_id',
   ),
 })
+type RecordRequest = t.TypeOf<typeof RecordRequest>
 
-type RecordBody = t.TypeOf<typeof RecordRequest>['conversion_contact']
+const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }
+const contactNotFound: Problem = { kind: 'contact-not-found' }
+
+/** Contract 4.4 and 4.5. */
+export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpoint<Caller>> => [
+  {
+    method: 'GET',
+    path: '/conversions',
+    handle: flow(
+      find('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
+      answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
+    ),
+  },
+  {
+    method: 'POST',
+    path: '/conversions/:conversion_id/events',
+    handle: flow(
+      withBody(RecordRequest),
+      find('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
+      find('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      find('facts', (report) => factsOf(report, ports.clock.now())),
+      decide(({ facts, caller: { actor } }) => {
+        const command = { type: 'RecordConversion', facts } as const
+        return ports.commands.execute(conversionRecord, facts.record_id, command, actor, newAggregate(conversionRecord))
+      }),
+      answer(
+        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
+        ({ decided: { state }, facts }) => ({
+          conversion_contact: shownRecord(state.kind === 'recorded' ? state.facts : facts),
+        }),
+      ),
+    ),
+  },
+]
 
 type Definition = Extract<ConversionState, { readonly kind: 'defined' }> & { readonly id: ConversionId }
 type KnownContact = Extract<ContactState, { readonly kind: 'known' }> & { readonly id: ContactId }
@@ -112,21 +112,27 @@ const contactOf = async (
   return isOwn ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 
+/** A conversion of a contact, as a client reports it. */
+type Report = {
+  readonly caller: Caller
+  readonly definition: Definition
+  readonly contact: KnownContact
+  readonly body: RecordRequest
+}
+
 /** All that the record holds, decided here; what concerns other streams follows from it. */
 const factsOf = (
-  { accountId }: Caller,
-  definition: Definition,
-  { id: contactId, newest, unconverted }: KnownContact,
-  { converted_at, custom_value, keep_conversations_open }: RecordBody,
+  { caller, definition, contact: { id: contactId, newest, unconverted }, body }: Report,
   now: Instant,
 ): Either<Problem, ConversionRecordFacts> => {
+  const { converted_at, custom_value, keep_conversations_open } = body.conversion_contact
   if (custom_value !== undefined && custom_value < 0) {
     return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
   }
   if (newest === undefined) return E.left(contactNotFound)
   return E.right({
     record_id: recordIdOf(definition.id, contactId),
-    account_id: accountId,
+    account_id: caller.accountId,
     conversion_id: definition.id,
     title: definition.title,
     label: definition.label,
@@ -139,9 +145,6 @@ const factsOf = (
     ends: keep_conversations_open === true ? [] : unconverted,
   })
 }
-
-const conversionNotFound: Problem = { kind: 'not-found', message: 'conversion not found' }
-const contactNotFound: Problem = { kind: 'contact-not-found' }
 
 /** Contract 2.2. */
 const shown = ({ id, title, value, created_at }: ConversionDocument) => ({ id, title, value, created_at })

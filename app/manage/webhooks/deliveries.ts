@@ -10,7 +10,7 @@ import type { KnownWebhook } from '../../../domain/webhook.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
-import { answer, decide, find } from '../../http/steps.js'
+import { answer, decide, find, pathId } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -31,6 +31,8 @@ const Filter = t.type({
 type Filter = t.TypeOf<typeof Filter>
 
 const path = '/accounts/:account_id/webhooks/:webhook_id/deliveries'
+
+const notFound: Problem = { kind: 'delivery-not-found' }
 
 /** The log of what was posted to a webhook and what was not, and the wish to have one posted once more. */
 export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -55,7 +57,8 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path: `${path}/:delivery_id`,
     handle: flow(
       withWebhook(ports),
-      find('delivery', ({ request: { params }, webhook }) => deliveryIn(params, webhook, ports)),
+      pathId('delivery_id', DeliveryId, notFound),
+      find('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       answer(200, ({ delivery: { document, events } }) => ({
         delivery: { ...shown(document), body: bodyIn(events), log: events.map(entryOf) },
       })),
@@ -66,7 +69,8 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path: `${path}/:delivery_id/resend`,
     handle: flow(
       withWebhook(ports),
-      find('delivery', ({ request: { params }, webhook }) => deliveryIn(params, webhook, ports)),
+      pathId('delivery_id', DeliveryId, notFound),
+      find('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       decide(({ delivery: { document }, caller }) => {
         const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
         return ports.commands.execute(delivery, document.id, command, caller.actor)
@@ -110,18 +114,17 @@ const isAsked = (document: DeliveryDocument, { state, lead_id }: Filter): boolea
 
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 
-/** The delivery that the path names, of this webhook, as its stream has it. */
-const deliveryIn = async (
-  { delivery_id: id }: Readonly<Record<string, string>>,
-  { webhookId }: KnownWebhook,
+/** A delivery to this webhook, as its stream has it. */
+const deliveryOf = async (
   { store }: ManagePorts,
+  { webhookId }: KnownWebhook,
+  id: DeliveryId,
 ): Promise<Either<Problem, { readonly document: DeliveryDocument; readonly events: Events }>> => {
-  if (!DeliveryId.is(id)) return E.left({ kind: 'delivery-not-found' })
   const read = await store.read(streamOf(delivery, id))
   if (E.isLeft(read)) return read
   const { events } = read.right
   const document = events.reduce<DeliveryDocument | undefined>(deliveries.evolve, undefined)
-  return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left({ kind: 'delivery-not-found' })
+  return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left(notFound)
 }
 
 const bodyIn = (events: Events): string | null => {

@@ -2,7 +2,6 @@ import { newAggregate } from '../../../domain/aggregate.js'
 import { t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import type { CommandHandler } from '../../../domain/ports.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import { resend, type KnownResend } from '../../../domain/resend.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
@@ -10,7 +9,7 @@ import { resends, type ResendDocument } from '../../../projections/read-models/r
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, decide, find, findOr, withBody } from '../../http/steps.js'
+import { answer, check, decide, find, findOr, pathId, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -21,6 +20,11 @@ const StartRequest = t.type({ from: InstantFromText, to: InstantFromText })
 type StartRequest = t.TypeOf<typeof StartRequest>
 
 const path = '/accounts/:account_id/webhooks/:webhook_id/resends'
+
+const notFound: Problem = { kind: 'resend-not-found' }
+
+/** The read model has not caught up yet with what was started a moment ago. */
+const notShownYet: Problem = { kind: 'unavailable', reason: 'the resend is not shown yet' }
 
 /** Resends of all deliveries of a period that failed: their progress, and their end. */
 export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -59,7 +63,8 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     path: `${path}/:resend_id`,
     handle: flow(
       withWebhook(ports),
-      find('resend', ({ request: { params }, webhook }) => resendIn(params, webhook, ports)),
+      pathId('resend_id', ResendId, notFound),
+      find('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       findOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notShownYet),
       answer(200, ({ document }) => ({ resend: shown(document) })),
     ),
@@ -69,7 +74,8 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     path: `${path}/:resend_id/cancel`,
     handle: flow(
       withWebhook(ports),
-      find('resend', ({ request: { params }, webhook }) => resendIn(params, webhook, ports)),
+      pathId('resend_id', ResendId, notFound),
+      find('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       decide(({ resend: { resendId, webhookId }, caller }) =>
         ports.commands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),
       ),
@@ -81,18 +87,12 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
 const periodProblem = ({ from, to }: StartRequest): Problem | undefined =>
   from > to ? { kind: 'invalid', messages: ['to must not lie before from'] } : undefined
 
-const notFound: Problem = { kind: 'resend-not-found' }
-
-/** The read model may lag behind what was started in this moment. */
-const notShownYet: Problem = { kind: 'unavailable', reason: 'the resend is not shown yet' }
-
-/** The resend that the path names, of this webhook. */
-const resendIn = async (
-  { resend_id: id }: Readonly<Record<string, string>>,
+/** A resend to this webhook. */
+const resendOf = async (
+  { commandHandler }: ManagePorts,
   { webhookId }: KnownWebhook,
-  { commandHandler }: { readonly commandHandler: CommandHandler },
+  id: ResendId,
 ): Promise<Either<Problem, KnownResend>> => {
-  if (!ResendId.is(id)) return E.left(notFound)
   const found = await loadState(commandHandler, resend, id)
   if (E.isLeft(found)) return found
   const state = found.right

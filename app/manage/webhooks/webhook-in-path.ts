@@ -6,17 +6,17 @@ import { loadState } from '../../commands/states/current-states.js'
 import type { Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { find, type HasRequest } from '../../http/steps.js'
-import { accountIn } from '../account-in-path.js'
+import { accountOf } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 
 export const webhookNotFound: Problem = { kind: 'webhook-not-found' }
 
 /** Adds the `webhook` that the path names, of the account that it names. */
 export const withWebhook = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
-  find('webhook', ({ request }: Context) => webhookIn(request, commandHandler))
+  find('webhook', ({ request }: Context) => webhookOf(commandHandler, request))
 
-const webhookIn = async (request: Request, commandHandler: CommandHandler): Promise<Either<Problem, KnownWebhook>> => {
-  const found = await accountIn(request, commandHandler)
+const webhookOf = async (commandHandler: CommandHandler, request: Request): Promise<Either<Problem, KnownWebhook>> => {
+  const found = await accountOf(commandHandler, request)
   if (E.isLeft(found)) return found
   const webhookId = request.params['webhook_id']
   if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)

@@ -25,7 +25,7 @@ const samplesIn = (text: string): Readonly<Record<string, number>> =>
       .map(([, name = '', value]) => [name, Number(value)]),
   )
 
-test('what is due is counted, with how long the oldest has waited (design 9)', async (t) => {
+test('what is due is counted, with how long the oldest has waited', async (t) => {
   const answers: Array<() => void> = []
   const past = Array.from({ length: 12 }, (_, n) => ({ at: minutesAgo(30 - n), attempts: 1 }))
   const { site, receiver } = await withPast(t, past, (_n, response) => {
