@@ -3,7 +3,7 @@ import type { DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { aborted } from '../../domain/abortable.js'
-import { deliveries, laneOf, type DeliveryDocument } from '../read-models/deliveries.js'
+import { deliveries, queueOf, type DeliveryDocument } from '../read-models/deliveries.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isOver, type Lease } from '../subscriptions/leases.js'
 import { collectionOf, type ProjectedEvent } from '../projection.js'
@@ -71,7 +71,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     try {
       const { found, isMore } = await (kind === 'resend'
         ? find(lane, 'resends', webhookId, limit)
-        : find(lane, 'due', laneOf(webhookId, kind), limit))
+        : find(lane, 'due', queueOf(webhookId, kind), limit))
       if (isMore) lane.rare.add(kind)
       for (const { id } of found) begin(lane, id, kind)
     } catch (error) {
@@ -85,7 +85,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     const limit = free.freeFor(lane)
     if (limit <= 0) return undefined
     const now = clock.now()
-    const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'retry'), limit + 1)
+    const { found } = await find(lane, 'due', queueOf(lane.webhookId, 'retry'), limit + 1)
     for (const { id, next_attempt_at } of found) {
       if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
       if (free.freeFor(lane) <= 0) return undefined
@@ -98,7 +98,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const beginFirst = async (lane: Lane): Promise<boolean> => {
     if (free.freeFor(lane) <= 0) return false
     if (lane.ahead.length === 0) {
-      const { found } = await find(lane, 'due', laneOf(lane.webhookId, 'first'), readAhead)
+      const { found } = await find(lane, 'due', queueOf(lane.webhookId, 'first'), readAhead)
       for (const { id } of found) {
         lane.taken.add(id)
         lane.ahead.push(id)

@@ -8,7 +8,7 @@ import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type WebhookEvent } from '../../domain/webhook.js'
 import { aborted } from '../../domain/abortable.js'
-import { deliveries, laneOf } from '../read-models/deliveries.js'
+import { deliveries, queueOf } from '../read-models/deliveries.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import { executeWithRetry } from '../subscriptions/retried-command.js'
 import { isOver, type Lease } from '../subscriptions/leases.js'
@@ -146,7 +146,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
       { index: 'backlog', equals: [webhookId] },
       ...(['first', 'retry', 'caught-up'] as const).map((kind) => ({
         index: 'due',
-        equals: [laneOf(webhookId, kind)],
+        equals: [queueOf(webhookId, kind)],
       })),
     ]
     const counts = await Promise.all(parts.map((part) => documents.count(collectionOf(deliveries), part)))

@@ -6,7 +6,7 @@ import type { Projection } from '../projection.js'
 
 export type DeliveryKind = KnownDelivery['kind']
 
-/** How an attempt ended, without what the receiver said: that stands in the delivery's stream alone. */
+/** How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's stream alone. */
 export type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
 
 /** A delivery without its body, which stands in the delivery's stream alone. */
@@ -23,39 +23,42 @@ export type DeliveryDocument = {
   readonly attempts: number
   readonly last_outcome: ShownOutcome | null
   readonly lead_submitted_at: Instant
-  /** Fields of indexes: a webhook with something of its own. */
+  /** Two fields that indexes match: the webhook together with the delivery's state, and with its lead. */
   readonly webhook_state: string
   readonly webhook_lead: string
   /** The webhook, until the delivery succeeded. */
   readonly undelivered?: WebhookId
-  /** Present only while the delivery is due: its webhook and which kind of attempt comes next. */
-  readonly lane?: string
+  /** Present only while the delivery is due: what `queueOf` gives. */
+  readonly queue?: string
   /** Present only while the delivery is due. */
   readonly next_attempt_at?: Instant
   /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. */
   readonly state_since: Instant
-  /** The webhook, while somebody's wish to have it posted once more waits. */
+  /** The webhook, while somebody asked for a resend that was not posted yet. */
   readonly resend?: WebhookId
   readonly resend_at?: Instant
   /** The webhook, while the delivery waits for it to be turned on: it is off, or turned off by this very delivery. */
   readonly backlog?: WebhookId
   readonly backlog_order?: string
-  /** The webhook's version that put it there. */
+  /** The version of the webhook at which the delivery was held, or failed for the last time. */
   readonly backlog_version?: number
 }
 
-/** First attempts go before retries, and both before what is caught up with (design, section 5): a lane for each. */
-export const laneOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
+/**
+ * Where a due delivery waits in the queue of its webhook. Each kind of attempt has a part of its own, since first attempts go
+ * before retries, and both before what is caught up with.
+ */
+export const queueOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
 
 export const stateOf = (webhook: WebhookId, state: DeliveryKind): string => `${webhook}/${state}`
 export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${webhook}/${lead ?? ''}`
 
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
-  version: 2,
+  version: 3,
   categories: ['delivery'],
   indexes: {
-    due: ['lane', 'next_attempt_at'],
+    due: ['queue', 'next_attempt_at'],
     resends: ['resend', 'resend_at'],
     backlog: ['backlog', 'backlog_order'],
     by_webhook: ['webhook_id', 'created_at'],
@@ -86,7 +89,7 @@ export const deliveries: Projection<DeliveryDocument> = {
         webhook_state: stateOf(webhook_id, 'due'),
         webhook_lead: leadOf(webhook_id, lead_id),
         undelivered: webhook_id,
-        lane: laneOf(webhook_id, 'first'),
+        queue: queueOf(webhook_id, 'first'),
         next_attempt_at: due_at,
         state_since: due_at,
       }
@@ -133,7 +136,7 @@ const after = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome) => ({
 
 const due = (document: DeliveryDocument, attempt: 'retry' | 'caught-up', at: Instant): DeliveryDocument => ({
   ...settled(document, 'due'),
-  lane: laneOf(document.webhook_id, attempt),
+  queue: queueOf(document.webhook_id, attempt),
   next_attempt_at: at,
   state_since: at,
 })
@@ -145,13 +148,13 @@ const waiting = (document: DeliveryDocument, state: 'held' | 'failed', version =
   backlog_version: version,
 })
 
-/** It waits for nothing any more, whatever it waited for before. */
+/** The document without the fields of whatever it waited for before. */
 const settled = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocument => {
-  const { lane: _lane, next_attempt_at: _next, undelivered: _undelivered, ...rest } = document
-  const { backlog: _backlog, backlog_order: _order, backlog_version: _version, ...kept } = rest
+  const { queue: _queue, next_attempt_at: _next, undelivered: _undelivered, ...rest } = document
+  const { backlog: _backlog, backlog_order: _order, backlog_version: _version, ...remaining } = rest
   const { webhook_id, created_at } = document
   return {
-    ...kept,
+    ...remaining,
     state,
     webhook_state: stateOf(webhook_id, state),
     state_since: created_at,

@@ -142,7 +142,7 @@ const shown = ({
   webhook_state: _state,
   webhook_lead: _lead,
   undelivered: _undelivered,
-  lane: _lane,
+  queue: _queue,
   state_since: _since,
   backlog: _backlog,
   backlog_order: _order,

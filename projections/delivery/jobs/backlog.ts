@@ -2,7 +2,7 @@ import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { isLate, webhook, type WebhookState } from '../../../domain/webhook.js'
-import { deliveries, laneOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { isOver } from '../../subscriptions/leases.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
@@ -39,7 +39,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
   const dueOf = async (limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
     const found: Array<DeliveryDocument> = []
     for (const kind of ['first', 'retry', 'caught-up'] as const) {
-      const query = { index: 'due', equals: [laneOf(lane.webhookId, kind)], limit }
+      const query = { index: 'due', equals: [queueOf(lane.webhookId, kind)], limit }
       found.push(
         ...orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument),
       )
@@ -107,7 +107,7 @@ export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: 
 
   /** Until those that were caught up with before have been posted. */
   const roomInLane = async (): Promise<void> => {
-    const part = { index: 'due', equals: [laneOf(lane.webhookId, 'caught-up')] }
+    const part = { index: 'due', equals: [queueOf(lane.webhookId, 'caught-up')] }
     while (!isOver(lane.lease) && orThrow(await documents.count(collection, part)) >= batch)
       await backoff(0, lane.lease.lost)
   }

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { AttemptOutcome } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { deliveries, laneOf, leadOf, stateOf, type DeliveryKind } from '../../../projections/read-models/deliveries.js'
+import { deliveries, leadOf, queueOf, stateOf, type DeliveryKind } from '../../../projections/read-models/deliveries.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { logOf } from '../../kit/log.js'
@@ -58,13 +58,13 @@ const inBacklog = (version: number) => ({
   backlog_version: version,
 })
 
-test('a due delivery waits in the first lane of its webhook, without its body', (t) => {
-  const lane = laneOf(webhookId(), 'first')
-  t.deepEqual(deliveryAfter(due), { ...settled, ...inState('due', at(5)), lane, next_attempt_at: at(5) })
+test('a delivery that became due waits among the first attempts of its webhook, and its body is not shown', (t) => {
+  const queue = queueOf(webhookId(), 'first')
+  t.deepEqual(deliveryAfter(due), { ...settled, ...inState('due', at(5)), queue, next_attempt_at: at(5) })
 })
 
-test('after a failure it waits in the retry lane for its next attempt', (t) => {
-  const waiting = { ...settled, lane: laneOf(webhookId(), 'retry') }
+test('after a failure it waits among the retries for its next attempt', (t) => {
+  const waiting = { ...settled, queue: queueOf(webhookId(), 'retry') }
   t.deepEqual(deliveryAfter(due, failed(1)), {
     ...waiting,
     ...inState('due', at(60_000)),
@@ -81,12 +81,12 @@ test('after a failure it waits in the retry lane for its next attempt', (t) => {
   })
 })
 
-test('the first lane and the retry lane of a webhook are not those of another', (t) => {
-  const lanes = [1, 2].flatMap((n) => [laneOf(webhookId(n), 'first'), laneOf(webhookId(n), 'retry')])
-  t.is(new Set(lanes).size, 4)
+test('the first attempts and the retries of one webhook wait apart from those of another', (t) => {
+  const queues = [1, 2].flatMap((n) => [queueOf(webhookId(n), 'first'), queueOf(webhookId(n), 'retry')])
+  t.is(new Set(queues).size, 4)
 })
 
-test('a delivery that succeeded waits in no lane', (t) => {
+test('a delivery that succeeded waits for no attempt', (t) => {
   const succeeded: DomainEvent = { type: 'DeliverySucceeded', data: { outcome: outcome(2, 204) } }
   t.deepEqual(deliveryAfter(due, failed(1), succeeded), {
     ...settled,
@@ -116,17 +116,17 @@ test('a delivery whose webhook was removed keeps what was tried', (t) => {
   })
 })
 
-test('a held delivery waits in no lane', (t) => {
+test('a held delivery waits for no attempt', (t) => {
   t.deepEqual(deliveryAfter(due, held), { ...settled, ...inState('held'), ...inBacklog(3) })
 })
 
-test('one that is caught up with waits in a lane of its own', (t) => {
-  const lane = laneOf(webhookId(), 'caught-up')
-  const waiting = { ...settled, ...inState('due', at(70_000)), lane, next_attempt_at: at(70_000) }
+test('a delivery that is caught up with waits apart from first attempts and retries', (t) => {
+  const queue = queueOf(webhookId(), 'caught-up')
+  const waiting = { ...settled, ...inState('due', at(70_000)), queue, next_attempt_at: at(70_000) }
   t.deepEqual(deliveryAfter(due, held, resumed), waiting)
 })
 
-test('one that is skipped waits for nothing, and was not delivered', (t) => {
+test('a delivery that is skipped waits for nothing, and counts as undelivered', (t) => {
   const skipped: DomainEvent = { type: 'DeliverySkipped', data: { chosen_by: 'operator' } }
   t.deepEqual(deliveryAfter(due, held, skipped), { ...settled, ...inState('skipped') })
 })
@@ -146,25 +146,28 @@ test('the newest lead is caught up with first, and of one lead what happened fir
   t.is(new Set(orders).size, 4)
 })
 
-test('a wish to have it posted again waits beside whatever it waits for, until it was posted', (t) => {
+test('a resend that somebody asked for is shown until it was posted, whatever state the delivery is in', (t) => {
   const data = { webhook_id: webhookId(), resend_id: null, due_at: at(8) }
-  const wish: DomainEvent = { type: 'DeliveryResendRequested', data }
+  const requested: DomainEvent = { type: 'DeliveryResendRequested', data }
   const waiting = { resend: webhookId(), resend_at: at(8) }
   const resent = (delivered: boolean): DomainEvent => ({
     type: 'DeliveryResent',
     data: { resend_id: null, delivered, outcome: outcome(1, delivered ? 200 : 503) },
   })
   const before = deliveryAfter(due, held)
-  t.deepEqual(deliveryAfter(due, held, wish), { ...before, ...waiting })
+  t.deepEqual(deliveryAfter(due, held, requested), { ...before, ...waiting })
   const tried = { attempts: 1, last_outcome: outcome(1, 503) }
-  t.deepEqual(deliveryAfter(due, held, wish, resent(false)), { ...before, ...tried })
-  t.deepEqual(deliveryAfter(due, held, wish, resent(true)), {
+  t.deepEqual(deliveryAfter(due, held, requested, resent(false)), { ...before, ...tried })
+  t.deepEqual(deliveryAfter(due, held, requested, resent(true)), {
     ...settled,
     ...inState('succeeded'),
     attempts: 1,
     last_outcome: outcome(1, 200),
   })
-  t.deepEqual(deliveryAfter(due, wish, abandoned('webhook-removed', null)), { ...settled, ...inState('abandoned') })
+  t.deepEqual(deliveryAfter(due, requested, abandoned('webhook-removed', null)), {
+    ...settled,
+    ...inState('abandoned'),
+  })
 })
 
 test('what a receiver said stands in no read model', (t) => {
@@ -173,7 +176,7 @@ test('what a receiver said stands in no read model', (t) => {
   t.false(JSON.stringify(deliveryAfter(due, { type: 'DeliveryAttemptFailed', data })).includes('Ada'))
 })
 
-test('a held delivery still waits in no lane when the attempt that was under way fails', (t) => {
+test('a held delivery stays held when the attempt that was in flight fails', (t) => {
   t.deepEqual(deliveryAfter(due, held, failed(1)), {
     ...settled,
     ...inState('held'),
