@@ -2,122 +2,136 @@ import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { isLate, webhook, type WebhookState } from '../../../domain/webhook.js'
-import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { isOver } from '../../subscriptions/leases.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
-import { batch, changed, type ChorePorts } from './job.js'
-import type { Lane } from '../queue/webhook-queue.js'
+import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { isOver } from '../../subscriptions/leases.js'
+import type { WebhookQueue } from '../queue/webhook-queue.js'
+import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
 /**
- * Deliveries in a second at most: 100,000 are caught up with in about half an hour. What is only written goes faster, and
- * leaves the store to others all the same.
+ * Deliveries in a second at most: 100,000 are caught up with in about half an hour. Where nothing is posted it goes faster,
+ * but leaves the store to others all the same.
  */
-const perSecond = { caughtUp: 50, written: 1_000 }
+const perSecond = { caughtUp: 50, recorded: 1_000 }
+
+type Batch = ReadonlyArray<DeliveryDocument>
+
+const collection = collectionOf(deliveries)
 
 /**
- * Brings what a webhook has not got in line with its being on, off or gone, until nothing is left to do: of one that is off,
- * what is due is held; of one that was turned on, what was held before is caught up with, or skipped, as whoever turned it on
- * chose. Each step is recorded by the delivery it concerns, so whatever was interrupted goes on where it was.
+ * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is due is
+ * held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever turned it on chose.
+ * After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns, so a settling that was
+ * interrupted begins anew and does nothing twice.
+ * @throws where a store fails
  */
-export const settleBacklog = async (ports: ChorePorts, lane: Lane, look: (lane: Lane) => void): Promise<void> => {
-  const { documents, commandHandler, clock, backoff } = ports
-  const collection = collectionOf(deliveries)
-
-  const execute = async (
-    all: ReadonlyArray<DeliveryDocument>,
-    commandFor: (index: number) => DeliveryCommand,
-  ): Promise<void> => {
-    const isChanged = await changed(ports, lane, all, commandFor)
-    // The read model does not show yet what is so already.
-    if (!isChanged && all.length > 0) await backoff(0, lane.lease.lost)
+export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
+  if (isOver(queue.lease)) return
+  const receiver = await receiverNow(ports, queue)
+  switch (receiver.kind) {
+    case 'on':
+      return catchUpOrSkip(ports, queue)
+    case 'off':
+      return clearQueue(ports, queue, { type: 'HoldDelivery', webhookVersion: receiver.version })
+    case 'removed':
+      await clearQueue(ports, queue, { type: 'AbandonDelivery' })
+      return abandonBacklog(ports, queue)
+    case 'unknown':
+      return
   }
+}
 
-  const breathe = async (count: number, rate: number): Promise<void> =>
-    clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lane.lease.lost)
-
-  const dueOf = async (limit: number): Promise<ReadonlyArray<DeliveryDocument>> => {
-    const found: Array<DeliveryDocument> = []
-    for (const kind of ['first', 'retry', 'caught-up'] as const) {
-      const query = { index: 'due', equals: [queueOf(lane.webhookId, kind)], limit }
-      found.push(
-        ...orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument),
-      )
-    }
-    return found
+/** Gives the command to all that is due, until nothing is or the webhook was turned on. */
+const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: DeliveryCommand): Promise<void> => {
+  const { lease, reserved } = queue
+  for (;;) {
+    const batch = await dueNow(ports, queue)
+    if (batch.length > 0) await settle(ports, queue, batch, () => command)
+    // An attempt that is in flight may leave its delivery due.
+    else if (reserved.size > 0) await ports.backoff(0, lease.lost)
+    else return
+    if (isOver(lease) || (await receiverNow(ports, queue)).kind === 'on') return
+    if (batch.length >= batchSize) await throttle(ports, queue, batch.length, perSecond.recorded)
   }
+}
 
-  /** In the order in which they are caught up with. */
-  const backlogAfter = async (after: Cursor | undefined): Promise<ReadonlyArray<DeliveryDocument>> => {
-    const query = {
-      index: 'backlog',
-      equals: [lane.webhookId],
-      limit: batch,
-      ...(after === undefined ? {} : { after }),
-    }
-    return orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
+  while (!isOver(queue.lease)) {
+    const batch = await backlogAfter(ports, queue, undefined)
+    await settle(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
+    if (batch.length < batchSize) return
+    await throttle(ports, queue, batch.length, perSecond.recorded)
   }
+}
 
-  const holdAll = async (command: DeliveryCommand): Promise<void> => {
-    for (;;) {
-      const all = await dueOf(batch)
-      if (all.length > 0) await execute(all, () => command)
-      // What is tried in this moment may be due again afterwards.
-      else if (lane.taken.size > 0) await backoff(0, lane.lease.lost)
-      else return
-      if (isOver(lane.lease) || (await receiverNow()).kind === 'on') return
-      if (all.length >= batch) await breathe(all.length, perSecond.written)
-    }
+/** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */
+const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
+  let after: Cursor | undefined
+  while (!isOver(queue.lease)) {
+    const receiver = await receiverNow(ports, queue)
+    if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
+    const page = await backlogAfter(ports, queue, after)
+    const batch = page.filter(({ backlog_version }) => isLate(backlog_version, receiver))
+    const { catchUp, by } = receiver.turnedOn
+    if (catchUp) await resume(ports, queue, batch)
+    else await settle(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
+    const last = page.at(-1)
+    if (last === undefined || page.length < batchSize) return
+    after = { key: last.id, value: last.backlog_order ?? '' }
+    await throttle(ports, queue, batch.length, catchUp ? perSecond.caughtUp : perSecond.recorded)
   }
+}
 
-  const receiverNow = async (): Promise<WebhookState> =>
-    orThrow(await commandHandler.load(webhook, lane.webhookId)).state
+const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promise<void> => {
+  await roomInQueue(ports, queue)
+  const now = ports.clock.now()
+  // A millisecond apart, since what is due at the same time has no order; in the past, so that all of them are due now.
+  await settle(ports, queue, batch, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - batch.length) }))
+  ports.expect(queue, 'caught-up')
+}
 
-  const abandonBacklog = async (): Promise<void> => {
-    while (!isOver(lane.lease)) {
-      const all = await backlogAfter(undefined)
-      await execute(all, () => ({ type: 'AbandonDelivery' }))
-      if (all.length < batch) return
-      await breathe(all.length, perSecond.written)
-    }
+/** Until most of those that were caught up with before have been posted. */
+const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
+  const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')] }
+  while (!isOver(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
+}
+
+const settle = async (
+  ports: JobPorts,
+  queue: WebhookQueue,
+  batch: Batch,
+  commandFor: (index: number) => DeliveryCommand,
+): Promise<void> => {
+  const isChanged = await executeOnBatch(ports, queue, batch, commandFor)
+  // The read model does not show yet what became of them before.
+  if (!isChanged && batch.length > 0) await ports.backoff(0, queue.lease.lost)
+}
+
+/** Waits as long as `count` deliveries take at `rate` in a second. */
+const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, rate: number): Promise<void> =>
+  clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lease.lost)
+
+const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
+  orThrow(await commandHandler.load(webhook, webhookId)).state
+
+/** What waits for an attempt of the schedule, a batch of each kind. */
+const dueNow = async ({ documents }: JobPorts, { webhookId }: WebhookQueue): Promise<Batch> => {
+  const due: Array<DeliveryDocument> = []
+  for (const kind of ['first', 'retry', 'caught-up'] as const) {
+    const query = { index: 'due', equals: [queueOf(webhookId, kind)], limit: batchSize }
+    for (const { document } of orThrow(await documents.find(collection, query))) due.push(document as DeliveryDocument)
   }
+  return due
+}
 
-  const takeUp = async (): Promise<void> => {
-    let after: Cursor | undefined
-    while (!isOver(lane.lease)) {
-      const receiver = await receiverNow()
-      if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
-      const page = await backlogAfter(after)
-      const all = page.filter(({ backlog_version }) => isLate(backlog_version, receiver))
-      const { catchUp, by } = receiver.turnedOn
-      if (catchUp) {
-        await roomInLane()
-        const now = clock.now()
-        // A millisecond apart, and none in the time to come: what is due at one time has no order.
-        await execute(all, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - all.length) }))
-        lane.rare.add('caught-up')
-        look(lane)
-      } else await execute(all, () => ({ type: 'SkipDelivery', by }))
-      const last = page.at(-1)
-      if (last === undefined || page.length < batch) return
-      after = { key: last.id, value: last.backlog_order ?? '' }
-      await breathe(all.length, catchUp ? perSecond.caughtUp : perSecond.written)
-    }
-  }
-
-  /** Until those that were caught up with before have been posted. */
-  const roomInLane = async (): Promise<void> => {
-    const part = { index: 'due', equals: [queueOf(lane.webhookId, 'caught-up')] }
-    while (!isOver(lane.lease) && orThrow(await documents.count(collection, part)) >= batch)
-      await backoff(0, lane.lease.lost)
-  }
-
-  if (isOver(lane.lease)) return
-  const receiver = await receiverNow()
-  if (receiver.kind === 'on') return takeUp()
-  if (receiver.kind === 'off') return holdAll({ type: 'HoldDelivery', webhookVersion: receiver.version })
-  if (receiver.kind === 'removed') {
-    await holdAll({ type: 'AbandonDelivery' })
-    await abandonBacklog()
-  }
+/** A batch of what waits for the webhook to be turned on, in the order in which it is caught up with. */
+const backlogAfter = async (
+  { documents }: JobPorts,
+  { webhookId }: WebhookQueue,
+  after: Cursor | undefined,
+): Promise<Batch> => {
+  const from = after === undefined ? {} : { after }
+  const query = { index: 'backlog', equals: [webhookId], limit: batchSize, ...from }
+  return orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
 }

@@ -1,60 +1,93 @@
-import type { ResendId } from '../../../domain/ids.js'
+import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
+import type { Cursor } from '../../ports.js'
+import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { fencedCommandHandler } from '../../subscriptions/fencing.js'
 import { isOver } from '../../subscriptions/leases.js'
-import type { Cursor } from '../../ports.js'
-import { collectionOf } from '../../projection.js'
-import { batch, changed, type ChorePorts } from './job.js'
-import type { Lane } from '../queue/webhook-queue.js'
+import type { WebhookQueue } from '../queue/webhook-queue.js'
+import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
+
+/** Resends of all deliveries to a webhook that failed in a period. */
+export type BulkResends = {
+  /** Notes which of them have begun and are not at their end. */
+  readonly learn: (event: ProjectedEvent) => void
+  readonly areRunning: (webhookId: WebhookId) => boolean
+  /** Carries out those of one webhook. May reject where a store fails. */
+  readonly carryOut: (queue: WebhookQueue) => Promise<void>
+}
+
+export const bulkResends = (ports: JobPorts): BulkResends => {
+  const running = new Map<ResendId, WebhookId>()
+
+  return {
+    learn: (event) => {
+      if (event.type === 'ResendStarted') running.set(event.data.resend_id, event.data.webhook_id)
+      else if (event.type === 'ResendCancelled' || event.type === 'ResendCompleted')
+        running.delete(event.stream.slice('resend-'.length) as ResendId)
+    },
+    areRunning: (webhookId) => [...running.values()].includes(webhookId),
+    carryOut: async (queue) => {
+      for (const [id, webhookId] of running) {
+        if (webhookId !== queue.webhookId) continue
+        await carryOutResend(ports, queue, id)
+        if (!isOver(queue.lease)) running.delete(id)
+      }
+    },
+  }
+}
+
+const collection = collectionOf(deliveries)
 
 /**
- * Asks for each failed delivery of a period once, oldest first, and is complete when all are posted. Each delivery knows of
- * which resends it was part, so one that was interrupted begins anew and repeats none.
+ * Requests the resend of each failed delivery of the period, oldest first, and completes it when all of them are posted. Each
+ * delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
  */
-export const carryOutResend = async (
-  ports: ChorePorts,
-  lane: Lane,
-  id: ResendId,
-  look: (lane: Lane) => void,
-): Promise<void> => {
-  const { store, documents, commandHandler, clock, ids, projected, backoff } = ports
-  const collection = collectionOf(deliveries)
-
-  const waiting = async (): Promise<number> =>
-    orThrow(await documents.count(collection, { index: 'resends', equals: [lane.webhookId] }))
-
-  const request = async (all: ReadonlyArray<DeliveryDocument>): Promise<void> => {
-    const command = { type: 'RequestResend', resendId: id, dueAt: clock.now() } as const
-    if (!(await changed(ports, lane, all, () => command))) return
-    lane.rare.add('resend')
-    look(lane)
-  }
-
-  const complete = async (): Promise<void> => {
-    const command: ResendCommand = { type: 'CompleteResend' }
-    const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-    const done = await fencedCommandHandler(commandHandler, lane.lease).execute(resend, id, command, cause)
-    if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
-  }
-
-  // Until the read model shows what failed, and what was asked for, before this began.
-  await projected.caughtUpTo(orThrow(await store.head()), lane.lease.lost)
+const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<void> => {
+  const { store, documents, commandHandler, projected, backoff } = ports
+  const { webhookId, lease } = queue
+  // Until the read model shows what failed, and what resends were requested, before this began.
+  await projected.caughtUpTo(orThrow(await store.head()), lease.lost)
   let after: Cursor | undefined
-  while (!isOver(lane.lease)) {
+  while (!isOver(lease)) {
     const state = orThrow(await commandHandler.load(resend, id)).state
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
-    const part = { index: 'by_state', equals: [stateOf(lane.webhookId, 'failed')], upTo: state.to }
-    const found = orThrow(await documents.find(collection, { ...part, after: from, limit: batch }))
-    await request(found.map(({ document }) => document as DeliveryDocument))
-    const last = found.at(-1)
-    const isLast = last === undefined || found.length < batch
-    const most = isLast ? 0 : batch - 1
-    while ((await waiting()) > most && !isOver(lane.lease)) await backoff(0, lane.lease.lost)
-    if (isLast) return isOver(lane.lease) ? undefined : complete()
+    const part = { index: 'by_state', equals: [stateOf(webhookId, 'failed')], upTo: state.to }
+    const page = orThrow(await documents.find(collection, { ...part, after: from, limit: batchSize }))
+    await request(
+      ports,
+      queue,
+      id,
+      page.map(({ document }) => document as DeliveryDocument),
+    )
+    const last = page.at(-1)
+    const isLast = last === undefined || page.length < batchSize
+    const mostWaiting = isLast ? 0 : batchSize - 1
+    while ((await waitingResends(ports, queue)) > mostWaiting && !isOver(lease)) await backoff(0, lease.lost)
+    if (isLast) return isOver(lease) ? undefined : complete(ports, queue, id)
     after = { key: last.key, value: last.document['created_at'] as string }
   }
+}
+
+const request = async (
+  ports: JobPorts,
+  queue: WebhookQueue,
+  id: ResendId,
+  batch: ReadonlyArray<DeliveryDocument>,
+): Promise<void> => {
+  const command = { type: 'RequestResend', resendId: id, dueAt: ports.clock.now() } as const
+  if (await executeOnBatch(ports, queue, batch, () => command)) ports.expect(queue, 'resend')
+}
+
+const waitingResends = async ({ documents }: JobPorts, { webhookId }: WebhookQueue): Promise<number> =>
+  orThrow(await documents.count(collection, { index: 'resends', equals: [webhookId] }))
+
+const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
+  const command: ResendCommand = { type: 'CompleteResend' }
+  const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
+  const done = await fencedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
+  if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
 }

@@ -1,59 +1,63 @@
-import type { Lane } from './webhook-queue.js'
+import type { WebhookQueue } from './webhook-queue.js'
 
-/** Requests that are open in all, and how many of them may be open to webhooks that are slow. */
-const openInAll = 256
-const openToSlow = 128
+/** Slots of this process, one for each attempt in flight, and how many of them slow webhooks may have together. */
+const slotsInAll = 256
+const slotsForSlow = 128
 
-/** What this process may have open, and the lanes that wait for it. */
+/** The slots of this process, and the queues that wait for one. */
 export type Slots = {
-  readonly open: () => number
-  /** Requests that may be opened to a webhook now. */
-  readonly freeFor: (lane: Lane) => number
-  /** Takes one until the function that it gives is called. */
-  readonly take: (lane: Lane) => () => void
-  /** The lane is looked at again when one is free. */
-  readonly wait: (lane: Lane) => void
-  /** Lets lanes that wait be looked at: as many as there is room for, each of which may need none and tells so by `looked`. */
-  readonly wake: (look: (lane: Lane) => void) => void
-  readonly looked: (lane: Lane) => void
+  /** How many are taken. */
+  readonly taken: () => number
+  /** How many the queue may take now: it needs both a free slot and room within its own concurrency limit. */
+  readonly freeFor: (queue: WebhookQueue) => number
+  /** Takes one until the function that it returns is called. */
+  readonly take: (queue: WebhookQueue) => () => void
+  /** Puts the queue among those that wait for a free slot. */
+  readonly wait: (queue: WebhookQueue) => void
+  /**
+   * Calls `schedule` with queues that wait: with as many as there are free slots. A queue that is woken may take any number of
+   * slots, or none: until `scheduled` is called with it, one slot is left to it.
+   */
+  readonly wake: (schedule: (queue: WebhookQueue) => void) => void
+  readonly scheduled: (queue: WebhookQueue) => void
 }
 
-export const slots = (): Slots => {
-  const waiting = { slow: new Set<Lane>(), fast: new Set<Lane>() }
-  const looking = new Set<Lane>()
-  let openNow = 0
-  let openSlow = 0
+export const processSlots = (): Slots => {
+  const waiting = { fast: new Set<WebhookQueue>(), slow: new Set<WebhookQueue>() }
+  const woken = new Set<WebhookQueue>()
+  let taken = 0
+  let takenBySlow = 0
 
-  const room = (isSlow: boolean): number => {
-    const left = openInAll - openNow
-    return isSlow ? Math.min(left, openToSlow - openSlow) : left
+  const free = (isSlow: boolean): number => {
+    const left = slotsInAll - taken
+    return isSlow ? Math.min(left, slotsForSlow - takenBySlow) : left
   }
   return {
-    open: () => openNow,
-    freeFor: ({ pace, open }) => Math.min(pace.allowed - open.size, room(pace.isSlow)),
-    take: ({ pace: { isSlow } }) => {
-      openNow += 1
-      if (isSlow) openSlow += 1
+    taken: () => taken,
+    freeFor: ({ limit, inFlight }) => Math.min(limit.requests - inFlight.size, free(limit.isSlow)),
+    take: ({ limit: { isSlow } }) => {
+      taken += 1
+      if (isSlow) takenBySlow += 1
       return () => {
-        openNow -= 1
-        if (isSlow) openSlow -= 1
+        taken -= 1
+        if (isSlow) takenBySlow -= 1
       }
     },
-    wait: (lane) => {
-      waiting[lane.pace.isSlow ? 'slow' : 'fast'].add(lane)
+    wait: (queue) => {
+      waiting[queue.limit.isSlow ? 'slow' : 'fast'].add(queue)
     },
-    wake: (look) => {
+    wake: (schedule) => {
       for (const kind of ['fast', 'slow'] as const) {
-        for (const lane of waiting[kind]) {
-          if (room(kind === 'slow') <= looking.size) break
-          waiting[kind].delete(lane)
-          looking.add(lane)
-          look(lane)
+        for (const queue of waiting[kind]) {
+          if (free(kind === 'slow') <= woken.size) break
+          waiting[kind].delete(queue)
+          woken.add(queue)
+          schedule(queue)
         }
       }
     },
-    looked: (lane) => {
-      looking.delete(lane)
+    scheduled: (queue) => {
+      woken.delete(queue)
     },
   }
 }

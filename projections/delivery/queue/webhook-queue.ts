@@ -1,43 +1,50 @@
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { firstPace, type Pace } from './concurrency.js'
+import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
 
-/** Kinds of attempts, in the order in which they go (design, section 5). */
-export const attemptKinds = ['first', 'resend', 'retry', 'caught-up'] as const
-export type AttemptKind = (typeof attemptKinds)[number]
+/**
+ * Kinds of attempts, in the order in which a queue begins them, so that new activity does not wait for old: first attempts,
+ * resends that somebody asked for, retries, and what is caught up with after the webhook was turned on.
+ */
+export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 
-/** One webhook's way out: a lane that stands still keeps no other waiting. */
-export type Lane = {
+/** Kinds that come so seldom that the read model is asked for them only where there may be some. */
+export type SeldomKind = 'resend' | 'caught-up'
+
+/** The queue of one webhook: a queue that stands still keeps no other waiting. */
+export type WebhookQueue = {
   readonly webhookId: WebhookId
   /** Under which this process, and no other, posts to the webhook. */
   readonly lease: Lease
-  /** Deliveries whose request is open. */
-  readonly open: Map<DeliveryId, Promise<void>>
-  /** Deliveries that the read model still shows as due, although they wait here, are open, or were just tried. */
-  readonly taken: Set<DeliveryId>
-  /** First attempts that were read ahead, oldest first. */
-  readonly ahead: Array<DeliveryId>
-  /** Kinds that come so seldom that they are looked for only when there may be some. */
-  readonly rare: Set<'resend' | 'caught-up'>
-  /** What is under way besides: a backlog that is settled, a resend of many. */
-  readonly chores: Set<Promise<void>>
-  pace: Pace
-  filling: boolean
-  /** Something changed while the lane was being filled. */
-  again: boolean
-  alarm: AbortController | undefined
+  /** Attempts that are under way, by their deliveries. */
+  readonly inFlight: Map<DeliveryId, Promise<void>>
+  /**
+   * Deliveries that must not be begun although the read model may show them as due: they are read ahead, in flight, or their
+   * last attempt does not show in the read model yet.
+   */
+  readonly reserved: Set<DeliveryId>
+  /** First attempts that were read from the read model together and wait to be begun, oldest first. */
+  readonly readAhead: Array<DeliveryId>
+  /** The kinds that come seldom, of which the read model may show some now. */
+  readonly expected: Set<SeldomKind>
+  limit: ConcurrencyLimit
+  isFilling: boolean
+  /** Something changed while the queue was being filled, so it is filled once more. */
+  needsRefill: boolean
+  /** Ends the wait for the next retry. */
+  timer: AbortController | undefined
 }
 
-export const laneTo = (webhookId: WebhookId, lease: Lease): Lane => ({
+/** A queue of which nothing is known yet: there may be due deliveries of each kind. */
+export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue => ({
   webhookId,
   lease,
-  open: new Map(),
-  taken: new Set(),
-  ahead: [],
-  rare: new Set(['resend', 'caught-up']),
-  chores: new Set(),
-  pace: firstPace,
-  filling: false,
-  again: false,
-  alarm: undefined,
+  inFlight: new Map(),
+  reserved: new Set(),
+  readAhead: [],
+  expected: new Set(['resend', 'caught-up']),
+  limit: initialLimit,
+  isFilling: false,
+  needsRefill: false,
+  timer: undefined,
 })

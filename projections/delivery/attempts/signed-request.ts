@@ -1,8 +1,8 @@
-import { millisecondsOf } from '../../domain/instant.js'
-import type { Clock, Vault } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { signingSecretsAt, type KnownWebhook } from '../../domain/webhook.js'
-import type { WebhookRequest } from './sender.js'
+import { millisecondsOf } from '../../../domain/instant.js'
+import type { Clock, Vault } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { signingSecretsAt, type KnownWebhook } from '../../../domain/webhook.js'
+import type { WebhookRequest } from '../sender.js'
 
 /**
  * A request to a webhook, with its token and the signatures of Standard Webhooks: id and time are signed with the body, by

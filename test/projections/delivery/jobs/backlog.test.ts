@@ -1,11 +1,11 @@
 import test from 'ava'
-import { later, millisecondsOf } from '../../../domain/instant.js'
-import type { ResendCommand } from '../../../domain/resend.js'
-import type { WebhookCommand } from '../../../domain/webhook.js'
-import type { WebhookResponse } from '../../../projections/delivery/sender.js'
-import { delivered, openStage, openWorker, refused, settled, turnOff } from '../../kit/delivery-stage.js'
-import { rightOf } from '../../kit/right-of.js'
-import { accountId, at, resendId, webhookId } from '../../kit/samples.js'
+import { later, millisecondsOf } from '../../../../domain/instant.js'
+import type { ResendCommand } from '../../../../domain/resend.js'
+import type { WebhookCommand } from '../../../../domain/webhook.js'
+import type { WebhookResponse } from '../../../../projections/delivery/sender.js'
+import { delivered, openStage, openWorker, refused, settled, turnOff } from '../../../kit/delivery-stage.js'
+import { rightOf } from '../../../kit/right-of.js'
+import { accountId, at, resendId, webhookId } from '../../../kit/samples.js'
 
 const turnOn = (catchUp: boolean, by = 'somebody'): WebhookCommand => ({
   type: 'TurnOnWebhook',

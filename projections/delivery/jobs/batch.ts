@@ -2,42 +2,45 @@ import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import { beginning } from '../../../domain/event.js'
 import type { Clock, CommandHandler, EventStore, Ids } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import type { DeliveryDocument } from '../../read-models/deliveries.js'
-import { fencedCommandHandler } from '../../subscriptions/fencing.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
 import type { Documents } from '../../ports.js'
+import type { DeliveryDocument } from '../../read-models/deliveries.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import { fencedCommandHandler } from '../../subscriptions/fencing.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import type { Lane } from '../queue/webhook-queue.js'
+import type { SeldomKind, WebhookQueue } from '../queue/webhook-queue.js'
 
-/** What work on a lane beside its attempts needs: settling a backlog, carrying out a resend. */
-export type ChorePorts = {
+/** What the jobs need: settling a backlog, and carrying out a bulk resend. */
+export type JobPorts = {
   readonly store: EventStore
   readonly documents: Documents
   readonly commandHandler: CommandHandler
   readonly clock: Clock
   readonly ids: Ids
-  /** Keeps the `deliveries` read model. */
+  /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
+  /** Called where the job made deliveries due, in a way that the read model shows. */
+  readonly expect: (queue: WebhookQueue, kind: SeldomKind) => void
 }
 
-/** Deliveries that are changed together, and that wait to be posted because of a chore at most. */
-export const batch = 32
+/** Deliveries that a job changes together, and that wait in a queue because of a job at most. */
+export const batchSize = 32
 
 /**
- * Gives each delivery a command and waits until the read model shows what became of them; false where all was so already.
+ * Executes a command on each delivery and waits until the read model shows what became of them. False where none changed: all
+ * were so already.
  * @throws where the store fails
  */
-export const changed = async (
-  { commandHandler, ids, projected }: ChorePorts,
-  { lease }: Lane,
-  all: ReadonlyArray<DeliveryDocument>,
+export const executeOnBatch = async (
+  { commandHandler, ids, projected }: JobPorts,
+  { lease }: WebhookQueue,
+  batch: ReadonlyArray<DeliveryDocument>,
   commandFor: (index: number) => DeliveryCommand,
 ): Promise<boolean> => {
   const { execute } = fencedCommandHandler(commandHandler, lease)
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   let newest = beginning
-  for (const done of await Promise.all(all.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
+  for (const done of await Promise.all(batch.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
     if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
     for (const { position } of done.right.events) if (position > newest) newest = position
   }

@@ -1,0 +1,103 @@
+import { beginning, type Position } from '../../domain/event.js'
+import type { WebhookId } from '../../domain/ids.js'
+import type { ProjectedEvent } from '../projection.js'
+import type { LeasedFollower } from '../subscriptions/leased-follower.js'
+import type { HeldQueues } from './queue/held-queues.js'
+import type { WebhookQueue } from './queue/webhook-queue.js'
+
+/**
+ * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `unsettled`, its backlog
+ * is to be settled or a bulk resend to be carried out.
+ */
+export type ArrivalKind = 'due' | 'resend' | 'unsettled'
+
+/**
+ * What was learnt from the log about webhooks of this process, and may not stand in the read model yet. It waits until the read
+ * model shows it: whoever looked earlier would not find it, and would not look again.
+ */
+export type Arrivals = {
+  readonly learn: (event: ProjectedEvent) => void
+  /** Adds what no event told this process, and what may lie anywhere up to the newest event that it has learnt of. */
+  readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
+  /** Notifies of all that was learnt and added, each once the read model shows it. */
+  readonly notifyWhenShown: () => void
+  readonly stop: () => void
+}
+
+export type ArrivalsPorts = {
+  /** Runs the `deliveries` read model. */
+  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly queues: Pick<HeldQueues, 'of'>
+  /** Called once for each queue, however many events there were of it. */
+  readonly notify: { readonly [kind in ArrivalKind]: (queue: WebhookQueue) => void }
+}
+
+type Waiting = { readonly [kind in ArrivalKind]: Set<WebhookId> }
+
+const kinds = ['due', 'resend', 'unsettled'] as const
+
+const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), unsettled: new Set() })
+
+export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals => {
+  const stopping = new AbortController()
+  let waiting = nothing()
+  /** Of the newest event that was learnt, whichever process it concerns. */
+  let position: Position = beginning
+  let isNotifying = false
+
+  const learnOf = (kind: ArrivalKind, webhookId: WebhookId, event: ProjectedEvent): void => {
+    position = event.position
+    if (queues.of(webhookId) !== undefined) waiting[kind].add(webhookId)
+  }
+
+  const notifyAll = async (): Promise<void> => {
+    isNotifying = true
+    while (kinds.some((kind) => waiting[kind].size > 0)) {
+      const arrived = waiting
+      waiting = nothing()
+      await projected.caughtUpTo(position, stopping.signal)
+      if (stopping.signal.aborted) return
+      for (const kind of kinds) {
+        for (const webhookId of arrived[kind]) {
+          // Another process may have taken over meanwhile.
+          const queue = queues.of(webhookId)
+          if (queue !== undefined) notify[kind](queue)
+        }
+      }
+    }
+    isNotifying = false
+  }
+  return {
+    learn: (event) => {
+      switch (event.type) {
+        case 'WebhookTurnedOff':
+        case 'WebhookTurnedOn':
+        case 'WebhookRemoved':
+          learnOf('unsettled', event.stream.slice('webhook-'.length) as WebhookId, event)
+          return
+        case 'DeliveryDue':
+          learnOf('due', event.data.webhook_id, event)
+          return
+        case 'DeliveryHeld':
+          // Only old events do not name their webhook.
+          if (event.data.webhook_id !== undefined) learnOf('unsettled', event.data.webhook_id, event)
+          return
+        case 'DeliveryAbandoned':
+        case 'ResendStarted':
+          learnOf('unsettled', event.data.webhook_id, event)
+          return
+        case 'DeliveryResendRequested':
+          learnOf('resend', event.data.webhook_id, event)
+          return
+        default:
+      }
+    },
+    add: (kind, webhookId) => {
+      waiting[kind].add(webhookId)
+    },
+    notifyWhenShown: () => {
+      if (!isNotifying) void notifyAll()
+    },
+    stop: () => stopping.abort(),
+  }
+}

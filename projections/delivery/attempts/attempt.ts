@@ -1,0 +1,125 @@
+import type { Aggregate } from '../../../domain/aggregate.js'
+import {
+  delivery,
+  type AttemptOutcome,
+  type DeliveryCommand,
+  type DeliveryState,
+  type KnownDelivery,
+} from '../../../domain/delivery.js'
+import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
+import { executeWithRetry } from '../../subscriptions/retried-command.js'
+import { isOver } from '../../subscriptions/leases.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
+import { limitAfter } from '../queue/concurrency.js'
+import type { WebhookQueue } from '../queue/webhook-queue.js'
+import { nextAttemptAt } from './retry-schedule.js'
+import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.js'
+import { signedRequest } from './signed-request.js'
+
+export type AttemptPorts = {
+  readonly commandHandler: CommandHandler
+  readonly sender: WebhookSender
+  /** The webhook as it is now. One that it gives as on may have been turned off or removed within the last second. */
+  readonly currentWebhook: (id: WebhookId) => Promise<Either<StoreFailure, WebhookState>>
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  /** In [0, 1): the jitter of a retry. */
+  readonly random: () => number
+  readonly backoff: Backoff
+  readonly observe: (response: WebhookResponse) => void
+}
+
+/**
+ * Posts a delivery once and records how that ended, within one attempt of the schedule or one resend. At least once: a crash
+ * between the two posts it again.
+ */
+export const attemptWith = (ports: AttemptPorts): Attempt => {
+  const { commandHandler, currentWebhook, sender, clock, logger, random, observe } = ports
+
+  const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
+    const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
+    const response = E.isLeft(request) ? unsealable : await sender.send(request.right)
+    observe(response)
+    queue.limit = limitAfter(queue.limit, response)
+    return { delivered: response.delivered, outcome: outcomeOf(response, state.attempts + 1, receiver.version) }
+  }
+
+  const record = async (
+    { lease }: WebhookQueue,
+    id: DeliveryId,
+    assumed: Aggregate<DeliveryState>,
+    command: DeliveryCommand,
+  ): Promise<AttemptEnd> => {
+    const done = await executeWithRetry(ports, { actor: 'delivery', lease, assumed }, delivery, id, command)
+    if (E.isLeft(done)) return unrecorded(false)
+    const last = done.right.events.at(-1)
+    if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
+      const { webhook_id, outcome } = last.data
+      logger.warn(
+        { webhook: webhook_id, delivery: id, reason: outcome?.reason },
+        'the retries of a delivery are exhausted',
+      )
+    }
+    return { position: last?.position, isStillDue: done.right.state.kind === 'due' }
+  }
+
+  const receiverOf = async ({ webhookId }: WebhookQueue): Promise<WebhookState> =>
+    orThrow(await currentWebhook(webhookId))
+
+  /** The next attempt of the schedule. */
+  const scheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+    const loaded = orThrow(await commandHandler.load(delivery, id))
+    const { state } = loaded
+    if (state.kind !== 'due') return unrecorded(false)
+    // The read model may not show yet what another process did before this one took over.
+    if (state.tries > 0 && state.dueAt > clock.now()) return unrecorded(true)
+    const receiver = await receiverOf(queue)
+    // The lease may have been lost while the streams were read, and then another process posts to the webhook.
+    if (isOver(queue.lease)) return unrecorded(true)
+    if (receiver.kind === 'off')
+      return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
+    if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
+    const posted = await post(queue, receiver, state)
+    const next = nextAttemptAt(state.tries + 1, clock.now(), random())
+    return record(queue, id, loaded, { type: 'RecordAttempt', ...posted, nextAttemptAt: next })
+  }
+
+  /** The attempt that somebody asked for: it does not count in the schedule, and goes to a webhook that is off too. */
+  const resent = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+    const loaded = orThrow(await commandHandler.load(delivery, id))
+    const { state } = loaded
+    if (state.kind === 'unknown' || state.resend === undefined) return unrecorded(false)
+    const receiver = await receiverOf(queue)
+    if (isOver(queue.lease)) return unrecorded(true)
+    if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })
+    const posted = await post(queue, receiver, state)
+    return record(queue, id, loaded, { type: 'RecordResend', ...posted })
+  }
+
+  return (queue, id, kind) => (kind === 'resend' ? resent(queue, id) : scheduled(queue, id))
+}
+
+const unrecorded = (isStillDue: boolean): AttemptEnd => ({ position: undefined, isStillDue })
+
+const outcomeOf = (
+  { status, reason, durationMs, times, excerpt }: WebhookResponse,
+  attempt: number,
+  version: number,
+): AttemptOutcome => ({
+  attempt,
+  status,
+  reason,
+  duration_ms: durationMs,
+  ...(times === undefined ? {} : { times: shown(times) }),
+  ...(excerpt === undefined || excerpt === null ? {} : { excerpt }),
+  webhook_version: version,
+})
+
+const shown = ({ firstByte, ...times }: NonNullable<WebhookResponse['times']>) => ({ ...times, first_byte: firstByte })

@@ -1,0 +1,59 @@
+import type { Logger } from '../../../domain/ports.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import { isOver } from '../../subscriptions/leases.js'
+import { reasonOf } from '../../subscriptions/failure-reason.js'
+import type { WebhookQueue } from '../queue/webhook-queue.js'
+
+/** Work beside the attempts that is done for one queue at a time, again and again. */
+export type ScheduledJob = {
+  /** Runs it for the queue. Where it runs already it runs once more afterwards: it may have passed over what is new. */
+  readonly run: (queue: WebhookQueue) => void
+  /** Resolves once it does not run for the queue. */
+  readonly ended: (queue: WebhookQueue) => Promise<void>
+}
+
+type Definition = {
+  /** For the log. */
+  readonly name: string
+  /** Ends early where the lease of the queue is lost; rejects where a store fails, and then is retried. */
+  readonly work: (queue: WebhookQueue) => Promise<void>
+}
+
+type Run = { isWantedAgain: boolean; done: Promise<void> }
+
+export const scheduledJob = (
+  { name, work }: Definition,
+  { logger, backoff }: { readonly logger: Logger; readonly backoff: Backoff },
+): ScheduledJob => {
+  const running = new Map<WebhookQueue, Run>()
+
+  const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
+    let failures = 0
+    while (run.isWantedAgain && !isOver(queue.lease)) {
+      run.isWantedAgain = false
+      try {
+        await work(queue)
+        failures = 0
+      } catch (error) {
+        logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
+        run.isWantedAgain = true
+        await backoff(failures, queue.lease.lost)
+        failures += 1
+      }
+    }
+    running.delete(queue)
+  }
+  return {
+    run: (queue) => {
+      const already = running.get(queue)
+      if (already !== undefined) {
+        already.isWantedAgain = true
+        return
+      }
+      const run: Run = { isWantedAgain: true, done: Promise.resolve() }
+      running.set(queue, run)
+      run.done = untilDone(queue, run)
+    },
+    ended: (queue) => running.get(queue)?.done ?? Promise.resolve(),
+  }
+}

@@ -1,0 +1,68 @@
+import type { Position } from '../../../domain/event.js'
+import type { DeliveryId } from '../../../domain/ids.js'
+import type { Logger } from '../../../domain/ports.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
+import { isOver } from '../../subscriptions/leases.js'
+import { reasonOf } from '../../subscriptions/failure-reason.js'
+import type { Slots } from './slots.js'
+import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
+
+/** What an attempt left in the log. */
+export type AttemptEnd = {
+  /** Where its outcome was recorded; undefined where there was nothing to record. */
+  readonly position: Position | undefined
+  /** Whether the delivery waits for another attempt. */
+  readonly isStillDue: boolean
+}
+
+/** Makes one attempt of a delivery. May reject; then nothing is known of how it ended. */
+export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => Promise<AttemptEnd>
+
+export type AttemptsInFlightPorts = {
+  readonly attempt: Attempt
+  /** Runs the `deliveries` read model. */
+  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly slots: Slots
+  readonly logger: Logger
+  readonly backoff: Backoff
+}
+
+export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
+
+/** Begins attempts, each of which has a slot and its delivery reserved. `schedule` is called where one leaves room or work. */
+export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
+  const { attempt, projected, slots, logger, backoff } = ports
+
+  const run: (...args: Parameters<Begin>) => Promise<void> = async (queue, id, kind) => {
+    const giveBack = slots.take(queue)
+    let end: AttemptEnd = { position: undefined, isStillDue: true }
+    try {
+      end = await attempt(queue, id, kind)
+    } catch (error) {
+      logger.error({ delivery: id, reason: reasonOf(error) }, 'an attempt could not be recorded')
+    }
+    giveBack()
+    queue.inFlight.delete(id)
+    void release(queue, id, kind, end)
+    schedule(queue)
+    slots.wake(schedule)
+  }
+
+  /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
+  const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
+    const { lease, reserved, expected } = queue
+    if (end.position === undefined) await backoff(0, lease.lost)
+    else await projected.caughtUpTo(end.position, lease.lost)
+    reserved.delete(id)
+    if (end.isStillDue && (kind === 'resend' || kind === 'caught-up')) expected.add(kind)
+    // While it was reserved, filling the queue left it out, even where a resend of it was asked for or it was caught up with.
+    if (end.isStillDue || expected.size > 0) schedule(queue)
+  }
+
+  return (queue, id, kind) => {
+    if (isOver(queue.lease)) return
+    queue.reserved.add(id)
+    queue.inFlight.set(id, run(queue, id, kind))
+  }
+}

@@ -1,0 +1,40 @@
+import type { WebhookId } from '../../../domain/ids.js'
+import type { Lease } from '../../subscriptions/leases.js'
+import { shardOf } from '../shards.js'
+import { webhookQueue, type WebhookQueue } from './webhook-queue.js'
+
+/** The queues of the webhooks that this process may post to: those of the shards whose leases it holds. */
+export type HeldQueues = {
+  /** Begins to hold the shard that the lease is on. */
+  readonly hold: (lease: Lease) => void
+  /** The queue of a webhook; undefined while another process posts to it. */
+  readonly of: (webhookId: WebhookId) => WebhookQueue | undefined
+  /** Gives up the shard, and returns the queues that there were of it. */
+  readonly release: (lease: Lease) => ReadonlyArray<WebhookQueue>
+}
+
+export const heldQueues = (): HeldQueues => {
+  const leases = new Map<string, Lease>()
+  const queues = new Map<WebhookId, WebhookQueue>()
+
+  return {
+    hold: (lease) => {
+      leases.set(lease.name, lease)
+    },
+    of: (webhookId) => {
+      const known = queues.get(webhookId)
+      if (known !== undefined) return known
+      const lease = leases.get(shardOf(webhookId))
+      if (lease === undefined) return undefined
+      const queue = webhookQueue(webhookId, lease)
+      queues.set(webhookId, queue)
+      return queue
+    },
+    release: (lease) => {
+      leases.delete(lease.name)
+      const released = [...queues.values()].filter((queue) => queue.lease === lease)
+      for (const { webhookId } of released) queues.delete(webhookId)
+      return released
+    },
+  }
+}

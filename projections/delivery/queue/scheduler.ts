@@ -1,0 +1,101 @@
+import type { Instant } from '../../../domain/instant.js'
+import type { Clock, Logger } from '../../../domain/ports.js'
+import type { Documents } from '../../ports.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
+import { isOver } from '../../subscriptions/leases.js'
+import { reasonOf } from '../../subscriptions/failure-reason.js'
+import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
+import { fill } from './filling.js'
+import { processSlots } from './slots.js'
+import type { SeldomKind, WebhookQueue } from './webhook-queue.js'
+
+export type Scheduler = {
+  /**
+   * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or the next
+   * retry is due. To be called where something else changes: a delivery became due.
+   */
+  readonly schedule: (queue: WebhookQueue) => void
+  /** Does the same where the read model may show deliveries of a kind that comes seldom. */
+  readonly expect: (queue: WebhookQueue, kind: SeldomKind) => void
+  /** Called when the lease of the queue is lost; resolves when none of its attempts is in flight any more. */
+  readonly end: (queue: WebhookQueue) => Promise<void>
+  /** Attempts that are in flight now. */
+  readonly inFlight: () => number
+}
+
+export type SchedulerPorts = {
+  readonly attempt: Attempt
+  readonly documents: Documents
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Runs the `deliveries` read model. */
+  readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly backoff: Backoff
+}
+
+/** Schedules the attempts of any number of queues, which share the slots of this process. */
+export const scheduler = (ports: SchedulerPorts): Scheduler => {
+  const { clock, logger, backoff } = ports
+  const slots = processSlots()
+
+  const schedule = (queue: WebhookQueue): void => {
+    if (isOver(queue.lease)) slots.scheduled(queue)
+    else if (queue.isFilling) queue.needsRefill = true
+    else void run(queue)
+  }
+
+  const begin = attemptsInFlight({ ...ports, slots }, schedule)
+  const filling = { ...ports, slots, begin }
+
+  /** Fills the queue until nothing has changed meanwhile: two that fill it at once would begin a delivery twice. */
+  const run = async (queue: WebhookQueue): Promise<void> => {
+    queue.isFilling = true
+    do {
+      queue.needsRefill = false
+      try {
+        const nextRetry = await fill(filling, queue)
+        wait(queue, nextRetry)
+      } catch (error) {
+        logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
+        queue.needsRefill = true
+        await backoff(0, queue.lease.lost)
+      }
+    } while (queue.needsRefill && !isOver(queue.lease))
+    queue.isFilling = false
+    slots.scheduled(queue)
+    slots.wake(schedule)
+  }
+
+  /** Sees to it that the queue is scheduled again when there is a reason to. */
+  const wait = (queue: WebhookQueue, nextRetry: Instant | undefined): void => {
+    // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
+    if (isOver(queue.lease)) return
+    // The end of an attempt that is in flight schedules the queue.
+    if (queue.inFlight.size >= queue.limit.requests) return
+    if (slots.freeFor(queue) <= 0) slots.wait(queue)
+    else if (nextRetry !== undefined) setTimer(queue, nextRetry)
+  }
+
+  const setTimer = (queue: WebhookQueue, instant: Instant): void => {
+    queue.timer?.abort()
+    const timer = new AbortController()
+    queue.timer = timer
+    void clock.sleepUntil(instant, timer.signal).then(() => {
+      if (!timer.signal.aborted) schedule(queue)
+    })
+  }
+
+  return {
+    schedule,
+    expect: (queue, kind) => {
+      queue.expected.add(kind)
+      schedule(queue)
+    },
+    end: async ({ timer, inFlight }) => {
+      timer?.abort()
+      await Promise.all(inFlight.values())
+    },
+    inFlight: slots.taken,
+  }
+}
