@@ -59,7 +59,7 @@ export const samplePayloadOf = (format: PayloadFormat, label: ActivityLabel): st
 
 const activityTypes = ['event', 'outcome', 'conversion'] as const
 
-/** Contract 2.1; the number is one that is never given to anybody. */
+/** Contract 2.1. The phone number is one of those that are reserved for examples. */
 const sampleContact = {
   id: `nct_${'0'.repeat(26)}`,
   first_name: 'Test',

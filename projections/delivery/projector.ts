@@ -24,15 +24,16 @@ type ProjectorPorts = {
 }
 
 /**
- * Makes one delivery due for each activity and each webhook that is subscribed at that point of the log, and calls nobody.
- * A repeat writes nothing: the stream of a delivery follows from its webhook and its activity (design, section 5).
+ * The half of the process manager of deliveries that makes them due: activities in, commands out. It makes one delivery due for
+ * each activity and each webhook that is subscribed at that point of the log, and posts nothing: that is the worker's half. A
+ * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
  */
 export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
-  /** The webhooks as of the position that the projector has come to. */
+  /** The webhooks as they were at the position that the projector has come to. */
   const webhooks = new Map<AccountId, Map<WebhookId, WebhookState>>()
   const accounts = new Map<WebhookId, AccountId>()
 
-  const remember = (event: ProjectedEvent & WebhookEvent): void => {
+  const apply = (event: ProjectedEvent & WebhookEvent): void => {
     const id = event.stream.slice('webhook-'.length) as WebhookId
     if (event.type === 'WebhookAdded') accounts.set(id, event.data.account_id)
     const account = accounts.get(id)
@@ -83,14 +84,14 @@ export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: 
       webhooks.clear()
       accounts.clear()
       for await (const { events } of store.history(beginning, ['webhook'])) {
-        for (const event of events) if (event.position <= position && isWebhookEvent(event)) remember(event)
+        for (const event of events) if (event.position <= position && isWebhookEvent(event)) apply(event)
       }
       return position
     },
     handle: async ({ events, position }) => {
       const making: Array<Promise<void>> = []
       for (const event of events) {
-        if (isWebhookEvent(event)) remember(event)
+        if (isWebhookEvent(event)) apply(event)
         if (event.type !== 'ActivityRecorded') continue
         const to = subscribed(event.data.activity)
         if (to.length > 0) making.push(makeDue(event, to))
@@ -104,24 +105,24 @@ export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: 
 const isWebhookEvent = (event: ProjectedEvent): event is ProjectedEvent & WebhookEvent =>
   event.stream.startsWith('webhook-')
 
-/** Leaving every event unchecked subscribes to all of them (contract 6.1). */
+/** Without any label a webhook is subscribed to all of them (contract 6.1). */
 const isSubscribed = ({ settings }: KnownWebhook, activity: Activity): boolean =>
   (settings.events.length === 0 || settings.events.includes(activity.label)) &&
   (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
 
-/** The contact as it was when the activity happened; undefined when its stream was deleted since. */
+/** The contact as it was when the activity happened; undefined where its stream was deleted since. */
 const contactAsOf = async (store: EventStore, event: Recorded<'ActivityRecorded'>): Promise<Contact | undefined> => {
   const { events } = orThrow(await store.read(`contact-${event.data.activity.contact_id}`))
   const document = events
     .filter(({ position }) => position < event.position)
     .reduce<ContactDocument | undefined>(contacts.evolve, undefined)
   if (document === undefined) return undefined
-  // Opting out is this very activity, though the contact's own stream says so only after it.
+  // The contact opted out by this very activity, though its own stream says so only after it.
   const optsOut = event.data.activity.label === 'opted_out'
   return optsOut ? { ...document.contact, opted_out: true } : document.contact
 }
 
-/** Undefined when the lead's stream was deleted since. */
+/** How the lead was submitted; undefined where its stream was deleted since. */
 const submittedOf = async (store: EventStore, activity: Activity): Promise<Recorded<'LeadSubmitted'> | undefined> => {
   const { events } = orThrow(await store.read(`lead-${activity.lead_id}`))
   return events.find((event) => event.type === 'LeadSubmitted')

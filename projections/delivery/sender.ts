@@ -7,11 +7,11 @@ export type WebhookRequest = {
   readonly id: string
   /** Unix time of this attempt in seconds. */
   readonly timestamp: number
-  /** The signatures of Standard Webhooks, a blank between them; blank where the webhook has no secret. */
+  /** The signatures of Standard Webhooks, with a space between them; empty where the webhook has no signing secret. */
   readonly signature: string
 }
 
-/** `status` is null where no response came; `reason` says in a few words how it ended and holds nothing of the body. */
+/** `status` is null where no response came. `reason` says in a few words how the request ended and holds nothing of the body. */
 export type WebhookResponse = {
   readonly delivered: boolean
   readonly status: number | null
@@ -19,13 +19,13 @@ export type WebhookResponse = {
   readonly durationMs: number
   readonly times?: WebhookTimes
   /**
-   * How the response's body begins, printable and without the token; null where no response came. It may hold what was posted,
-   * so it belongs where the posted body stands and in no log line.
+   * How the response's body begins, printable and without the token; null where no response came. A receiver may repeat the
+   * personal values that were posted, so it is stored only beside the posted body, and never logged.
    */
   readonly excerpt?: string | null
 }
 
-/** When each step was done, in whole milliseconds from the attempt's start; null where it was not needed or not reached. */
+/** When each step was done, in whole milliseconds after the attempt began; null where it was not needed or not reached. */
 export type WebhookTimes = {
   readonly dns: number | null
   readonly connect: number | null

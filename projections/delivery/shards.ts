@@ -1,12 +1,12 @@
 import type { WebhookId } from '../../domain/ids.js'
 
 /**
- * The names under which delivery workers split the webhooks. All that goes to one webhook lies in one shard, so that the
- * cap on its open requests and the order of its attempts hold over all processes.
+ * Delivery workers share the webhooks out by shards: one process at a time holds the lease on a shard. All that goes to one
+ * webhook lies in one shard, so that its concurrency limit and the order of its attempts hold over all processes.
  */
 export const shards: ReadonlyArray<string> = Array.from({ length: 64 }, (_, n) => `webhooks_${n}`)
 
-/** By all letters of the id, since few of them are both random and apart from each other. */
+/** Hashes all letters of the id: those that it begins with are its time, and of ids made at once only the last letters differ. */
 export const shardOf = (webhookId: WebhookId): string => {
   let hash = 0
   for (let index = 0; index < webhookId.length; index += 1) {

@@ -20,11 +20,13 @@ type ProjectorPorts = {
   readonly clock: Clock
 }
 
-const told: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
+/** Roles whose members are notified (contract 6.6.4). */
+const notifiedRoles: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
 
 /**
- * Makes one notice due for each admin and manager whom the account has at the point of the log where a webhook is turned off,
- * and mails nobody (contract 6.6.4). A repeat writes nothing: the stream of a notice follows from that event and the member.
+ * The half of the process manager of notices that makes them due: webhooks that are turned off in, commands out. It makes one
+ * notice due for each admin and manager whom the account has at that point of the log, and mails nobody: that is the mailer's
+ * half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
  */
 export const noticeProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
   const makeDue = async (event: TurnedOff): Promise<void> => {
@@ -72,5 +74,5 @@ const recipientsAsOf = async (
   const before = events.filter((event) => event.position < position) as unknown as ReadonlyArray<AccountEvent>
   const state = fold(account, account.initial, before)
   if (state.kind === 'unknown') return []
-  return [...state.members].filter(([, { role }]) => told.has(role)).map(([id]) => id)
+  return [...state.members].filter(([, { role }]) => notifiedRoles.has(role)).map(([id]) => id)
 }

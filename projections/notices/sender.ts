@@ -4,7 +4,7 @@ import type { Mailing } from '../../domain/notice.js'
 
 export type { Mailing }
 
-/** One e-mail to one address. Its id and time are the same on every attempt, so that a repeat can be recognised. */
+/** One e-mail to one address. Its id and time are the same on every attempt, so that whoever gets it twice can tell. */
 export type Mail = {
   readonly id: NoticeId
   readonly at: Instant

@@ -11,14 +11,14 @@ import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '..
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
-import { executeWithRetry } from '../../subscriptions/retried-command.js'
-import { isOver } from '../../subscriptions/leases.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
+import { isOver } from '../../subscriptions/leases.js'
+import { executeWithRetry } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
-import { nextAttemptAt } from './retry-schedule.js'
 import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.js'
+import { nextAttemptAt } from './retry-schedule.js'
 import { signedRequest } from './signed-request.js'
 
 export type AttemptPorts = {
@@ -37,8 +37,8 @@ export type AttemptPorts = {
 }
 
 /**
- * Posts a delivery once and records how that ended, within one attempt of the schedule or one resend. At least once: a crash
- * between the two posts it again.
+ * Posts a delivery once and records how that ended, as the next attempt of its schedule or as a resend. At least once: after a
+ * crash between the two it is posted again.
  */
 export const attemptWith = (ports: AttemptPorts): Attempt => {
   const { commandHandler, currentWebhook, sender, clock, logger, random, observe } = ports

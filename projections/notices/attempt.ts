@@ -1,0 +1,66 @@
+import { account } from '../../domain/account.js'
+import type { Position } from '../../domain/event.js'
+import type { NoticeId } from '../../domain/ids.js'
+import { notice, type NoticeCommand } from '../../domain/notice.js'
+import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Documents } from '../ports.js'
+import type { Backoff } from '../subscriptions/backoff.js'
+import { isOver, type Lease } from '../subscriptions/leases.js'
+import { executeWithRetry } from '../subscriptions/retried-command.js'
+import { webhookContext } from './email-context.js'
+import { emailOf } from './email.js'
+import { nextMailingAt } from './retry-schedule.js'
+import type { MailSender } from './sender.js'
+
+export type AttemptPorts = {
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly commandHandler: CommandHandler
+  readonly sender: MailSender
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly backoff: Backoff
+}
+
+/**
+ * Mails a notice once and records how that ended: resolves with the position of the record, or with undefined where there was
+ * nothing to record. At least once: after a crash between the two it is mailed again, under the same id.
+ * @throws where a store fails
+ */
+export const attemptNotice = async (
+  ports: AttemptPorts,
+  { lease, siteUrl }: { readonly lease: Lease; readonly siteUrl: string },
+  id: NoticeId,
+): Promise<Position | undefined> => {
+  const { commandHandler, sender, clock } = ports
+  const state = orThrow(await commandHandler.load(notice, id)).state
+  // The read model may not show yet what another process did before this one took over.
+  if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
+  const { facts, attempts } = state
+  const owner = orThrow(await commandHandler.load(account, facts.account_id)).state
+  const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
+  if (member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
+  const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
+  // The lease may have been lost while the streams were read, and then another process mails.
+  if (isOver(lease)) return undefined
+  const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
+  const attempt = attempts + 1
+  const nextAttemptAt = nextMailingAt(attempt, clock.now())
+  return record(ports, lease, id, { type: 'RecordAttempt', attempt, mailing, nextAttemptAt })
+}
+
+const record = async (
+  ports: AttemptPorts,
+  lease: Lease,
+  id: NoticeId,
+  command: NoticeCommand,
+): Promise<Position | undefined> => {
+  const done = await executeWithRetry(ports, { actor: 'notice', lease }, notice, id, command)
+  if (E.isLeft(done)) return undefined
+  const last = done.right.events.at(-1)
+  if (last?.type === 'NoticeAbandoned') ports.logger.warn({ notice: id, ...last.data }, 'a notice is given up')
+  return last?.position
+}

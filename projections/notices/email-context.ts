@@ -1,0 +1,51 @@
+import { fold, streamOf } from '../../domain/decider.js'
+import type { WebhookId } from '../../domain/ids.js'
+import type { NoticeFacts } from '../../domain/notice.js'
+import type { EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webhook.js'
+import type { Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import { deliveries, queueOf } from '../read-models/deliveries.js'
+
+/** What an e-mail says beside the facts of its notice. */
+export type EmailContext = {
+  /** Where clients reach the service, without a slash at the end. */
+  readonly siteUrl: string
+  /** The URL that the deliveries failed to. An e-mail shows only its origin: the rest may hold a secret. */
+  readonly url: string
+  /** The state of the webhook now. */
+  readonly state: KnownWebhook['kind'] | 'removed'
+  /** Deliveries that wait for the webhook now. */
+  readonly waiting: number
+}
+
+type ContextPorts = { readonly store: EventStore; readonly documents: Documents }
+
+/**
+ * How the webhook was when it was turned off, and what has become of it.
+ * @throws where a store fails
+ */
+export const webhookContext = async (
+  { store, documents }: ContextPorts,
+  { webhook_id, turned_off_id }: NoticeFacts,
+): Promise<Omit<EmailContext, 'siteUrl'>> => {
+  const { events } = orThrow(await store.read(streamOf(webhook, webhook_id)))
+  const index = events.findIndex(({ id }) => id === turned_off_id)
+  const history = events as unknown as ReadonlyArray<WebhookEvent>
+  const then = fold(webhook, webhook.initial, history.slice(0, index + 1))
+  const now = fold(webhook, then, history.slice(index + 1))
+  if (then.kind !== 'off' || now.kind === 'unknown') throw new Error('the stream of a webhook does not turn it off')
+  return { url: then.settings.url, state: now.kind, waiting: await waitingFor(documents, webhook_id) }
+}
+
+/** A delivery is held only when its next attempt would come: until then it still waits in the queue of the webhook. */
+const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<number> => {
+  const queued = (['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId, kind))
+  const parts = [
+    { index: 'backlog', equals: [webhookId] },
+    ...queued.map((queue) => ({ index: 'due', equals: [queue] })),
+  ]
+  const counts = await Promise.all(parts.map((part) => documents.count(collectionOf(deliveries), part)))
+  return counts.reduce((sum, count) => sum + orThrow(count), 0)
+}
