@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks'
 import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../adapters/node/ids.js'
@@ -9,7 +8,7 @@ import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } f
 import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Recorded } from '../../domain/event.js'
 import { resend, type ResendCommand } from '../../domain/resend.js'
-import { webhook } from '../../domain/webhook.js'
+import { webhook, type WebhookCommand } from '../../domain/webhook.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import type { WebhookRequest, WebhookResponse } from '../../projections/delivery/sender.js'
 import { shardOf, shards } from '../../projections/delivery/shards.js'
@@ -21,7 +20,7 @@ import { leasedFollower } from '../../projections/subscriptions/leased-follower.
 import { loadState } from '../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
 import { silentLogger } from './silent-logger.js'
-import { nextTurn, turnTime } from './turns.js'
+import { nextTurn, turnsUntil, turnTime } from './turns.js'
 import { manualClock } from './manual-clock.js'
 import { openSqlite } from './open-sqlite.js'
 import { rightOf } from './right-of.js'
@@ -39,9 +38,22 @@ export const turnOff = {
   version: undefined,
 } as const
 
+export const turnOn = (catchUp: boolean, by = 'somebody'): WebhookCommand => ({
+  type: 'TurnOnWebhook',
+  accountId: accountId(),
+  catchUp,
+  by,
+})
+
+/** The number of the delivery whose body this is: see `makeDue`. */
+export const numberOf = ({ body }: { readonly body: string }): number => Number(body.slice(5, -1))
+
+/** 1 to `last`. */
+export const upTo = (last: number): ReadonlyArray<number> => Array.from({ length: last }, (_, n) => n + 1)
+
 export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
 
-/** An embedded store and its read model of the deliveries, for one worker or several. */
+/** An embedded store and the read model of the deliveries on it, for one worker or several. */
 export const openStage = async () => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -71,7 +83,7 @@ export const openStage = async () => {
     store,
     clock,
     projected,
-    /** Keeps the read model up to date until the function that it gives is called. */
+    /** Runs the read model until the function that it returns is called. */
     project: (): (() => Promise<void>) => {
       const lease = testLease(readModel.name)
       const work = projected.run(lease)
@@ -82,7 +94,7 @@ export const openStage = async () => {
       ends(stop)
       return stop
     },
-    /** A worker that holds nothing yet, whose requests `answer` answers; each look at a delivery waits for `before`. */
+    /** A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for `before`. */
     openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
       const sent: Array<WebhookRequest> = []
       const worker = deliveryWorker({
@@ -115,7 +127,7 @@ export const openStage = async () => {
         sent,
         worker,
         follow: (): void => ends(follow(worker.follower, following).stop),
-        /** Holds the share of the webhook number `n` until the test takes it away. */
+        /** Holds the shard of the webhook number `n` until the test takes it away. */
         hold: (n: number): TestLease & { readonly done: Promise<void> } => {
           const lease = testLease(shardOf(webhookId(n)))
           const done = worker.work(lease)
@@ -147,7 +159,7 @@ export const openStage = async () => {
       rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
-    /** Nineteen attempts that failed, by the first version of the webhook. */
+    /** Records nineteen attempts that failed, made by the first version of the webhook. */
     exhaust: async (n: number) => {
       for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
@@ -163,14 +175,7 @@ export const openStage = async () => {
       for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
       return all
     },
-    /** Lets the worker go on until `condition` holds. */
-    until: async (condition: () => boolean | Promise<boolean>) => {
-      const end = performance.now() + 20_000
-      while (!(await condition())) {
-        if (performance.now() > end) throw new Error('the worker does not get there')
-        await new Promise(setImmediate)
-      }
-    },
+    until: turnsUntil,
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()
@@ -178,7 +183,7 @@ export const openStage = async () => {
   }
 }
 
-/** A worker that is alone, and holds everything. */
+/** A worker that works alone and holds all shards. */
 export const openWorker = async (answer: Answer) => {
   const stage = await openStage()
   const { sent, worker, follow: begin, holdAll } = stage.openWorker(answer)
@@ -186,9 +191,4 @@ export const openWorker = async (answer: Answer) => {
   begin()
   holdAll()
   return { ...stage, sent, worker }
-}
-
-/** The worker has done all that it can do now. */
-export const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
 }

@@ -5,17 +5,17 @@ import { at } from './samples.js'
 /** A clock that stands still until it is told to go on. */
 export type ManualClock = Clock & {
   /** Moves to the next instant that somebody sleeps until; false when nobody does. */
-  readonly toNextAlarm: () => boolean
+  readonly toNextTimer: () => boolean
   /** Somebody set the clock: it goes on from here, and nobody wakes. */
   readonly set: (instant: Instant) => void
 }
 
 export const manualClock = (): ManualClock => {
   let now: Instant = at()
-  const alarms = new Map<() => void, Instant>()
+  const timers = new Map<() => void, Instant>()
 
-  const ring = (): void => {
-    for (const [wake, instant] of [...alarms]) if (instant <= now) wake()
+  const goOff = (): void => {
+    for (const [wake, instant] of [...timers]) if (instant <= now) wake()
   }
   return {
     now: () => now,
@@ -26,17 +26,17 @@ export const manualClock = (): ManualClock => {
           return
         }
         const wake = (): void => {
-          alarms.delete(wake)
+          timers.delete(wake)
           resolve()
         }
-        alarms.set(wake, instant)
+        timers.set(wake, instant)
         signal.addEventListener('abort', wake, { once: true })
       }),
-    toNextAlarm: () => {
-      const next = [...alarms.values()].sort()[0]
+    toNextTimer: () => {
+      const next = [...timers.values()].sort()[0]
       if (next === undefined) return false
       now = later(next, 0)
-      ring()
+      goOff()
       return true
     },
     set: (instant) => {

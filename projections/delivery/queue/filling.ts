@@ -21,19 +21,19 @@ const collection = collectionOf(deliveries)
 const readAtOnce = 64
 
 /**
- * Begins what is due to a webhook, in the order of `AttemptKind` and as far as there are slots. Resolves with the time of the
- * next retry, and with undefined where none waits or there was no slot left for it.
+ * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it came to lack a free slot: there
+ * may be more. Otherwise with the time of the next retry, or undefined where none waits.
  * @throws where the read model can't be read
  */
-export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | undefined> => {
-  if (!(await beginFirst(ports, queue))) return undefined
-  await beginSeldom(ports, queue, 'resend')
+export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
+  if (!(await beginFirst(ports, queue))) return 'no-slot'
+  if (!(await beginSeldom(ports, queue, 'resend'))) return 'no-slot'
   const nextRetry = await beginRetries(ports, queue)
-  await beginSeldom(ports, queue, 'caught-up')
-  return nextRetry
+  if (nextRetry === 'no-slot') return nextRetry
+  return (await beginSeldom(ports, queue, 'caught-up')) ? nextRetry : 'no-slot'
 }
 
-/** False while first attempts wait for a slot: all others come after them. */
+/** False where first attempts may be left for want of a slot: all others come after them. */
 const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boolean> => {
   const { slots, begin } = ports
   const { readAhead, reserved } = queue
@@ -48,30 +48,32 @@ const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boo
   return readAhead.length === 0
 }
 
-const beginSeldom = async (ports: FillingPorts, queue: WebhookQueue, kind: SeldomKind): Promise<void> => {
+/** False where some may be left for want of a slot. */
+const beginSeldom = async (ports: FillingPorts, queue: WebhookQueue, kind: SeldomKind): Promise<boolean> => {
   const { slots, begin } = ports
   const free = slots.freeFor(queue)
-  if (free <= 0 || !queue.expected.delete(kind)) return
+  if (free <= 0) return false
+  if (!queue.expected.delete(kind)) return true
   try {
     const { found, isMore } = await due(ports, queue, kind, free)
     if (isMore) queue.expected.add(kind)
     for (const { id } of found) begin(queue, id, kind)
+    return found.length < free
   } catch (error) {
     queue.expected.add(kind)
     throw error
   }
 }
 
-/** The time of the next retry, as `fill` gives it. */
-const beginRetries = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | undefined> => {
+const beginRetries = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
   const { slots, begin, clock } = ports
   const free = slots.freeFor(queue)
-  if (free <= 0) return undefined
+  if (free <= 0) return 'no-slot'
   const now = clock.now()
   const { found } = await due(ports, queue, 'retry', free + 1)
   for (const { id, next_attempt_at } of found) {
     if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
-    if (slots.freeFor(queue) <= 0) return undefined
+    if (slots.freeFor(queue) <= 0) return 'no-slot'
     begin(queue, id, 'retry')
   }
   return undefined

@@ -54,8 +54,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     do {
       queue.needsRefill = false
       try {
-        const nextRetry = await fill(filling, queue)
-        wait(queue, nextRetry)
+        wait(queue, await fill(filling, queue))
       } catch (error) {
         logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
@@ -67,14 +66,20 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     slots.wake(schedule)
   }
 
-  /** Sees to it that the queue is scheduled again when there is a reason to. */
-  const wait = (queue: WebhookQueue, nextRetry: Instant | undefined): void => {
+  /** Sees to it that the queue is filled again when there is a reason to. */
+  const wait = (queue: WebhookQueue, filled: Awaited<ReturnType<typeof fill>>): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
-    if (isOver(queue.lease)) return
+    if (isOver(queue.lease) || filled === undefined) return
+    if (filled === 'no-slot') waitForSlot(queue)
+    else setTimer(queue, filled)
+  }
+
+  const waitForSlot = (queue: WebhookQueue): void => {
     // The end of an attempt that is in flight schedules the queue.
     if (queue.inFlight.size >= queue.limit.requests) return
-    if (slots.freeFor(queue) <= 0) slots.wait(queue)
-    else if (nextRetry !== undefined) setTimer(queue, nextRetry)
+    // A slot that has become free since the queue was filled wakes no queue that begins to wait only now.
+    if (slots.freeFor(queue) > 0) queue.needsRefill = true
+    else slots.wait(queue)
   }
 
   const setTimer = (queue: WebhookQueue, instant: Instant): void => {

@@ -22,7 +22,7 @@ import {
 import { urlOf } from './receivers.js'
 import type { Command } from './simulation.js'
 
-/** The webhook number `n`, which signs what it sends. */
+/** Adds the webhook number `n`, whose requests are signed. */
 export const addWebhook =
   (n: number, settings: Partial<WebhookSettings> = {}): Command =>
   (process) => {
@@ -56,7 +56,7 @@ export const resendOne =
   (process, clock) =>
     process.execute(delivery, id, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
 
-/** The resend number `n`, of all that failed to the webhook number `to` and became due from an instant on. */
+/** Starts the bulk resend number `n`: of all deliveries to the webhook number `to` that failed and were made from an instant on. */
 export const startResend =
   (n: number, to: number, from: Instant): Command =>
   (process, clock) =>
@@ -74,7 +74,7 @@ export const cancelResend =
   (process) =>
     process.execute(resend, resendId(n), { type: 'CancelResend', webhookId: webhookId(to) })
 
-/** The lead number `n`, with a conversation of its number; a contact that is known takes over the name. */
+/** Submits the lead number `n`, with a conversation of the same number. A contact that is known takes the lead's name. */
 export const submitLead =
   (n: number, contact: number, firstName = 'Ada'): Command =>
   (process) =>

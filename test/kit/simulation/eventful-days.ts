@@ -20,17 +20,17 @@ const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 
-/** Longer than all the retries of a delivery take together, and a process that crashed before them stays away. */
+/** In milliseconds: longer than all retries of a delivery together, and than a process stays away after a crash. */
 export const untilAllIsOver = 7 * day
 
 const labels = ['interested', 'phone_call_started', 'phone_call_missed', 'phone_call_completed'] as const
 const names = ['Ada', 'Grace', 'Mary'] as const
 const numbers = [1, 2, 3] as const
 
-/** How often a receiver fails, and how many milliseconds it takes at most. */
+/** How often a receiver fails, between 0 and 1, and how many milliseconds it takes at most. */
 type Mood = { readonly fails: number; readonly takes: number }
 
-const doings = [
+const acts = [
   'lead',
   'activities',
   'activities',
@@ -50,8 +50,8 @@ const doings = [
 ] as const
 
 /**
- * Some weeks of a service, drawn by lot: leads, activities, receivers that fail, are slow and recover, people who turn
- * webhooks on and have deliveries resent, and crashes where they are wanted.
+ * Some weeks of a service, drawn at random by a seed: leads, activities, receivers that fail, are slow and recover, people who
+ * turn webhooks on and have deliveries resent, and, where they are wanted, crashes.
  */
 export const eventfulDays = async (seed: number, crashes: boolean): Promise<History> => {
   const random = randomFrom(seed)
@@ -84,7 +84,7 @@ export const eventfulDays = async (seed: number, crashes: boolean): Promise<Hist
     simulation.log().flatMap((event) => (event.type === 'DeliveryDue' ? [event.data.delivery_id] : []))
 
   const act = async (): Promise<void> => {
-    switch (oneOf(doings)) {
+    switch (oneOf(acts)) {
       case 'lead':
         return simulation.ask(...upTo(3).map(lead))
       case 'activities': {
@@ -137,12 +137,12 @@ export const eventfulDays = async (seed: number, crashes: boolean): Promise<Hist
   }
 
   await simulation.ask(addWebhook(1), addWebhook(2), lead())
-  for (let acts = 0; acts < 24; acts += 1) {
+  for (let count = 0; count < 24; count += 1) {
     await act()
-    if (acts === 6) await simulation.ask(addWebhook(3, { format: 'flat' }))
+    if (count === 6) await simulation.ask(addWebhook(3, { format: 'flat' }))
     await simulation.pass(oneOf([0, 0, 5, 800, 20 * second, hour, day, untilAllIsOver]))
   }
-  // What came to its end stays as it is, whatever is looked at once more.
+  // A crash now makes followers handle events again: what came to its end must stay as it is.
   await simulation.pass(untilAllIsOver)
   if (crashes) simulation.crash()
   await simulation.ask(recordActivity(1, 'interested'), turnOnOne(oneOf(numbers)), turnOnOne(oneOf(numbers)))

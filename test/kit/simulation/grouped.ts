@@ -1,4 +1,4 @@
-/** The elements by their keys, each group in its order. */
+/** The elements by their keys, in the order that they had. */
 export const grouped = <A, Key>(all: ReadonlyArray<A>, keyOf: (one: A) => Key): ReadonlyMap<Key, ReadonlyArray<A>> => {
   const groups = new Map<Key, Array<A>>()
   for (const one of all) {

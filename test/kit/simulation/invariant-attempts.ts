@@ -13,29 +13,29 @@ import {
   scheduledIn,
   schedulesIn,
   slackIn,
-  toldIn,
+  recordsIn,
   upTo,
   type Event,
-  type Told,
-} from './told.js'
+  type DeliveryRecord,
+} from './delivery-record.js'
 
-/** What is posted, and when, and what is recorded of it. */
+/** What is posted, when, and how it is recorded. */
 export const attemptBreaches = (history: History): ReadonlyArray<string> => {
-  const told = toldIn(history)
+  const records = recordsIn(history)
   const slack = slackIn(history)
   return [
-    ...told.flatMap((one) => untimely(one, slack)),
-    ...told.flatMap((one) => unwanted(one, slack)),
-    ...told.flatMap(misnumbered),
-    ...told.flatMap((one) => unrecorded(one, history)),
-    ...told.flatMap(altered),
-    ...told.flatMap((one) => misdated(one, slack)),
-    ...unknown(history, told),
+    ...records.flatMap((one) => untimely(one, slack)),
+    ...records.flatMap((one) => unwanted(one, slack)),
+    ...records.flatMap(misnumbered),
+    ...records.flatMap((one) => unrecorded(one, history)),
+    ...records.flatMap(altered),
+    ...records.flatMap((one) => misdated(one, slack)),
+    ...unknown(history, records),
   ]
 }
 
-/** Whether somebody wanted it posted once more, and it was not yet, when it arrived or shortly before. */
-const isAsked = ({ events }: Told, { time, head }: Arrival, slack: number): boolean => {
+/** Whether a resend was requested and not posted yet when the request arrived, or shortly before. */
+const isAsked = ({ events }: DeliveryRecord, { time, head }: Arrival, slack: number): boolean => {
   const before = upTo(events, head)
   const asked = before.findLastIndex(({ type }) => type === 'DeliveryResendRequested')
   if (asked === -1) return false
@@ -49,41 +49,43 @@ const endsSchedule = (event: Event): boolean =>
   event.type === 'DeliveryAbandoned' ||
   (event.type === 'DeliveryResent' && event.data.delivered)
 
-/** An attempt of the schedule comes when it is due and not before, and none after the end. */
-const untimely = (told: Told, slack: number): ReadonlyArray<string> =>
-  told.arrivals.flatMap((arrival) => {
+/** An attempt of the schedule comes when it is due and never before, and none comes after the end of the schedule. */
+const untimely = (record: DeliveryRecord, slack: number): ReadonlyArray<string> =>
+  record.arrivals.flatMap((arrival) => {
     const { id, time, timestamp, head } = arrival
-    const schedule = schedulesIn(upTo(told.events, head)).at(-1) ?? []
+    const schedule = schedulesIn(upTo(record.events, head)).at(-1) ?? []
     const failed = schedule.findLast((event) => event.type === 'DeliveryAttemptFailed')
     const begun = schedule[0]
-    const resumedAt = begun?.type === 'DeliveryResumed' ? begun.data.due_at : told.due.data.due_at
+    const resumedAt = begun?.type === 'DeliveryResumed' ? begun.data.due_at : record.due.data.due_at
     const dueAt = millisecondsOf(failed?.data.next_attempt_at ?? resumedAt)
     const isOver = schedule.some((event) => endsSchedule(event) && isBefore(event, time - slack))
-    const isResend = isAsked(told, arrival, slack)
+    const isResend = isAsked(record, arrival, slack)
     return [
       ...(time < dueAt && !isResend ? [`${id} was sent ${dueAt - time} ms early`] : []),
       ...(isOver && !isResend ? [`${id} was sent after it was over`] : []),
-      ...(timestamp === Math.floor(time / 1000) ? [] : [`${id} tells another time`]),
+      ...(timestamp === Math.floor(time / 1000) ? [] : [`${id} has another timestamp`]),
     ]
   })
 
-/** Nothing is posted to a webhook that is off but what somebody asked for, and nothing to one that was removed. */
-const unwanted = (told: Told, slack: number): ReadonlyArray<string> =>
-  told.arrivals.flatMap((arrival) => {
+/** Only resends are posted to a webhook that is off, and nothing to one that was removed. */
+const unwanted = (record: DeliveryRecord, slack: number): ReadonlyArray<string> =>
+  record.arrivals.flatMap((arrival) => {
     const { id, time, head } = arrival
-    const kinds = versionsAt(told.webhook, arrival, slack).map((version) => isWebhookAt(told.webhook.slice(0, version)))
-    const isWanted = kinds.includes('on') || (kinds.includes('off') && isAsked(told, arrival, slack))
+    const kinds = versionsAt(record.webhook, arrival, slack).map((version) =>
+      isWebhookAt(record.webhook.slice(0, version)),
+    )
+    const isWanted = kinds.includes('on') || (kinds.includes('off') && isAsked(record, arrival, slack))
     return isWanted ? [] : [`${id} was sent at ${time}, head ${head}, to a webhook that was ${kinds.join()}`]
   })
 
-/** The versions of the webhook that an attempt may have gone by. */
+/** The versions of the webhook by which an attempt may have been made. */
 const versionsAt = (webhook: ReadonlyArray<Event>, { time, head }: Arrival, slack: number): ReadonlyArray<number> => {
   const newest = upTo(webhook, head).length
   const oldest = Math.max(upTo(webhook, head).filter((event) => isBefore(event, time - slack)).length, 1)
   return Array.from({ length: newest - oldest + 1 }, (_, n) => oldest + n)
 }
 
-const misnumbered = ({ due, events }: Told): ReadonlyArray<string> => {
+const misnumbered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => {
   const attempts = events.flatMap(outcomesIn).map(({ attempt }) => attempt)
   const isInOrder = attempts.every((attempt, index) => attempt === index + 1)
   const isOften = schedulesIn(events).some((schedule) => schedule.flatMap(scheduledIn).length > mostAttempts)
@@ -101,10 +103,10 @@ const misnumbered = ({ due, events }: Told): ReadonlyArray<string> => {
 }
 
 /**
- * What one life sent it also recorded, save for the one attempt that its end may have left open or unrecorded, and for what was
- * under way when the delivery was given up.
+ * Each life recorded all attempts of a delivery that it made, except for one that was in flight when it crashed, and for those
+ * that were in flight when the delivery was skipped or abandoned.
  */
-const unrecorded = ({ due, events, arrivals }: Told, { crashes, slowest }: History): ReadonlyArray<string> =>
+const unrecorded = ({ due, events, arrivals }: DeliveryRecord, { crashes, slowest }: History): ReadonlyArray<string> =>
   [...crashes, undefined].flatMap((end, index) => {
     const start = crashes[index - 1] ?? beginning
     const sent = arrivals.filter(({ life }) => life === index + 1)
@@ -120,14 +122,14 @@ const unrecorded = ({ due, events, arrivals }: Told, { crashes, slowest }: Histo
     return isAllowed ? [] : [`${due.data.delivery_id}: life ${index + 1} left ${missing} unrecorded`]
   })
 
-const altered = ({ due, arrivals }: Told): ReadonlyArray<string> => {
+const altered = ({ due, arrivals }: DeliveryRecord): ReadonlyArray<string> => {
   const digest = hash('sha256', due.data.body)
   const isSame = arrivals.every((one) => one.digest === digest && one.webhookId === due.data.webhook_id)
   return isSame ? [] : [`${due.data.delivery_id} was not the same each time`]
 }
 
-/** An outcome names the version of the webhook that its attempt went by. */
-const misdated = ({ events, webhook, arrivals }: Told, slack: number): ReadonlyArray<string> =>
+/** An outcome names the version of the webhook by which its attempt was made. */
+const misdated = ({ events, webhook, arrivals }: DeliveryRecord, slack: number): ReadonlyArray<string> =>
   events.flatMap((event) =>
     outcomesIn(event).flatMap(({ webhook_version }) => {
       const arrival = arrivals.findLast(({ head }) => head < event.position)
@@ -138,7 +140,7 @@ const misdated = ({ events, webhook, arrivals }: Told, slack: number): ReadonlyA
     }),
   )
 
-const unknown = ({ arrivals }: History, told: ReadonlyArray<Told>): ReadonlyArray<string> => {
-  const known = new Set<string>(told.map(({ due }) => due.data.delivery_id))
+const unknown = ({ arrivals }: History, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> => {
+  const known = new Set<string>(records.map(({ due }) => due.data.delivery_id))
   return arrivals.filter(({ id }) => !known.has(id)).map(({ id }) => `${id} was sent and is not in the log`)
 }

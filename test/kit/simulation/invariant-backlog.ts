@@ -7,26 +7,26 @@ import {
   isWebhookAt,
   livesIn,
   slackIn,
-  toldIn,
+  recordsIn,
   upTo,
   webhooksIn,
   type Event,
   type Of,
-  type Told,
-} from './told.js'
+  type DeliveryRecord,
+} from './delivery-record.js'
 
 /** What becomes of deliveries whose webhook was turned off, on again, or removed. */
 export const backlogBreaches = (history: History): ReadonlyArray<string> => {
-  const told = toldIn(history)
+  const records = recordsIn(history)
   return [
-    ...told.flatMap(left),
-    ...told.flatMap((one) => unchosen(one, slackIn(history))),
-    ...disordered(history, told),
-    ...hasty(history, told),
+    ...records.flatMap(left),
+    ...records.flatMap((one) => unchosen(one, slackIn(history))),
+    ...disordered(history, records),
+    ...hasty(history, records),
   ]
 }
 
-/** As what a delivery may end, once there was time enough. */
+/** The states in which a delivery may end, by the state of its webhook, once there was time enough. */
 const ends: Readonly<Record<ReturnType<typeof isWebhookAt>, ReadonlyArray<string>>> = {
   unknown: [],
   on: ['succeeded', 'skipped'],
@@ -34,13 +34,13 @@ const ends: Readonly<Record<ReturnType<typeof isWebhookAt>, ReadonlyArray<string
   removed: ['succeeded', 'skipped', 'abandoned'],
 }
 
-const left = ({ due, events, webhook }: Told): ReadonlyArray<string> => {
+const left = ({ due, events, webhook }: DeliveryRecord): ReadonlyArray<string> => {
   const [state, end] = [isWebhookAt(webhook), isDeliveryAt(events)]
   return ends[state].includes(end) ? [] : [`${due.data.delivery_id} is ${end}, and its webhook ${state}`]
 }
 
-/** Caught up with or skipped as whoever turned the webhook on last chose, in whose name it is recorded. */
-const unchosen = ({ events, webhook }: Told, slack: number): ReadonlyArray<string> =>
+/** A delivery is caught up with or skipped as whoever turned the webhook on last chose, and recorded in their name. */
+const unchosen = ({ events, webhook }: DeliveryRecord, slack: number): ReadonlyArray<string> =>
   events.flatMap((event) => {
     if (event.type !== 'DeliveryResumed' && event.type !== 'DeliverySkipped') return []
     const turnedOn = upTo(webhook, event.position).filter((one) => one.type === 'WebhookTurnedOn')
@@ -51,10 +51,10 @@ const unchosen = ({ events, webhook }: Told, slack: number): ReadonlyArray<strin
     return isChosen ? [] : [`${event.type} of ${event.stream} at ${event.position} was not chosen`]
   })
 
-/** Of what waited when a webhook was turned on, one life catches up with the newest lead first. */
-const disordered = (history: History, told: ReadonlyArray<Told>): ReadonlyArray<string> =>
+/** What waited when a webhook was turned on is caught up with in order, within one life: the newest lead first. */
+const disordered = (history: History, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> =>
   [...webhooksIn(history)].flatMap(([webhookId, webhook]) => {
-    const mine = told.filter(({ due }) => due.data.webhook_id === webhookId)
+    const mine = records.filter(({ due }) => due.data.webhook_id === webhookId)
     return webhook.flatMap((on) => {
       if (on.type !== 'WebhookTurnedOn') return []
       const waited = mine.filter(({ events }) => ['held', 'failed'].includes(isDeliveryAt(upTo(events, on.position))))
@@ -78,13 +78,13 @@ const disordered = (history: History, told: ReadonlyArray<Told>): ReadonlyArray<
     })
   })
 
-/** The newest lead first, and of one lead what happened first. */
+/** Orders the newest lead first, and of one lead what happened first. */
 const orderOf = ({ time, data: { lead_submitted_at } }: Of<'DeliveryDue'>): string =>
   `${1e15 - millisecondsOf(lead_submitted_at ?? time)}/${time}`
 
-/** Fifty a second are caught up with, and as many more as are taken up together. */
-const hasty = (history: History, told: ReadonlyArray<Told>): ReadonlyArray<string> => {
-  const webhookOf = new Map(told.map(({ due }) => [due.stream, due.data.webhook_id]))
+/** At most fifty a second are caught up with, and one batch more. */
+const hasty = (history: History, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> => {
+  const webhookOf = new Map(records.map(({ due }) => [due.stream, due.data.webhook_id]))
   return livesIn(history).flatMap((life, n) => {
     const resumed = life.filter(({ type }) => type === 'DeliveryResumed')
     return [...grouped(resumed, ({ stream }) => webhookOf.get(stream))].flatMap(([webhookId, all]) =>

@@ -6,22 +6,22 @@ import { reactions } from '../../../domain/reactions.js'
 import { project } from '../project.js'
 import { grouped } from './grouped.js'
 import type { History } from './simulation.js'
-import { shownIn } from './virtual-process.js'
+import { simulatedReadModels } from './virtual-process.js'
 
-/** A decider and a command that belong together, whichever they are. */
+/** Any decider, with a command of its own. */
 type AnyIntent = {
   readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
   readonly id: string
   readonly command: { readonly type: string }
 }
 
-/** What follows from the log stands in it, and is shown. */
+/** The reactions to all events are in the log, and the read models show it. */
 export const followUpBreaches = (history: History): ReadonlyArray<string> => [
   ...unfinished(history),
   ...misshown(history),
 ]
 
-/** What follows from each event in other streams is so already, or can't be any more since a webhook was removed. */
+/** Each reaction to an event has taken place, unless a webhook was removed before. */
 const unfinished = ({ events }: History): ReadonlyArray<string> => {
   const streams = grouped(events, ({ stream }) => stream)
   return events.flatMap((event) =>
@@ -35,8 +35,8 @@ const unfinished = ({ events }: History): ReadonlyArray<string> => {
   )
 }
 
-/** The read models show what the whole log leaves. */
-const misshown = ({ events, shown }: History): ReadonlyArray<string> =>
-  shownIn
-    .filter((projection) => !isDeepStrictEqual(shown.get(projection.name), project(projection, events)))
+/** The read models are what a rebuild from the whole log would make. */
+const misshown = ({ events, readModels }: History): ReadonlyArray<string> =>
+  simulatedReadModels
+    .filter((projection) => !isDeepStrictEqual(readModels.get(projection.name), project(projection, events)))
     .map(({ name }) => `${name} does not show what is in the log`)

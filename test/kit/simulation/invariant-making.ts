@@ -3,15 +3,15 @@ import { beginning } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import type { WebhookSettings } from '../../../domain/webhook.js'
 import type { History } from './simulation.js'
-import { toldIn, type Event, type Of, type Told } from './told.js'
+import { recordsIn, type Event, type Of, type DeliveryRecord } from './delivery-record.js'
 
-/** Which deliveries there are, and what they say. */
+/** Which deliveries become due, and what their bodies say. */
 export const makingBreaches = (history: History): ReadonlyArray<string> => {
-  const told = toldIn(history)
-  return [...lost(history), ...unasked(history, told), ...outdated(history, told)]
+  const records = recordsIn(history)
+  return [...lost(history), ...unasked(history, records), ...outdated(history, records)]
 }
 
-/** Each activity that a webhook was subscribed to at that point of the log became due. */
+/** Each activity to which a webhook was subscribed at that point of the log became due. */
 const lost = ({ events }: History): ReadonlyArray<string> => {
   const streams = new Set(events.map(({ stream }) => stream))
   return events.flatMap((event) => {
@@ -23,18 +23,18 @@ const lost = ({ events }: History): ReadonlyArray<string> => {
   })
 }
 
-/** Nothing is made due for a webhook that was not subscribed to it at that point of the log. */
-const unasked = ({ events }: History, told: ReadonlyArray<Told>): ReadonlyArray<string> =>
-  told.flatMap(({ due }) => {
+/** No activity became due for a webhook that was not subscribed to it at that point of the log. */
+const unasked = ({ events }: History, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> =>
+  records.flatMap(({ due }) => {
     const { activity_id, webhook_id, delivery_id } = due.data
     const activity = events.find(({ id }) => id === activity_id)
     const isAsked = activity?.type === 'ActivityRecorded' && subscribedAt(events, activity).includes(webhook_id)
     return isAsked ? [] : [`${delivery_id} was not asked for`]
   })
 
-/** A body tells of the contact as it was when the activity happened, however late it was made. */
-const outdated = ({ events }: History, told: ReadonlyArray<Told>): ReadonlyArray<string> =>
-  told.flatMap(({ due }) => {
+/** A body shows the contact as it was when the activity happened, however late the body was made. */
+const outdated = ({ events }: History, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> =>
+  records.flatMap(({ due }) => {
     const { activity_id, contact_id, delivery_id, body } = due.data
     const happened = events.find(({ id }) => id === activity_id)?.position ?? beginning
     const known = events
@@ -42,10 +42,10 @@ const outdated = ({ events }: History, told: ReadonlyArray<Told>): ReadonlyArray
       .findLast((event) => event.type === 'ContactCreated' || event.type === 'ContactDetailsChanged')
     const { contact } = JSON.parse(body) as { readonly contact?: { readonly first_name: string } }
     const isRight = contact === undefined || contact.first_name === known?.data.details.first_name
-    return isRight ? [] : [`${delivery_id} tells of another ${contact.first_name}`]
+    return isRight ? [] : [`${delivery_id} names another ${contact.first_name}`]
   })
 
-/** The webhooks that an activity concerns. Without any label a webhook is subscribed to all (contract 6.1). */
+/** The webhooks that are subscribed to an activity. Without any label a webhook is subscribed to all (contract 6.1). */
 const subscribedAt = (events: ReadonlyArray<Event>, activity: Of<'ActivityRecorded'>): ReadonlyArray<WebhookId> => {
   const labels = new Map<WebhookId, WebhookSettings['events']>()
   for (const event of events.filter(({ position }) => position < activity.position)) {

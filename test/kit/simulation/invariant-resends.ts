@@ -1,32 +1,40 @@
 import type { History } from './simulation.js'
-import { isDeliveryAt, isResendOver, toldIn, upTo, type Event, type Of, type Told } from './told.js'
+import {
+  isDeliveryAt,
+  isResendOver,
+  recordsIn,
+  upTo,
+  type Event,
+  type Of,
+  type DeliveryRecord,
+} from './delivery-record.js'
 
-/** What somebody wants posted once more is posted once more. */
+/** What somebody wants to be resent is resent. */
 export const resendBreaches = (history: History): ReadonlyArray<string> => {
-  const told = toldIn(history)
+  const records = recordsIn(history)
   const started = history.events.filter((event) => event.type === 'ResendStarted')
-  return [...told.flatMap(unanswered), ...started.flatMap((one) => unkept(one, history, told))]
+  return [...records.flatMap(unanswered), ...started.flatMap((one) => unkept(one, history, records))]
 }
 
-/** Each wish is followed by one attempt, or by the end of its webhook, before there is another one. */
-const unanswered = ({ due, events }: Told): ReadonlyArray<string> => {
-  const wishes = events.filter((event) => event.type === 'DeliveryResendRequested')
-  const isOne = wishes.every((wish, n) => {
+/** Each request of a resend is followed by one attempt, or by the removal of the webhook, before the next request. */
+const unanswered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => {
+  const requests = events.filter((event) => event.type === 'DeliveryResendRequested')
+  const isOne = requests.every((request, n) => {
     const after = events.filter(
-      ({ position }) => position > wish.position && position < (wishes[n + 1]?.position ?? Infinity),
+      ({ position }) => position > request.position && position < (requests[n + 1]?.position ?? Infinity),
     )
     const answers = after.filter((event) => event.type === 'DeliveryResent')
-    const isRight = answers.every(({ data }) => data.resend_id === wish.data.resend_id)
+    const isRight = answers.every(({ data }) => data.resend_id === request.data.resend_id)
     return isRight && answers.length <= 1 && after.some(isResendOver)
   })
-  const isAsked = events.filter(({ type }) => type === 'DeliveryResent').length <= wishes.length
+  const isAsked = events.filter(({ type }) => type === 'DeliveryResent').length <= requests.length
   return isOne && isAsked ? [] : [`${due.data.delivery_id} was not resent as often as somebody asked`]
 }
 
 const unkept = (
   started: Of<'ResendStarted'>,
   { events }: History,
-  told: ReadonlyArray<Told>,
+  records: ReadonlyArray<DeliveryRecord>,
 ): ReadonlyArray<string> => {
   const { resend_id, webhook_id, from, to } = started.data
   const stream = events.filter((event) => event.stream === started.stream)
@@ -34,7 +42,7 @@ const unkept = (
   if (end === undefined || stream.length !== 2) return [`${resend_id} did not end once`]
   const isMine = (event: Event): boolean =>
     (event.type === 'DeliveryResendRequested' || event.type === 'DeliveryResent') && event.data.resend_id === resend_id
-  return told.flatMap((one) => {
+  return records.flatMap((one) => {
     const { due } = one
     const mine = one.events.filter(isMine)
     const asked = mine.filter(({ type }) => type === 'DeliveryResendRequested')
@@ -51,8 +59,8 @@ const unkept = (
   })
 }
 
-/** From its start to its end, with nobody else's wish to be served by. */
-const isFailed = ({ events }: Told, start: Event, end: Event): boolean => {
+/** Whether a delivery was failed from start to end of a bulk resend, and no other resend of it was requested meanwhile. */
+const isFailed = ({ events }: DeliveryRecord, start: Event, end: Event): boolean => {
   const before = upTo(events, start.position)
   const asked = before.findLastIndex(({ type }) => type === 'DeliveryResendRequested')
   const isServed = asked !== -1 && !before.slice(asked).some(isResendOver)

@@ -4,27 +4,30 @@ import {
   mostAttempts,
   scheduledIn,
   schedulesIn,
-  toldIn,
+  recordsIn,
   upTo,
   webhooksIn,
   type Event,
-  type Told,
-} from './told.js'
+  type DeliveryRecord,
+} from './delivery-record.js'
 
 /** A webhook is turned off by the nineteenth failure of one delivery, and by nothing else (contract 6.6.4). */
 export const turningOffBreaches = (history: History): ReadonlyArray<string> => {
-  const told = toldIn(history)
-  return [...[...webhooksIn(history).values()].flatMap((events) => turnedOff(events, told)), ...told.flatMap(leftOn)]
+  const records = recordsIn(history)
+  return [
+    ...[...webhooksIn(history).values()].flatMap((events) => turnedOff(events, records)),
+    ...records.flatMap(leftOn),
+  ]
 }
 
-const turnedOff = (webhook: ReadonlyArray<Event>, told: ReadonlyArray<Told>): ReadonlyArray<string> =>
+const turnedOff = (webhook: ReadonlyArray<Event>, records: ReadonlyArray<DeliveryRecord>): ReadonlyArray<string> =>
   webhook.flatMap((off, index) => {
     if (off.type !== 'WebhookTurnedOff') return []
     const before = webhook.slice(0, index)
     const on = before.findLastIndex(({ type }) => type === 'WebhookTurnedOn')
-    const failed = told.find(({ due }) => due.data.delivery_id === off.data.delivery_id)
+    const failed = records.find(({ due }) => due.data.delivery_id === off.data.delivery_id)
     const schedules = schedulesIn(upTo(failed?.events ?? [], off.position))
-    // Turned on meanwhile it may be under way again.
+    // The webhook may have been turned on meanwhile, and then the delivery has a new schedule.
     const exhausted = schedules.findLast((events) => events.some(({ type }) => type === 'DeliveryAbandoned')) ?? []
     const failures = exhausted.flatMap(scheduledIn)
     const version = failures.at(-1)?.webhook_version ?? 0
@@ -38,8 +41,8 @@ const turnedOff = (webhook: ReadonlyArray<Event>, told: ReadonlyArray<Told>): Re
     ]
   })
 
-/** After the version that a last attempt went by, its webhook was turned off or removed, by whichever failure was first. */
-const leftOn = ({ due, events, webhook }: Told): ReadonlyArray<string> =>
+/** After a last attempt failed its webhook was turned off or removed, by that failure or by an earlier one. */
+const leftOn = ({ due, events, webhook }: DeliveryRecord): ReadonlyArray<string> =>
   events.flatMap((event) => {
     if (event.type !== 'DeliveryAbandoned' || event.data.outcome === null) return []
     const after = webhook.slice(event.data.outcome.webhook_version)

@@ -2,17 +2,17 @@ import { attemptBreaches } from './invariant-attempts.js'
 import { backlogBreaches } from './invariant-backlog.js'
 import { followUpBreaches } from './invariant-follow-up.js'
 import { makingBreaches } from './invariant-making.js'
-import { paceBreaches } from './invariant-pace.js'
+import { concurrencyBreaches } from './invariant-concurrency.js'
 import { resendBreaches } from './invariant-resends.js'
 import { turningOffBreaches } from './invariant-turning-off.js'
 import type { History } from './simulation.js'
-import { outcomesIn } from './told.js'
+import { outcomesIn } from './delivery-record.js'
 
-/** Whatever happened, and wherever it crashed, none of this is so: each sentence names one breach (design, section 5). */
+/** One sentence for each promise of deliveries that a history breaks: none, whatever happened and wherever it crashed. */
 export const breaches = (history: History): ReadonlyArray<string> =>
   [
     attemptBreaches,
-    paceBreaches,
+    concurrencyBreaches,
     makingBreaches,
     turningOffBreaches,
     backlogBreaches,
@@ -20,5 +20,5 @@ export const breaches = (history: History): ReadonlyArray<string> =>
     followUpBreaches,
   ].flatMap((breachesOf) => breachesOf(history))
 
-/** How many attempts were recorded. */
+/** How many attempts the log records. */
 export const attemptsIn = ({ events }: History): number => events.flatMap(outcomesIn).length

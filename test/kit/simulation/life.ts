@@ -2,19 +2,19 @@ import type { Clock } from '../../../domain/ports.js'
 import type { Steps } from '../memory/steps.js'
 
 /**
- * One run of the service, up to the crash that ends it. From then on nothing is written for it, nothing is answered and no
- * alarm rings: what is left of it waits for ever, and is forgotten.
+ * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer and no timer of
+ * its goes off: what is left of it waits for ever.
  */
 export type Life = {
   /** From 1 on. */
   readonly number: number
   readonly isOver: () => boolean
   readonly end: () => void
-  /** Does something for this life: its answer is given as long as the life goes on. */
+  /** Does something for this life, which gets the answer only if it has not ended meanwhile. */
   readonly serve: <A>(work: () => Promise<A>) => Promise<A>
   /**
-   * Those of the log are those of an embedded one, which a process that works alone may keep streams of: whoever appends has the
-   * answer before anybody is shown what was written, and a stream is read at once.
+   * The log behaves as the embedded one: an append is answered before any subscription shows its events, so that a process that
+   * works alone may cache streams, and a stream is read at once.
    */
   readonly steps: { readonly log: Steps; readonly documents: Steps }
   readonly clock: Clock
@@ -22,11 +22,11 @@ export type Life = {
 
 type LifePorts = {
   readonly clock: Clock
-  /** How long a store takes on the way there or back. */
+  /** Resolves when a request has reached the store, or its answer has come back. */
   readonly delay: () => Promise<void>
-  /** Called right before and right after something is written: either may be the moment of a crash. */
+  /** Called right before and right after each write: either may be the moment of a crash. */
   readonly durable: (step: string) => void
-  /** Called whenever this life asks for something. */
+  /** Called whenever this life asks a store, a receiver or the clock for something. */
   readonly stir: () => void
 }
 
@@ -51,7 +51,7 @@ export const beginLife = (number: number, { clock, delay, durable, stir }: LifeP
       await delay()
       if (isOver()) return never()
       durable(`writes ${of}`)
-      // This very step may be the last one.
+      // The call above may have ended this life.
       if (isOver()) return never()
       const written = put()
       durable(`wrote ${of}`)

@@ -3,7 +3,7 @@ import type { AccountSecret } from '../../../domain/derived-id.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
-/** Keeps nothing secret: what it seals is the same every time, which sealing proper never is. */
+/** A vault without encryption: unlike a real one it seals a text to the same letters every time, so that histories repeat. */
 export const plainVault: Vault = {
   seal: (plain) => plain,
   open: (sealed) => E.right(sealed),

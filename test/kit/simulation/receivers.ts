@@ -16,14 +16,14 @@ export type Arrival = {
   readonly digest: string
   /** Milliseconds since 1970. */
   readonly time: number
-  /** Unix time in seconds, as the request tells it. */
+  /** Unix time in seconds, as the request says. */
   readonly timestamp: number
   /** The head of the log. */
   readonly head: Position
-  /** Requests that this life has open to the webhook, with this one. */
+  /** Requests that this life has open to the webhook, this one included. */
   readonly open: number
   readonly delivered: boolean
-  /** Milliseconds until the answer comes. */
+  /** Milliseconds until the receiver answers. */
   readonly takes: number
 }
 
@@ -40,7 +40,7 @@ type ReceiverPorts = {
   readonly head: () => Position
 }
 
-/** The customers' systems, which know nothing of crashes: what arrived has arrived. */
+/** The customers' systems. What arrived there stays, whatever becomes of the process that sent it. */
 export type Receivers = {
   readonly arrivals: ReadonlyArray<Arrival>
   readonly sender: (life: Life) => WebhookSender

@@ -3,7 +3,7 @@ import { millisecondsOf } from '../../../domain/instant.js'
 import type { Clock, Ids } from '../../../domain/ports.js'
 import type { Random } from '../load.js'
 
-/** Ids that are the same again for the same seed. */
+/** Ids that are the same for the same seed. */
 export const seededIds = (clock: Pick<Clock, 'now'>, random: Random): Ids => {
   const next = monotonicFactory(random)
   const hex = (digits: number): string =>

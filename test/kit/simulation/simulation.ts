@@ -11,55 +11,55 @@ import { openReceivers, type Answering, type Arrival } from './receivers.js'
 import { seededIds } from './seeded-ids.js'
 import { openTrace } from './trace.js'
 import { virtualClock } from './virtual-clock.js'
-import { shownIn, virtualProcess, type VirtualProcess } from './virtual-process.js'
+import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virtual-process.js'
 
-/** What a client asks of the service. Asked again, it changes nothing, or is one more of the same. */
+/** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
 export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
 
-/** A service in a world of its own, in which all that happens follows from the scene and the commands. */
+/** A service whose stores, receivers and clock are simulated: all that happens follows from the scene and the commands. */
 export type Simulation = {
-  /** Asks all at once, and again what a crash left unanswered; resolves when each has its answer. */
+  /** Asks all of them at the same time, and again those that a crash left unanswered; resolves when each has its answer. */
   readonly ask: (...commands: ReadonlyArray<Command>) => Promise<void>
   /** Lets this many milliseconds pass. */
   readonly pass: (milliseconds: number) => Promise<void>
   /** Ends the process, at once or at its n-th durable step from now, from 1 on; another begins some time later. */
   readonly crash: () => void
   readonly crashAt: (step: number) => void
-  /** Takes back what `crashAt` has not brought about yet. */
+  /** Cancels a `crashAt` whose step has not come yet. */
   readonly crashNoMore: () => void
-  /** What was written so far. */
+  /** All events that were written so far. */
   readonly log: () => ReadonlyArray<Recorded<DomainEvent>>
-  /** What came of it. */
+  /** All that happened so far. */
   readonly history: () => Promise<History>
 }
 
 export type Scene = {
   readonly seed: number
   readonly answer: Answering
-  /** Milliseconds that a store takes at most on the way there and on the way back. */
+  /** Milliseconds that a request to a store takes at most, and its answer as many. */
   readonly slowest: number
-  /** Positions that a follower may go without saving how far it has come. */
+  /** Positions that a follower may advance without saving its checkpoint. */
   readonly unsaved: bigint
-  /** Milliseconds at most from a crash to the next start. */
+  /** Milliseconds from a crash to the next start at most. */
   readonly longestAway: number
 }
 
 export type History = {
   readonly events: ReadonlyArray<Recorded<DomainEvent>>
   readonly arrivals: ReadonlyArray<Arrival>
-  /** The head of the log when a life ended, one after the other; the last life goes on. */
+  /** The head of the log at each crash. The last life goes on. */
   readonly crashes: ReadonlyArray<Position>
-  /** Milliseconds that a store took at most on the way there and on the way back. */
+  /** As in the scene. */
   readonly slowest: number
-  /** The read models, by name. */
-  readonly shown: ReadonlyMap<string, Readonly<Record<string, Json>>>
+  /** The documents of the read models, by name. */
+  readonly readModels: ReadonlyMap<string, Readonly<Record<string, Json>>>
   readonly trace: ReadonlyArray<string>
   /** SHA-256 of the trace. */
   readonly digest: string
 }
 
-/** Alarms after which it is plain that a simulation goes round in a circle. */
-const mostAlarms = 200_000
+/** A simulation in which more timers than this go off goes round in a circle. */
+const mostTimers = 200_000
 
 export const openSimulation = (scene: Scene): Simulation => {
   const [chance, jitter, letters] = [randomFrom(scene.seed), randomFrom(~scene.seed), randomFrom(scene.seed ^ 0x5eed)]
@@ -72,12 +72,12 @@ export const openSimulation = (scene: Scene): Simulation => {
   const receivers = openReceivers({ answer: scene.answer, clock, trace, head })
   const crashes: Array<Position> = []
   let stirs = 0
-  let alarms = 0
+  let timers = 0
   let stepsLeft = 0
   let failure: unknown
 
   const delay = async (): Promise<void> => {
-    // Most steps take no time to speak of, so that those that do are overtaken.
+    // Most steps take no time, so that they overtake those that do.
     const takes = chance() < 0.75 ? 0 : Math.ceil(chance() * scene.slowest)
     if (takes > 0) await clock.sleep(takes)
   }
@@ -132,8 +132,8 @@ export const openSimulation = (scene: Scene): Simulation => {
   }
 
   /**
-   * Until nothing is left to do at this time. What is put off with `setImmediate` is done in its order, and how long that
-   * takes by the watch has no say in anything.
+   * Resolves when nothing is left to do at this time. Whatever goes on does so within turns of the event loop, whose order does
+   * not depend on how long anything takes: so the same seed gives the same history.
    */
   const settle = async (): Promise<void> => {
     for (let quiet = 0; quiet < 2; quiet += 1) {
@@ -144,16 +144,16 @@ export const openSimulation = (scene: Scene): Simulation => {
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('a command failed')
   }
 
-  const toNextAlarm = (latest: number): boolean => {
-    alarms += 1
-    if (alarms > mostAlarms) throw new Error('the simulation goes round in a circle')
-    return clock.toNextAlarm(latest)
+  const toNextTimer = (latest: number): boolean => {
+    timers += 1
+    if (timers > mostTimers) throw new Error('the simulation goes round in a circle')
+    return clock.toNextTimer(latest)
   }
 
   const settleUntil = async (isSo: () => boolean): Promise<void> => {
     await settle()
     while (!isSo()) {
-      if (!toNextAlarm(Infinity)) throw new Error('nothing is left to wait for')
+      if (!toNextTimer(Infinity)) throw new Error('nothing is left to wait for')
       await settle()
     }
   }
@@ -168,7 +168,7 @@ export const openSimulation = (scene: Scene): Simulation => {
         const { life, process } = running
         for (const command of unanswered) {
           command(process, clock).then(() => {
-            // What is left of a process that is over answers nobody.
+            // What is left of a process that crashed answers nobody.
             if (!life.isOver()) unanswered.delete(command)
           }, fail)
         }
@@ -178,7 +178,7 @@ export const openSimulation = (scene: Scene): Simulation => {
     pass: async (milliseconds) => {
       const end = clock.time() + milliseconds
       await settle()
-      while (toNextAlarm(end)) await settle()
+      while (toNextTimer(end)) await settle()
     },
     crash,
     crashAt: (step) => {
@@ -190,23 +190,23 @@ export const openSimulation = (scene: Scene): Simulation => {
     log: () => eventsIn(log),
     history: async () => {
       const documents = memoryDocuments(state)
-      const shown = new Map<string, Record<string, Json>>()
-      for (const projection of shownIn) {
+      const readModels = new Map<string, Record<string, Json>>()
+      for (const projection of simulatedReadModels) {
         const content: Record<string, Json> = {}
         for await (const { key, document } of documents.all(collectionOf(projection))) content[key] = document
-        shown.set(projection.name, content)
+        readModels.set(projection.name, content)
         trace.note(`${projection.name} ${JSON.stringify(content)}`)
       }
       const events = eventsIn(log)
       for (const { position, ...event } of events) trace.note(`event ${position} ${JSON.stringify(event)}`)
       const { arrivals } = receivers
       const { slowest } = scene
-      return { events, arrivals, crashes, slowest, shown, trace: trace.lines, digest: trace.digest() }
+      return { events, arrivals, crashes, slowest, readModels, trace: trace.lines, digest: trace.digest() }
     },
   }
 }
 
-/** What a process says is seen for as long as it lives. */
+/** The trace shows what a process logs, until it crashes. */
 const loggerOf = (life: Life, note: (line: string) => void): Logger => {
   const at =
     (level: string) =>

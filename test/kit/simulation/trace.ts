@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** All that can be observed of a simulation, in its order. The same seed gives the same lines. */
+/** All that can be observed of a simulation, in order. The same seed gives the same lines. */
 export type Trace = {
   readonly lines: ReadonlyArray<string>
   readonly note: (line: string) => void

@@ -28,11 +28,11 @@ import { rightOf } from '../right-of.js'
 import { plainVault } from './plain-vault.js'
 import { cachedHandler } from '../command-handlers.js'
 
-/** The parts of the service that deliver, wired as `app/composition/followers.ts` wires them, in a process that works alone. */
+/** The parts of the service that deliver, wired as `app/composition` wires them where one process works alone. */
 export type VirtualProcess = {
-  /** Resolves once commands are taken. */
+  /** Resolves once the process takes commands. */
   readonly begin: () => Promise<void>
-  /** Executes a client's command, and what follows from it; resolves when the client has its answer. */
+  /** Executes a client's command and the reactions to its events; resolves when the client has its answer. */
   readonly execute: <
     State,
     Command extends AnyCommand,
@@ -53,11 +53,11 @@ type ProcessPorts = {
   readonly ids: Ids
   readonly logger: Logger
   readonly random: Random
-  /** Positions that a follower may go without saving how far it has come. */
+  /** Positions that a follower may advance without saving its checkpoint. */
   readonly unsaved: bigint
 }
 
-export const shownIn: ReadonlyArray<AnyProjection> = [
+export const simulatedReadModels: ReadonlyArray<AnyProjection> = [
   anyProjection(deliveries),
   anyProjection(resends),
   anyProjection(webhookList),
@@ -113,7 +113,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     },
     leased,
   )
-  const shownBeside = shownIn.filter(({ name }) => name !== projected.name).map(readModel)
+  const shownBeside = simulatedReadModels.filter(({ name }) => name !== projected.name).map(readModel)
   const followers = [projected, ...shownBeside, reactions, projecting]
   const worker = deliveryWorker({
     ...ports,
@@ -141,7 +141,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     },
     execute: async (decider, id, command) => {
       const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
-      // Asked again after a crash, or too late: it was removed.
+      // The webhook was removed before, perhaps by this very command before a crash.
       if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
       await reactor.react(rightOf(done).events)
     },

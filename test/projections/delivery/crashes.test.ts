@@ -19,8 +19,9 @@ const count = ({ events }: History, type: EventType): number => events.filter((e
 const longAway = 4 * 24 * 3_600_000
 
 /**
- * A webhook that is off. Its three deliveries failed, where the process was away when their last retries came and began them
- * together, and its receiver never recovers; otherwise one did, and it is well from then on. Three that came later are held.
+ * A webhook that is off, and three deliveries that are held for it. Where the process was away when last retries were due, it
+ * began three of them together, which failed, and the receiver never recovers. Otherwise one failed, and the receiver is well
+ * from then on.
  */
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({
@@ -54,7 +55,7 @@ type Scenario = {
   readonly title: string
   readonly isAway: boolean
   readonly command: Command
-  /** How often each comes about, wherever it crashes. */
+  /** How many events of each type there are at the end, wherever the process crashes. */
   readonly leaves: Readonly<Partial<Record<EventType, number>>>
 }
 
@@ -118,7 +119,7 @@ test('one delivery is resent: a crash at any durable step loses nothing', async 
     await simulation.pass(untilAllIsOver)
     const history = await simulation.history()
     t.deepEqual(breaches(history), [], `step ${step}`)
-    // Whoever had no answer asks once more, and may have been heard before.
+    // Whoever got no answer asks once more, though the first request may have been recorded.
     const asked = count(history, 'DeliveryResendRequested')
     t.true(asked === 1 || (asked === 2 && history.crashes.length === 1))
     t.is(count(history, 'DeliveryResent'), asked)

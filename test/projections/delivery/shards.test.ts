@@ -6,15 +6,15 @@ import { manualClock } from '../../kit/manual-clock.js'
 import { webhookId } from '../../kit/samples.js'
 
 const ids = randomIds(manualClock())
-/** As the management API makes them; those of one millisecond follow each other. */
+/** As the management API makes them: the ids of one millisecond follow each other. */
 const madeAtOnce = (count: number): ReadonlyArray<WebhookId> =>
   Array.from({ length: count }, (): WebhookId => `whk_${ids.ulid()}`)
-/** Each of a generator of its own, as of another process or another time. */
+/** Each made by a generator of its own, as in another process or at another time. */
 const madeApart = (count: number): ReadonlyArray<WebhookId> =>
   Array.from({ length: count }, (): WebhookId => `whk_${randomIds(manualClock()).ulid()}`)
 
 const counted = (webhooks: ReadonlyArray<WebhookId>): ReadonlyArray<number> => {
-  const counts = new Map(shards.map((share) => [share, 0]))
+  const counts = new Map(shards.map((shard) => [shard, 0]))
   for (const webhook of webhooks) counts.set(shardOf(webhook), (counts.get(shardOf(webhook)) ?? Number.NaN) + 1)
   return [...counts.values()]
 }
@@ -24,7 +24,7 @@ test('there are 64 shards, each with a name of its own', (t) => {
   t.is(new Set(shards).size, 64)
 })
 
-test('every webhook lies in one of them, whatever its id', (t) => {
+test('every webhook lies in one of the shards, whatever its id', (t) => {
   for (const webhook of [...madeApart(100), ...Array.from({ length: 100 }, (_, n) => webhookId(n))]) {
     t.true(shards.includes(shardOf(webhook)), webhook)
   }
@@ -34,13 +34,13 @@ for (const [name, made] of Object.entries({ 'at once': madeAtOnce, 'apart from e
   test(`webhooks that were made ${name} spread over all shards evenly`, (t) => {
     const each = 200
     const counts = counted(made(each * shards.length))
-    // Some five standard deviations to either side.
+    // About five standard deviations to either side.
     t.true(Math.min(...counts) > each - 75, `${Math.min(...counts)}`)
     t.true(Math.max(...counts) < each + 75, `${Math.max(...counts)}`)
   })
 }
 
-test('a webhook stays in its share: processes of two versions share out the same', (t) => {
+test('a webhook stays in its shard: processes of two versions agree about it', (t) => {
   t.is(shardOf('whk_01KEZ4V0RGABCDEFGHJKMNPQRS'), 'webhooks_17')
   t.is(shardOf(webhookId(1)), 'webhooks_38')
   t.is(shardOf(webhookId(2)), 'webhooks_39')

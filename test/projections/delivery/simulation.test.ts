@@ -51,12 +51,13 @@ test('whatever receivers do and wherever the process crashes, every promise of a
   t.is(seen.open, 8)
 })
 
-type Pace = Pick<Scene, 'unsaved' | 'slowest'>
+/** How fast the stores are, and how often followers save their checkpoints. */
+type Stores = Pick<Scene, 'unsaved' | 'slowest'>
 
-/** One lead for two webhooks, one of which fails twice; the process ends at its n-th durable step. */
-const crashedAt = async (step: number, seed: number, pace: Pace): Promise<History> => {
+/** One lead for two webhooks, one of which fails twice; the process crashes at its n-th durable step. */
+const crashedAt = async (step: number, seed: number, stores: Stores): Promise<History> => {
   const simulation = openSimulation({
-    ...pace,
+    ...stores,
     seed: seed * 1_000 + step,
     answer: (webhook, nth) => ({ status: webhook === webhookId(1) && nth <= 2 ? 503 : 200, takes: 100 }),
     longestAway: 5_000,
@@ -68,20 +69,20 @@ const crashedAt = async (step: number, seed: number, pace: Pace): Promise<Histor
   return simulation.history()
 }
 
-const paces: ReadonlyArray<Pace & { readonly seeds: number }> = [
+const cases: ReadonlyArray<Stores & { readonly seeds: number }> = [
   { unsaved: 1n, slowest: 0, seeds: 1 },
   { unsaved: 500n, slowest: 0, seeds: 1 },
   { unsaved: 1n, slowest: 40, seeds: 4 },
   { unsaved: 500n, slowest: 40, seeds: 2 },
 ]
 
-for (const { seeds, ...pace } of paces) {
-  const { unsaved, slowest } = pace
+for (const { seeds, ...stores } of cases) {
+  const { unsaved, slowest } = stores
   test(`a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step`, async (t) => {
     const repeats = new Set<number>()
     for (let seed = 1; seed <= seeds; seed += 1) {
       for (let step = 1; ; step += 1) {
-        const history = await crashedAt(step, seed, pace)
+        const history = await crashedAt(step, seed, stores)
         const where = `seed ${seed}, step ${step}`
         t.deepEqual(breaches(history), [], where)
         t.is(count(history, 'ActivityRecorded'), 1, where)
@@ -118,7 +119,7 @@ test('a delivery that fails for four days is tried nineteen times, and then its 
   t.is(count(history, 'DeliveryHeld'), 1)
   const times = history.arrivals.map(({ time }) => time)
   for (const [index, time] of times.slice(1).entries()) {
-    // Before retry n: (n-1)^4 + 15 seconds, and a jitter of 0 to 10·n (design, section 5).
+    // Before retry n: (n-1)^4 + 15 seconds, and a jitter of 0 to 10·n.
     const waited = (time - (times[index] ?? 0) - takes) / 1_000
     const least = index ** 4 + 15
     t.true(waited >= least && waited <= least + 10 * (index + 1), `retry ${index + 1} came after ${waited} s`)

@@ -1,11 +1,12 @@
 import test from 'ava'
 import { maximalAttempts } from '../../../domain/delivery.js'
-import { millisecondsOf } from '../../../domain/instant.js'
+import { later, millisecondsOf } from '../../../domain/instant.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { delivered, openStage, openWorker, refused, settled, turnOff } from '../../kit/delivery-stage.js'
+import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, deliveryId, webhookId } from '../../kit/samples.js'
+import { accountId, at, deliveryId, webhookId } from '../../kit/samples.js'
+import { settled } from '../../kit/turns.js'
 
 test('what is due is posted once, with the token and the exact body, and recorded', async (t) => {
   const { addWebhook, makeDue, until, state, sent, close } = await openWorker(() => Promise.resolve(delivered))
@@ -28,13 +29,13 @@ test('a failing delivery is tried nineteen times, never early, always with the s
   await makeDue(1, 1)
   for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalAttempts) await until(() => clock.toNextAlarm())
+    if (attempt < maximalAttempts) await until(() => clock.toNextTimer())
   }
   await until(async () => (await state(1)).kind === 'failed')
   t.is(sent.length, 19)
   t.is(new Set(sent.map(({ body, id }) => `${id} ${body}`)).size, 1)
   const waits = at.slice(1).map((time, index) => (time - (at[index] ?? 0)) / 1000)
-  // Before retry n: (n-1)^4 + 15 seconds, and here half of a jitter of 10·n (design, section 5).
+  // Before retry n: (n-1)^4 + 15 seconds, and half of a jitter of 10·n.
   t.deepEqual(
     waits,
     waits.map((_, index) => index ** 4 + 15 + 5 * (index + 1)),
@@ -42,7 +43,7 @@ test('a failing delivery is tried nineteen times, never early, always with the s
   await close()
 })
 
-test('a receiver that never answers keeps no other waiting, and holds eight requests at most', async (t) => {
+test('a receiver that never answers keeps no other waiting, and has eight requests open at most', async (t) => {
   const stuck: Array<(response: WebhookResponse) => void> = []
   const { addWebhook, makeDue, until, sent, state, close } = await openWorker((request) =>
     request.url.includes('receiver-1') ? new Promise((resolve) => stuck.push(resolve)) : Promise.resolve(delivered),
@@ -69,23 +70,23 @@ test('a receiver that never answers keeps no other waiting, and holds eight requ
 test('first attempts go before retries', async (t) => {
   const answers: Array<() => void> = []
   const { store, projected, addWebhook, makeDue, until, sent, clock, close } = await openWorker((request) => {
-    const n = Number(request.body.slice(5, -1))
+    const n = numberOf(request)
     if (n <= 12) return Promise.resolve(sent.length <= 12 ? refused : delivered)
     return n > 200 ? new Promise((resolve) => answers.push(() => resolve(delivered))) : Promise.resolve(delivered)
   })
   await addWebhook(1)
   for (let n = 1; n <= 12; n += 1) await makeDue(n, 1)
   await until(() => sent.length === 12)
-  // After so many failures one request at a time is open to it.
+  // After so many failures only one request at a time is open to the webhook.
   await makeDue(201, 1)
   await until(() => answers.length === 1)
-  // While it is, retries and first attempts come due together.
-  await until(() => clock.toNextAlarm())
+  // While it is open, retries and first attempts become due together.
+  await until(() => clock.toNextTimer())
   for (let n = 101; n <= 112; n += 1) await makeDue(n, 1)
   await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   for (const answer of answers) answer()
   await until(() => sent.length === 37)
-  const order = sent.slice(13).map(({ body }) => (Number(body.slice(5, -1)) > 100 ? 'first' : 'retry'))
+  const order = sent.slice(13).map((request) => (numberOf(request) > 100 ? 'first' : 'retry'))
   t.deepEqual(order, [...Array.from({ length: 12 }, () => 'first'), ...Array.from({ length: 12 }, () => 'retry')])
   await close()
 })
@@ -103,7 +104,7 @@ test('while its webhook is off a delivery is held, and when it is removed it is 
   await close()
 })
 
-test('only the webhooks of the shares that are held are posted to', async (t) => {
+test('only the webhooks of the shards that the worker holds are posted to', async (t) => {
   const stage = await openStage()
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = stage
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
@@ -130,7 +131,7 @@ test('only the webhooks of the shares that are held are posted to', async (t) =>
   await close()
 })
 
-test('a share that is taken while deliveries come in misses none of them', async (t) => {
+test('a worker that takes over a shard while deliveries come in misses none of them', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   project()
@@ -146,7 +147,7 @@ test('a share that is taken while deliveries come in misses none of them', async
   await close()
 })
 
-test('a lost lease begins nothing more and records nothing more, and the next holder posts what is due', async (t) => {
+test('whoever loses a lease begins and records nothing more, and the next holder posts what is due', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const answers: Array<(response: WebhookResponse) => void> = []
   const first = open(() => new Promise((resolve) => answers.push(resolve)))
@@ -174,7 +175,7 @@ test('a lost lease begins nothing more and records nothing more, and the next ho
   await close()
 })
 
-test('a lease that is given back begins nothing more, and records what was under way', async (t) => {
+test('whoever gives a lease back begins nothing more, and records what was in flight', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const answers: Array<(response: WebhookResponse) => void> = []
   const { sent, follow: begin, hold } = open(() => new Promise((resolve) => answers.push(resolve)))
@@ -198,7 +199,7 @@ test('a lease that is given back begins nothing more, and records what was under
   await close()
 })
 
-test('an attempt whose lease is lost before its request is out is not made', async (t) => {
+test('an attempt whose lease is lost before its request is sent is not made', async (t) => {
   for (const way of ['expire', 'recall'] as const) {
     const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
     let looks = 0
@@ -250,7 +251,7 @@ test('what became due before the worker began is posted once the read model show
   await close()
 })
 
-test('what became due before a share was taken is posted once the read model shows it', async (t) => {
+test('what became due before the worker took over a shard is posted once the read model shows it', async (t) => {
   const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
   const stop = project()
   await addWebhook(1)
@@ -269,7 +270,7 @@ test('what became due before a share was taken is posted once the read model sho
   await close()
 })
 
-test('a share that was lost and is taken again is worked on as before', async (t) => {
+test('a shard that was lost and is taken over again is worked on as before', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   project()
@@ -291,7 +292,7 @@ test('a share that was lost and is taken again is worked on as before', async (t
   await close()
 })
 
-test('a read model that lags behind an attempt of another worker brings no early one', async (t) => {
+test('a retry never comes early, even where the read model lags behind the attempt of another worker', async (t) => {
   const stage = await openStage()
   const { store, clock, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = stage
   const stop = project()
@@ -299,7 +300,7 @@ test('a read model that lags behind an attempt of another worker brings no early
   await makeDue(1, 1)
   await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   await stop()
-  // From now on the read model shows a first attempt that is due.
+  // From now on the read model does not change: it shows a first attempt that is due.
   const first = open(() => Promise.resolve(refused))
   first.follow()
   const lease = first.hold(1)
@@ -318,9 +319,67 @@ test('a read model that lags behind an attempt of another worker brings no early
   project()
   await settled()
   t.deepEqual(second.sent, [])
-  await until(() => clock.toNextAlarm())
+  await until(() => clock.toNextTimer())
   await until(async () => (await state(1)).kind === 'succeeded')
   t.is(second.sent.length, 1)
   t.is(first.sent.length, 1)
+  await close()
+})
+
+test('whoever takes over a shard finds what was requested and held before, however late the read model shows it', async (t) => {
+  const stage = await openStage()
+  const { addWebhook, change, makeDue, tell, until, state, project, store, projected, openWorker: open, close } = stage
+  const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
+  const stop = project()
+  await addWebhook(1)
+  await change(1, turnOff)
+  await change(1, turnOn(true))
+  await makeDue(1, 1)
+  await tell(1, {
+    type: 'RecordAttempt',
+    delivered: true,
+    outcome: { attempt: 1, status: 200, reason: 'delivered', duration_ms: 1 },
+    nextAttemptAt: at(),
+  })
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
+  await stop()
+  begin()
+  await settled()
+  await makeDue(2, 1, 2)
+  await tell(1, { type: 'RequestResend', resendId: null, dueAt: at() })
+  await settled()
+  hold(1)
+  await settled()
+  t.deepEqual(sent, [])
+  project()
+  await until(async () => (await state(2)).kind === 'succeeded')
+  await until(() => sent.length === 2)
+  t.deepEqual(sent.map(numberOf).toSorted(), [1, 2])
+  await close()
+})
+
+test('a retry waits while the clock is set back, and comes when it is due', async (t) => {
+  const times: Array<number> = []
+  const harness = await openWorker(() => {
+    times.push(millisecondsOf(harness.clock.now()))
+    return Promise.resolve(times.length === 1 ? refused : delivered)
+  })
+  const { addWebhook, makeDue, until, state, clock, close } = harness
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await until(async () => {
+    const now = await state(1)
+    return now.kind === 'due' && now.attempts === 1
+  })
+  await settled()
+  clock.set(later(clock.now(), -3_600_000))
+  await settled()
+  // Another delivery makes the worker fill the queue at the earlier time.
+  await makeDue(2, 1)
+  await until(async () => (await state(2)).kind === 'succeeded')
+  t.is(times.length, 2)
+  await until(() => clock.toNextTimer())
+  await until(async () => (await state(1)).kind === 'succeeded')
+  t.true((times[2] ?? 0) >= (times[0] ?? 0) + 20_000)
   await close()
 })

@@ -1,5 +1,4 @@
 import test from 'ava'
-import { performance } from 'node:perf_hooks'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
@@ -34,14 +33,14 @@ import {
   webhookSettings,
 } from '../../kit/samples.js'
 import { sharedHandler } from '../../kit/command-handlers.js'
-import { nextTurn, turnTime } from '../../kit/turns.js'
+import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/turns.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 
 const greylisted: Mailing = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
-/** A webhook that is off, members of its account, and the read models, for one mailer or several. */
+/** An account with a webhook that is off, and the read models, for one mailer or several. */
 const openStage = async () => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -62,16 +61,19 @@ const openStage = async () => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () =>
       runProjection(readModel, { store, logger, backoff: nextTurn, time: turnTime, documents, isWaitedFor: true })
-    const kept = leasedFollower(readModel.name, collectionOf(readModel), start, { documents, pollBackoff: nextTurn })
+    const follower = leasedFollower(readModel.name, collectionOf(readModel), start, {
+      documents,
+      pollBackoff: nextTurn,
+    })
     const lease = testLease(readModel.name)
-    const work = kept.run(lease)
+    const work = follower.run(lease)
     closing.push(() => {
       lease.recall()
       return work
     })
-    return kept
+    return follower
   })
-  if (projected === undefined) throw new Error('no read model is kept')
+  if (projected === undefined) throw new Error('no read model runs')
 
   const inAccount = async (command: AccountCommand): Promise<void> => {
     rightOf(await commandHandler.execute(account, accountId(), command, cause))
@@ -149,24 +151,12 @@ const openStage = async () => {
       })
       return { sent, lease, done }
     },
-    /** Lets the mailer go on until `condition` holds. */
-    until: async (condition: () => boolean | Promise<boolean>) => {
-      const end = performance.now() + 20_000
-      while (!(await condition())) {
-        if (performance.now() > end) throw new Error('the mailer does not get there')
-        await new Promise(setImmediate)
-      }
-    },
+    until: turnsUntil,
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()
     },
   }
-}
-
-/** The mailer has done all that it can do now. */
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
 }
 
 test('what is due is mailed once, and recorded', async (t) => {
@@ -187,7 +177,7 @@ test('what is due is mailed once, and recorded', async (t) => {
   await close()
 })
 
-test('what was due before it began is mailed too', async (t) => {
+test('what was due before the mailer began is mailed too', async (t) => {
   const { makeDue, mail, until, state, close } = await openStage()
   for (let n = 1; n <= 9; n += 1) await makeDue(n)
   const { sent } = mail(isSent)
@@ -196,14 +186,14 @@ test('what was due before it began is mailed too', async (t) => {
   await close()
 })
 
-test('a failure is tried again for about four days, with one id and time, and then given up', async (t) => {
+test('a notice that fails is mailed again for about four days, with the same id and time, and then given up', async (t) => {
   const { makeDue, mail, until, state, events, clock, logged, close } = await openStage()
   const began = millisecondsOf(clock.now())
   const { sent } = mail(() => Promise.resolve(greylisted))
   await makeDue(1)
   for (let attempt = 1; attempt <= maximalMailings; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalMailings) await until(() => clock.toNextAlarm())
+    if (attempt < maximalMailings) await until(() => clock.toNextTimer())
   }
   await until(() => logged.some((line) => line.includes('given up')))
   t.is((await state(1)).kind, 'over')
@@ -216,7 +206,7 @@ test('a failure is tried again for about four days, with one id and time, and th
   await close()
 })
 
-test('one that is refused for good is given up at once, and logged by its id', async (t) => {
+test('a notice that is refused for good is given up at once, and logged by its id', async (t) => {
   const { makeDue, mail, until, state, logged, close } = await openStage()
   const { sent } = mail(() => Promise.resolve({ kind: 'refused', reason: 'SMTP 550' }))
   await makeDue(1)
@@ -229,7 +219,7 @@ test('one that is refused for good is given up at once, and logged by its id', a
   await close()
 })
 
-test('addresses that fail keep no other waiting', async (t) => {
+test('addresses that fail keep no other notice waiting', async (t) => {
   const { makeDue, mail, until, state, close } = await openStage()
   for (let n = 1; n <= 8; n += 1) await makeDue(n)
   mail(({ to }) => Promise.resolve(to === 'member-8@example.com' ? 'sent' : greylisted))
@@ -238,7 +228,7 @@ test('addresses that fail keep no other waiting', async (t) => {
   await close()
 })
 
-test('what becomes due while it waits for a retry is mailed at once', async (t) => {
+test('what becomes due while another notice waits for its retry is mailed at once', async (t) => {
   const { makeDue, mail, until, state, close } = await openStage()
   const { sent } = mail(({ to }) => Promise.resolve(to === 'member-2@example.com' ? 'sent' : greylisted))
   await makeDue(1)
@@ -250,7 +240,7 @@ test('what becomes due while it waits for a retry is mailed at once', async (t) 
   await close()
 })
 
-test('a member who was removed is not mailed', async (t) => {
+test('a member who was removed meanwhile is not mailed', async (t) => {
   const { makeDue, removeMember, mail, until, state, events, close } = await openStage()
   await makeDue(1)
   await removeMember(1)
@@ -261,7 +251,7 @@ test('a member who was removed is not mailed', async (t) => {
   await close()
 })
 
-test('one that dies between mailing and recording is followed by another, which mails the same once more', async (t) => {
+test('after a crash between mailing and recording the next mailer mails the same once more', async (t) => {
   const { makeDue, mail, until, state, events, close } = await openStage()
   const first: { readonly sent: ReadonlyArray<Mail>; readonly lease: TestLease } = mail(() => {
     first.lease.expire()
@@ -278,7 +268,7 @@ test('one that dies between mailing and recording is followed by another, which 
   await close()
 })
 
-test('one whose lease was lost neither mails nor writes any more', async (t) => {
+test('a mailer whose lease was lost neither mails nor writes any more', async (t) => {
   const { makeDue, mail, events, close } = await openStage()
   const { sent, lease, done } = mail(isSent)
   lease.expire()
@@ -290,7 +280,7 @@ test('one whose lease was lost neither mails nor writes any more', async (t) => 
   await close()
 })
 
-test('a lease that is given back waits for the mail that is under way, and its outcome is recorded', async (t) => {
+test('a lease that is given back waits for the e-mail that is in flight, and its outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
   let finish: (outcome: Mailing) => void = () => undefined
   const { sent, lease, done } = mail(() => new Promise((resolve) => (finish = resolve)))

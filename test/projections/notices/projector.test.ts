@@ -26,7 +26,7 @@ import { cachedHandler } from '../../kit/command-handlers.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
-/** An account with a webhook, and a projector that has looked at nothing yet. */
+/** An account with a webhook, and a projector that has handled no event yet. */
 const openStage = async () => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -62,7 +62,7 @@ const openStage = async () => {
     addMember: (n: number, role: Role) =>
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
-    /** Gives the event. */
+    /** Returns the event. */
     turnOff: async () => {
       const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
       const command = { type: 'TurnOffWebhook', ...failed } as const
@@ -87,7 +87,7 @@ const openStage = async () => {
   }
 }
 
-test('each admin and manager of the account gets one notice, no agent does (contract 6.6.4)', async (t) => {
+test('each admin and manager of the account gets one notice, and no agent does (contract 6.6.4)', async (t) => {
   const { addMember, turnOff, run, due, close } = await openStage()
   await addMember(1, 'admin')
   await addMember(2, 'manager')
@@ -107,7 +107,7 @@ test('each admin and manager of the account gets one notice, no agent does (cont
   await close()
 })
 
-test('they are those of that moment: who came later is not told, who left later is', async (t) => {
+test('who was a member when the webhook was turned off is notified, whoever came or left later', async (t) => {
   const { addMember, removeMember, turnOff, run, due, close } = await openStage()
   await addMember(1, 'admin')
   await addMember(2, 'manager')
@@ -133,7 +133,7 @@ test('a repeat writes nothing', async (t) => {
   await close()
 })
 
-test('where the account has neither, nobody is told', async (t) => {
+test('where the account has neither, nobody is notified', async (t) => {
   const { addMember, turnOff, run, due, close } = await openStage()
   await addMember(1, 'agent')
   await turnOff()

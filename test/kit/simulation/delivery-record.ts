@@ -10,15 +10,15 @@ import type { History } from './simulation.js'
 export type Event = Recorded<DomainEvent>
 export type Of<T extends Event['type']> = Extract<Event, { readonly type: T }>
 
-/** One delivery: what its stream says, what its webhook's says, and what arrived of it, each in its order. */
-export type Told = {
+/** All that there is about one delivery: its stream, the stream of its webhook, and what arrived at the receiver, each in order. */
+export type DeliveryRecord = {
   readonly due: Of<'DeliveryDue'>
   readonly events: ReadonlyArray<Event>
   readonly webhook: ReadonlyArray<Event>
   readonly arrivals: ReadonlyArray<Arrival>
 }
 
-export const toldIn = ({ events, arrivals }: History): ReadonlyArray<Told> => {
+export const recordsIn = ({ events, arrivals }: History): ReadonlyArray<DeliveryRecord> => {
   const streams = grouped(events, ({ stream }) => stream)
   const arrived = grouped(arrivals, ({ id }) => id)
   return events.flatMap((due) => {
@@ -45,7 +45,7 @@ export const webhooksIn = ({ events }: History): ReadonlyMap<WebhookId, Readonly
 /** Attempts of one schedule. */
 export const mostAttempts = 19
 
-/** Milliseconds at most from the time that an event names to its being written. */
+/** Milliseconds that pass at most between the time that an event names and its being written. */
 export const slackIn = ({ slowest }: History): number => slowest
 
 export const upTo = (events: ReadonlyArray<Event>, position: Position): ReadonlyArray<Event> =>
@@ -60,7 +60,7 @@ export const isWebhookAt = (events: ReadonlyArray<Event>): 'unknown' | 'on' | 'o
     return type === 'WebhookRemoved' ? 'removed' : before
   }, 'unknown')
 
-/** What the events of a delivery leave it as. */
+/** The state of a delivery after its events. */
 export const isDeliveryAt = (events: ReadonlyArray<Event>): string =>
   events.reduce((before, event) => {
     switch (event.type) {
@@ -83,7 +83,7 @@ export const isDeliveryAt = (events: ReadonlyArray<Event>): string =>
     }
   }, 'unknown')
 
-/** The attempts of the schedule that an event records: none or one. */
+/** The attempts of the schedule that an event records: none, or one. */
 export const scheduledIn = (event: Event): ReadonlyArray<AttemptOutcome> => {
   switch (event.type) {
     case 'DeliveryAttemptFailed':
@@ -96,11 +96,11 @@ export const scheduledIn = (event: Event): ReadonlyArray<AttemptOutcome> => {
   }
 }
 
-/** The attempts that an event records, whoever wanted them. */
+/** The attempts that an event records, of the schedule or resends: none, or one. */
 export const outcomesIn = (event: Event): ReadonlyArray<AttemptOutcome> =>
   event.type === 'DeliveryResent' ? [event.data.outcome] : scheduledIn(event)
 
-/** The events of each schedule: one begins when the delivery is due, and anew when it is caught up with. */
+/** The events of each schedule. One begins when the delivery becomes due, another whenever it is caught up with. */
 export const schedulesIn = (events: ReadonlyArray<Event>): ReadonlyArray<ReadonlyArray<Event>> => {
   const begins = events.flatMap(({ type }, n) => (type === 'DeliveryDue' || type === 'DeliveryResumed' ? [n] : []))
   return begins.map((begin, n) => events.slice(begin, begins[n + 1]))
@@ -111,7 +111,7 @@ export const isFailure = ({ status }: AttemptOutcome): boolean => status === nul
 export const isResendOver = (event: Event): boolean =>
   event.type === 'DeliveryResent' || (event.type === 'DeliveryAbandoned' && event.data.why === 'webhook-removed')
 
-/** From the end of the life before to its own: the last one goes on. */
+/** The events of each life: those after the crash before it, up to its own. */
 export const livesIn = ({ crashes, events }: History): ReadonlyArray<ReadonlyArray<Event>> =>
   [...crashes, undefined].map((end, n) => {
     const begin = crashes[n - 1] ?? 0n

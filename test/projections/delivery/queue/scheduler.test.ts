@@ -1,0 +1,392 @@
+import test from 'ava'
+import type { DeliveryId } from '../../../../domain/ids.js'
+import { later } from '../../../../domain/instant.js'
+import { E } from '../../../../domain/prelude.js'
+import type { AttemptEnd } from '../../../../projections/delivery/queue/attempts-in-flight.js'
+import { scheduler } from '../../../../projections/delivery/queue/scheduler.js'
+import {
+  webhookQueue,
+  type AttemptKind,
+  type WebhookQueue,
+} from '../../../../projections/delivery/queue/webhook-queue.js'
+import type { Json } from '../../../../projections/ports.js'
+import { collectionOf } from '../../../../projections/projection.js'
+import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
+import { testLease } from '../../../kit/lease.js'
+import { manualClock } from '../../../kit/manual-clock.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { at, deliveryId, webhookId } from '../../../kit/samples.js'
+import { silentLogger } from '../../../kit/silent-logger.js'
+import { nextTurn, settled } from '../../../kit/turns.js'
+
+type Begun = {
+  readonly id: DeliveryId
+  readonly kind: AttemptKind
+  readonly end: (end: AttemptEnd) => void
+  readonly fail: () => void
+}
+
+const succeeded: AttemptEnd = { position: 1n, isStillDue: false }
+const collection = collectionOf(deliveries)
+
+/** A read model that the test writes, and attempts that end when the test says so. */
+const openStage = async () => {
+  const documents = memoryDocuments(documentState())
+  await documents.prepare(collection)
+  const clock = manualClock()
+  const begun: Array<Begun> = []
+  const reads: Array<unknown> = []
+  const shown: Array<() => void> = []
+  const failing = new Set<unknown>()
+  let isLagging = false
+  let gate = Promise.resolve()
+  let changes = 0n
+  const write = async (n: number, document: Json | undefined): Promise<void> => {
+    changes += 1n
+    await documents.apply(collection, [{ key: deliveryId(n), document, position: changes }], changes)
+  }
+  const tested = scheduler({
+    attempt: (_queue, id, kind) =>
+      new Promise((end, reject) => {
+        begun.push({ id, kind, end, fail: () => reject(new Error('the outcome could not be recorded')) })
+      }),
+    documents: {
+      ...documents,
+      find: async (of, query) => {
+        const [equals] = query.equals
+        reads.push(equals)
+        const found = await documents.find(of, query)
+        await gate
+        return failing.delete(equals) ? E.left({ kind: 'unavailable', reason: 'the test says so' }) : found
+      },
+    },
+    clock,
+    logger: silentLogger,
+    projected: {
+      caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
+    },
+    backoff: nextTurn,
+  })
+  const remove = (n: number): Promise<void> => write(n, undefined)
+
+  return {
+    ...tested,
+    clock,
+    begun,
+    reads,
+    remove,
+    openQueue: (n = 1): WebhookQueue & { readonly lease: ReturnType<typeof testLease> } => {
+      const lease = testLease(`shard ${n}`)
+      return { ...webhookQueue(webhookId(n), lease), lease }
+    },
+    /** The delivery number `n` waits for an attempt, in the queue of the webhook number `to`. */
+    put: (n: number, kind: AttemptKind, due = at(n), to = 1): Promise<void> =>
+      write(n, {
+        id: deliveryId(n),
+        ...(kind === 'resend'
+          ? { resend: webhookId(to), resend_at: due }
+          : { queue: queueOf(webhookId(to), kind), next_attempt_at: due }),
+      }),
+    /** The read model lags behind until the function that this returns is called. */
+    lag: (): (() => void) => {
+      isLagging = true
+      return () => {
+        isLagging = false
+        for (const resolve of shown.splice(0)) resolve()
+      }
+    },
+    /** Each read that begins gets its answer only when the function that this returns is called. */
+    holdReads: (): (() => void) => {
+      let open = (): void => undefined
+      gate = new Promise((resolve) => (open = resolve))
+      return open
+    },
+    /** The next read of each of these fails. */
+    failReads: (...of: ReadonlyArray<unknown>): void => {
+      for (const equals of of) failing.add(equals)
+    },
+    /** The attempt that was begun as the `nth`, from 0 on, ends, and its delivery is over. */
+    succeed: async (nth: number): Promise<void> => {
+      const one = begun[nth]
+      if (one === undefined) throw new Error(`there is no attempt ${nth}`)
+      await remove(Number(one.id.slice(4)))
+      one.end(succeeded)
+      await settled()
+    },
+    numbers: (): ReadonlyArray<number> => begun.map(({ id }) => Number(id.slice(4))),
+  }
+}
+
+const upTo = (last: number): ReadonlyArray<number> => Array.from({ length: last }, (_, n) => n + 1)
+
+test('first attempts are begun before resends, those before retries, and those before what is caught up with', async (t) => {
+  const { schedule, openQueue, put, begun, succeed, numbers } = await openStage()
+  const queue = openQueue()
+  queue.limit = { requests: 1, isSlow: true }
+  // What is due longest comes last here.
+  for (const [n, kind] of [
+    [1, 'caught-up'],
+    [2, 'caught-up'],
+    [3, 'retry'],
+    [4, 'retry'],
+    [5, 'resend'],
+    [6, 'resend'],
+    [7, 'first'],
+    [8, 'first'],
+  ] as const) {
+    await put(n, kind, at(n - 10))
+  }
+  schedule(queue)
+  for (let nth = 0; nth < 8; nth += 1) {
+    await settled()
+    t.is(begun.length, nth + 1)
+    await succeed(nth)
+  }
+  t.deepEqual(numbers(), [7, 8, 5, 6, 3, 4, 1, 2])
+  t.deepEqual(
+    begun.map(({ kind }) => kind).filter((kind, nth, kinds) => kind !== kinds[nth - 1]),
+    ['first', 'resend', 'retry', 'caught-up'],
+  )
+})
+
+test('a webhook has as many requests open as its concurrency limit allows, and each that ends leaves room for the next', async (t) => {
+  const { schedule, openQueue, put, succeed, numbers, inFlight } = await openStage()
+  for (const n of upTo(20)) await put(n, 'first')
+  const queue = openQueue()
+  schedule(queue)
+  await settled()
+  t.deepEqual(numbers(), upTo(8))
+  await succeed(3)
+  t.deepEqual(numbers(), upTo(9))
+  queue.limit = { requests: 4, isSlow: false }
+  for (const nth of [0, 1, 2, 4]) await succeed(nth)
+  t.is(inFlight(), 4)
+  t.is(numbers().length, 9)
+  await succeed(5)
+  t.deepEqual(numbers(), upTo(10))
+})
+
+test('first attempts are read ahead: the read model is asked for 64 of them at once', async (t) => {
+  const { schedule, openQueue, put, succeed, numbers, reads } = await openStage()
+  for (const n of upTo(64)) await put(n, 'first')
+  schedule(openQueue())
+  await settled()
+  for (let nth = 0; nth < 55; nth += 1) await succeed(nth)
+  t.is(numbers().length, 63)
+  t.is(reads.filter((queue) => queue === queueOf(webhookId(), 'first')).length, 1)
+})
+
+test('resends and catching up are looked for at first, and then only where there may be some', async (t) => {
+  const { schedule, expect, openQueue, put, succeed, numbers, reads } = await openStage()
+  const queue = openQueue()
+  const seldomReads = (): number =>
+    reads.filter((equals) => equals === webhookId() || equals === queueOf(webhookId(), 'caught-up')).length
+  schedule(queue)
+  await settled()
+  t.is(seldomReads(), 2)
+  await put(1, 'resend')
+  await put(2, 'caught-up')
+  await put(3, 'first')
+  schedule(queue)
+  await settled()
+  await succeed(0)
+  t.is(seldomReads(), 2)
+  expect(queue, 'resend')
+  await settled()
+  t.deepEqual(numbers(), [3, 1])
+  expect(queue, 'caught-up')
+  await settled()
+  t.deepEqual(numbers(), [3, 1, 2])
+})
+
+test('a retry is begun when it is due, and not before', async (t) => {
+  const { schedule, openQueue, put, clock, numbers } = await openStage()
+  await put(1, 'retry', later(clock.now(), 60_000))
+  await put(2, 'retry', later(clock.now(), 15_000))
+  schedule(openQueue())
+  await settled()
+  t.deepEqual(numbers(), [])
+  t.true(clock.toNextTimer())
+  await settled()
+  t.is(clock.now(), at(15_000))
+  t.deepEqual(numbers(), [2])
+  t.true(clock.toNextTimer())
+  await settled()
+  t.is(clock.now(), at(60_000))
+  t.deepEqual(numbers(), [2, 1])
+})
+
+test('a delivery that was tried is not begun again before the read model shows how the attempt ended', async (t) => {
+  const { schedule, openQueue, put, lag, begun, numbers } = await openStage()
+  const queue = openQueue()
+  await put(1, 'first')
+  schedule(queue)
+  await settled()
+  const show = lag()
+  begun[0]?.end({ position: 2n, isStillDue: true })
+  schedule(queue)
+  await settled()
+  t.deepEqual(numbers(), [1])
+  await put(1, 'retry', at())
+  show()
+  await settled()
+  t.deepEqual(numbers(), [1, 1])
+  t.is(begun[1]?.kind, 'retry')
+})
+
+test('a resend that is requested while an attempt of the delivery is in flight is begun after it', async (t) => {
+  const { schedule, expect, openQueue, put, lag, begun, numbers } = await openStage()
+  const queue = openQueue()
+  await put(1, 'first')
+  schedule(queue)
+  await settled()
+  await put(1, 'resend')
+  expect(queue, 'resend')
+  await settled()
+  t.deepEqual(numbers(), [1])
+  const show = lag()
+  begun[0]?.end(succeeded)
+  await settled()
+  t.deepEqual(numbers(), [1])
+  show()
+  await settled()
+  t.deepEqual(numbers(), [1, 1])
+  t.is(begun[1]?.kind, 'resend')
+})
+
+test('what becomes due while the read model is read is begun too', async (t) => {
+  const { schedule, openQueue, put, holdReads, numbers } = await openStage()
+  const queue = openQueue()
+  const answer = holdReads()
+  schedule(queue)
+  await put(1, 'first')
+  schedule(queue)
+  await settled()
+  t.deepEqual(numbers(), [])
+  answer()
+  await settled()
+  t.deepEqual(numbers(), [1])
+})
+
+test('an attempt that could not be recorded is made again', async (t) => {
+  const { schedule, openQueue, put, begun, numbers } = await openStage()
+  await put(1, 'first')
+  schedule(openQueue())
+  await settled()
+  begun[0]?.fail()
+  await settled()
+  t.deepEqual(numbers(), [1, 1])
+})
+
+test('a read model that can not be read is read again', async (t) => {
+  const { schedule, openQueue, put, failReads, numbers } = await openStage()
+  for (const [n, kind] of [
+    [1, 'first'],
+    [2, 'resend'],
+    [3, 'retry'],
+    [4, 'caught-up'],
+  ] as const)
+    await put(n, kind, at())
+  const parts = [webhookId(), ...(['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId(), kind))]
+  failReads(...parts)
+  schedule(openQueue())
+  await settled()
+  t.deepEqual(numbers(), [1, 2, 3, 4])
+})
+
+test('256 attempts are in flight at most, and a slot that is free goes to a queue that waits for one', async (t) => {
+  const { schedule, openQueue, put, succeed, begun, inFlight } = await openStage()
+  for (const n of upTo(34 * 8)) await put(n, 'first', at(n), 1 + (n % 34))
+  for (const n of upTo(34)) schedule(openQueue(n))
+  await settled()
+  t.is(inFlight(), 256)
+  for (let ended = 0; ended < 16; ended += 1) {
+    await succeed(ended)
+    t.is(inFlight(), 256)
+  }
+  t.is(begun.length, 34 * 8)
+  await succeed(16)
+  t.is(inFlight(), 255)
+})
+
+test('slots that become free while a queue begins to wait for one are not lost to it', async (t) => {
+  const { schedule, openQueue, put, begun, inFlight } = await openStage()
+  for (const n of upTo(33 * 8)) await put(n, 'first', at(n), 1 + (n % 33))
+  for (const n of upTo(33)) schedule(openQueue(n))
+  await settled()
+  // All in one turn: the first slot wakes the queue that waits, which takes it while the others become free.
+  for (const one of begun.slice(0, 8)) one.end(succeeded)
+  await settled()
+  t.is(begun.length, 33 * 8)
+  t.is(inFlight(), 256)
+})
+
+test('a queue whose lease was lost leaves its slots to those that wait for one', async (t) => {
+  const { schedule, openQueue, put, begun, inFlight } = await openStage()
+  for (const n of upTo(33 * 8)) await put(n, 'first', at(n), 1 + (n % 33))
+  const queues = upTo(33).map(openQueue)
+  queues.forEach(schedule)
+  await settled()
+  queues[0]?.lease.recall()
+  for (const one of begun.filter(({ id }) => queues[0]?.inFlight.has(id))) one.end(succeeded)
+  await settled()
+  t.is(begun.length, 33 * 8)
+  t.is(inFlight(), 256)
+})
+
+test('slow webhooks have half of the slots together, and leave the others to the rest', async (t) => {
+  const { schedule, openQueue, put, succeed, inFlight } = await openStage()
+  for (const n of upTo(20 * 8)) await put(n, 'first', at(n), 1 + (n % 20))
+  const queues = upTo(20).map(openQueue)
+  for (const queue of queues) queue.limit = { requests: 8, isSlow: true }
+  queues.forEach(schedule)
+  await settled()
+  t.is(inFlight(), 128)
+  await put(1_000, 'first', at(), 21)
+  schedule(openQueue(21))
+  await settled()
+  t.is(inFlight(), 129)
+  await succeed(0)
+  t.is(inFlight(), 129)
+})
+
+test('after the lease of a queue was lost nothing is begun, and it ends when no attempt is in flight', async (t) => {
+  const { schedule, end, openQueue, put, clock, begun, inFlight } = await openStage()
+  const queue = openQueue()
+  for (const n of upTo(10)) await put(n, 'first')
+  schedule(queue)
+  await settled()
+  let isDone = false
+  queue.lease.recall()
+  void end(queue).then(() => (isDone = true))
+  for (const one of begun.slice(1)) one.end(succeeded)
+  schedule(queue)
+  await settled()
+  t.is(begun.length, 8)
+  t.false(isDone)
+  begun[0]?.end(succeeded)
+  await settled()
+  t.true(isDone)
+  t.is(inFlight(), 0)
+  t.false(clock.toNextTimer())
+})
+
+test('a queue whose lease is lost while the read model is read begins nothing and leaves no timer behind', async (t) => {
+  const { schedule, end, openQueue, put, holdReads, clock, begun } = await openStage()
+  await put(1, 'retry', at(15_000))
+  const waiting = openQueue()
+  schedule(waiting)
+  await settled()
+  await put(2, 'first')
+  const filling = openQueue()
+  const answer = holdReads()
+  schedule(filling)
+  for (const queue of [waiting, filling]) {
+    queue.lease.recall()
+    await end(queue)
+  }
+  answer()
+  await settled()
+  t.deepEqual(begun, [])
+  t.false(clock.toNextTimer())
+})

@@ -1,0 +1,45 @@
+import test from 'ava'
+import { processSlots } from '../../../../projections/delivery/queue/slots.js'
+import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
+import { testLease } from '../../../kit/lease.js'
+import { webhookId } from '../../../kit/samples.js'
+
+const openQueue = (n: number): WebhookQueue => webhookQueue(webhookId(n), testLease('shard'))
+
+test('a slot that becomes free wakes one of the queues that wait, and another only when that one was scheduled', (t) => {
+  const slots = processSlots()
+  const busy = openQueue(0)
+  const [giveBack] = Array.from({ length: 256 }, () => slots.take(busy))
+  const queues = [openQueue(1), openQueue(2), openQueue(3)]
+  queues.forEach(slots.wait)
+  const woken: Array<WebhookQueue> = []
+  const wake = (): void => slots.wake((queue) => woken.push(queue))
+  wake()
+  t.deepEqual(woken, [])
+  giveBack?.()
+  wake()
+  wake()
+  t.deepEqual(woken, queues.slice(0, 1))
+  // The first one needed no slot.
+  for (const queue of woken) slots.scheduled(queue)
+  wake()
+  t.deepEqual(woken, queues.slice(0, 2))
+})
+
+test('a slow queue waits for one of the slots of slow queues, and keeps no other waiting', (t) => {
+  const slots = processSlots()
+  const slow = openQueue(1)
+  slow.limit = { requests: 256, isSlow: true }
+  const fast = openQueue(2)
+  const taken = Array.from({ length: 128 }, () => slots.take(slow))
+  t.is(slots.freeFor(slow), 0)
+  t.is(slots.freeFor(fast), 8)
+  slots.wait(slow)
+  slots.wake(() => t.fail())
+  // A webhook that recovered gives back what it took while it was slow.
+  slow.limit = { requests: 256, isSlow: false }
+  for (const giveBack of taken) giveBack()
+  t.is(slots.taken(), 0)
+  slow.limit = { requests: 256, isSlow: true }
+  t.is(slots.freeFor(slow), 128)
+})
