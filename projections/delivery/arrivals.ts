@@ -6,20 +6,21 @@ import type { HeldQueues } from './queue/held-queues.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
 /**
- * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `unsettled`, its backlog
- * is to be settled or a bulk resend to be carried out.
+ * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `unsettled`, its
+ * backlog is to be settled or a bulk resend is to be carried out.
  */
-export type ArrivalKind = 'due' | 'resend' | 'unsettled'
+const kinds = ['due', 'resend', 'unsettled'] as const
+export type ArrivalKind = (typeof kinds)[number]
 
 /**
- * What was learnt from the log about webhooks of this process, and may not stand in the read model yet. It waits until the read
- * model shows it: whoever looked earlier would not find it, and would not look again.
+ * What was learnt from the log about webhooks of this process, and may not stand in the read model yet. It waits until the
+ * read model shows it: a queue that was filled earlier would not find it, and would have no reason to be filled again.
  */
 export type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void
-  /** Adds what no event told this process, and what may lie anywhere up to the newest event that it has learnt of. */
+  /** Adds what this process may not have learnt, since it happened before it held the webhook. */
   readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
-  /** Notifies of all that was learnt and added, each once the read model shows it. */
+  /** Notifies the queues of all that was learnt and added, once the read model shows it. */
   readonly notifyWhenShown: () => void
   readonly stop: () => void
 }
@@ -33,8 +34,6 @@ export type ArrivalsPorts = {
 }
 
 type Waiting = { readonly [kind in ArrivalKind]: Set<WebhookId> }
-
-const kinds = ['due', 'resend', 'unsettled'] as const
 
 const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), unsettled: new Set() })
 

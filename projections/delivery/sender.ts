@@ -11,7 +11,7 @@ export type WebhookRequest = {
   readonly signature: string
 }
 
-/** `status` is null where no response came. `reason` says in a few words how the request ended and holds nothing of the body. */
+/** `status` is null where no response came. `reason` says in a few words how it ended, and holds nothing of the body. */
 export type WebhookResponse = {
   readonly delivered: boolean
   readonly status: number | null

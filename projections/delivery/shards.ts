@@ -6,7 +6,7 @@ import type { WebhookId } from '../../domain/ids.js'
  */
 export const shards: ReadonlyArray<string> = Array.from({ length: 64 }, (_, n) => `webhooks_${n}`)
 
-/** Hashes all letters of the id: those that it begins with are its time, and of ids made at once only the last letters differ. */
+/** Hashes all letters of the id: the first ones are its time, and ids that are made at once differ in the last ones only. */
 export const shardOf = (webhookId: WebhookId): string => {
   let hash = 0
   for (let index = 0; index < webhookId.length; index += 1) {

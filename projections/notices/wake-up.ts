@@ -1,8 +1,8 @@
-/** Ends the sleep of a loop that looks for work whenever it is woken, and then sleeps again. */
+/** Ends the sleep of a loop that reads what is due, does it, and sleeps where nothing is. */
 export type WakeUp = {
   /**
-   * The signal that aborts at the next `wake`. Asked for before the loop looks for work: what comes while it looks wakes it
-   * then, too.
+   * A signal that aborts at the next `wake`. The loop asks for it before it reads what is due, so that what becomes due while
+   * it reads ends its sleep at once.
    */
   readonly signal: () => AbortSignal
   readonly wake: () => void

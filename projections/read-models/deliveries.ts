@@ -99,7 +99,7 @@ export const deliveries: Projection<DeliveryDocument> = {
       case 'DeliveryAttemptFailed': {
         const { outcome, next_attempt_at } = event.data
         const tried = { ...document, ...after(outcome) }
-        // The attempt may have been under way when the delivery was held.
+        // The attempt may have been in flight when the delivery was held.
         return document.state === 'due' ? due(tried, 'retry', next_attempt_at) : tried
       }
       case 'DeliveryHeld':

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
-import { isOver } from '../../subscriptions/leases.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
+import { isOver } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */

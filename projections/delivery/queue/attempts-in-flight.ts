@@ -2,9 +2,9 @@ import type { Position } from '../../../domain/event.js'
 import type { DeliveryId } from '../../../domain/ids.js'
 import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
+import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isOver } from '../../subscriptions/leases.js'
-import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { Slots } from './slots.js'
 import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
 
@@ -30,11 +30,14 @@ export type AttemptsInFlightPorts = {
 
 export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
 
-/** Begins attempts, each of which has a slot and its delivery reserved. `schedule` is called where one leaves room or work. */
+/**
+ * Begins attempts: each takes a slot and reserves its delivery. `schedule` is called with the queue when an attempt has ended,
+ * and where its delivery may be due again when it is no longer reserved.
+ */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
   const { attempt, projected, slots, logger, backoff } = ports
 
-  const run: (...args: Parameters<Begin>) => Promise<void> = async (queue, id, kind) => {
+  const run = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind): Promise<void> => {
     const giveBack = slots.take(queue)
     let end: AttemptEnd = { position: undefined, isStillDue: true }
     try {
@@ -56,7 +59,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     else await projected.caughtUpTo(end.position, lease.lost)
     reserved.delete(id)
     if (end.isStillDue && (kind === 'resend' || kind === 'caught-up')) expected.add(kind)
-    // While it was reserved, filling the queue left it out, even where a resend of it was asked for or it was caught up with.
+    // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested meanwhile.
     if (end.isStillDue || expected.size > 0) schedule(queue)
   }
 

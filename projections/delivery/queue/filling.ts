@@ -21,8 +21,8 @@ const collection = collectionOf(deliveries)
 const readAtOnce = 64
 
 /**
- * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it came to lack a free slot: there
- * may be more. Otherwise with the time of the next retry, or undefined where none waits.
+ * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it ran out of slots, so that
+ * there may be more; otherwise with the time of the next retry, or undefined where none waits.
  * @throws where the read model can't be read
  */
 export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
@@ -33,7 +33,7 @@ export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<In
   return (await beginSeldom(ports, queue, 'caught-up')) ? nextRetry : 'no-slot'
 }
 
-/** False where first attempts may be left for want of a slot: all others come after them. */
+/** False where it ran out of slots: there may be more first attempts, and all others come after them. */
 const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boolean> => {
   const { slots, begin } = ports
   const { readAhead, reserved } = queue
@@ -48,7 +48,7 @@ const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boo
   return readAhead.length === 0
 }
 
-/** False where some may be left for want of a slot. */
+/** False where it ran out of slots: there may be more. */
 const beginSeldom = async (ports: FillingPorts, queue: WebhookQueue, kind: SeldomKind): Promise<boolean> => {
   const { slots, begin } = ports
   const free = slots.freeFor(queue)

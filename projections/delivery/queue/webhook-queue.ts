@@ -11,12 +11,12 @@ export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 /** Kinds that come so seldom that the read model is asked for them only where there may be some. */
 export type SeldomKind = 'resend' | 'caught-up'
 
-/** The queue of one webhook: a queue that stands still keeps no other waiting. */
+/** The queue of one webhook. One whose receiver does not answer delays no other. */
 export type WebhookQueue = {
   readonly webhookId: WebhookId
   /** Under which this process, and no other, posts to the webhook. */
   readonly lease: Lease
-  /** Attempts that are under way, by their deliveries. */
+  /** Attempts that are in flight, by their deliveries. */
   readonly inFlight: Map<DeliveryId, Promise<void>>
   /**
    * Deliveries that must not be begun although the read model may show them as due: they are read ahead, in flight, or their

@@ -56,7 +56,7 @@ export const resendOne =
   (process, clock) =>
     process.execute(delivery, id, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
 
-/** Starts the bulk resend number `n`: of all deliveries to the webhook number `to` that failed and were made from an instant on. */
+/** Starts the bulk resend number `n`: of the deliveries to the webhook number `to` that failed and were made since `from`. */
 export const startResend =
   (n: number, to: number, from: Instant): Command =>
   (process, clock) =>

@@ -10,7 +10,7 @@ import type { History } from './simulation.js'
 export type Event = Recorded<DomainEvent>
 export type Of<T extends Event['type']> = Extract<Event, { readonly type: T }>
 
-/** All that there is about one delivery: its stream, the stream of its webhook, and what arrived at the receiver, each in order. */
+/** All about one delivery: its stream, the stream of its webhook, and what arrived at the receiver, each in order. */
 export type DeliveryRecord = {
   readonly due: Of<'DeliveryDue'>
   readonly events: ReadonlyArray<Event>

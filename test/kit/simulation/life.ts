@@ -2,8 +2,8 @@ import type { Clock } from '../../../domain/ports.js'
 import type { Steps } from '../memory/steps.js'
 
 /**
- * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer and no timer of
- * its goes off: what is left of it waits for ever.
+ * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer, and none of
+ * its timers goes off: what is left of it waits for ever.
  */
 export type Life = {
   /** From 1 on. */

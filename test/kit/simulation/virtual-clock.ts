@@ -6,7 +6,10 @@ import { at } from '../samples.js'
 export type VirtualClock = Clock & {
   readonly time: () => number
   readonly sleep: (milliseconds: number) => Promise<void>
-  /** Jumps to the next timer, and all that are set for its time go off. False where none is left until `latest`, where it jumps to. */
+  /**
+   * Jumps to the next timer, and all that are set for its time go off. Where none is left until `latest` it jumps there, and the
+   * answer is false.
+   */
   readonly toNextTimer: (latest: number) => boolean
 }
 

@@ -48,7 +48,7 @@ test('what is skipped is recorded with who chose it, and is not posted', async (
   await close()
 })
 
-test('what is held late, by somebody who did not know yet that the webhook was turned on, is caught up with or skipped too', async (t) => {
+test('a delivery that is held late, after its webhook was turned on, is caught up with or skipped too', async (t) => {
   const { addWebhook, change, makeDue, until, state, sent, close } = await openWorker(() => Promise.resolve(delivered))
   await addWebhook(1)
   await addWebhook(2)

@@ -149,7 +149,7 @@ test('first attempts are begun before resends, those before retries, and those b
   )
 })
 
-test('a webhook has as many requests open as its concurrency limit allows, and each that ends leaves room for the next', async (t) => {
+test('a webhook has as many requests open as its limit allows, and each that ends leaves room for the next', async (t) => {
   const { schedule, openQueue, put, succeed, numbers, inFlight } = await openStage()
   for (const n of upTo(20)) await put(n, 'first')
   const queue = openQueue()
