@@ -1,6 +1,6 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
 import { beginning, type Position } from '../../domain/event.js'
-import type { EntryBatch, LogEntry } from '../memory/recent-events.js'
+import type { EntryBatch, LogEntry } from '../in-process/log-tail.js'
 import { meaningOf } from './failure.js'
 import type { HealingClient } from './healing-client.js'
 import { recordedOf } from './recorded.js'

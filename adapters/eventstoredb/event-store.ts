@@ -20,8 +20,8 @@ import type { HealingClient } from './healing-client.js'
 import { whileAppending } from './appends-in-flight.js'
 import { CutOff, meaningOf, silence, type Meaning } from './failure.js'
 import { eventDataOf, prefixesOf, recordedOf } from './recorded.js'
-import { liveSubscription } from '../memory/live-subscription.js'
-import { readableOf, recentEvents, type EntryBatch, type RecentEvents } from '../memory/recent-events.js'
+import { liveSubscription } from '../in-process/live-subscription.js'
+import { decodedPart, logTail, type EntryBatch, type LogTail } from '../in-process/log-tail.js'
 
 /** In milliseconds. */
 export type Patience = {
@@ -47,7 +47,7 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   const closing = new AbortController()
   // Each reading of the log that is under way listens to it.
   setMaxListeners(0, closing.signal)
-  let following: { readonly recent: RecentEvents; readonly done: Promise<void> } | undefined
+  let following: { readonly recent: LogTail; readonly done: Promise<void> } | undefined
 
   const pauseAfter = (tries: number): number => Math.min(patience.pause[0] * 2 ** tries, patience.pause[1])
 
@@ -193,7 +193,7 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
       const looked = isLast && position < end ? end : position
       let rest: EntryBatch = { entries, position: looked }
       while (looked > reached) {
-        const readable = readableOf(rest)
+        const readable = decodedPart(rest)
         reached = readable.position
         yield readable
         rest = { entries: entries.filter((entry) => entry.position > reached), position: looked }
@@ -209,10 +209,10 @@ export const eventStoreDb = (connection: Connection, patience: Patience = usual)
   }
 
   /** One subscription keeps the end of the log for all live subscriptions of this process. */
-  const remember = async (signal: AbortSignal): Promise<RecentEvents | undefined> => {
+  const remember = async (signal: AbortSignal): Promise<LogTail | undefined> => {
     const start = following === undefined ? await headAtLast(signal) : undefined
     if (following !== undefined || start === undefined) return following?.recent
-    const recent = recentEvents(start, remembered)
+    const recent = logTail(start, remembered)
     const run = async (): Promise<void> => {
       let position = start
       for await (const arrival of arrivals(start, allCategories, closing.signal, true)) {

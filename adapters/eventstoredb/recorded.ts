@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
-import type { LogEntry } from '../memory/recent-events.js'
+import type { LogEntry } from '../in-process/log-tail.js'
 
 /** The names of EventStoreDB's own tools, then ours. */
 type Metadata = {

@@ -7,8 +7,8 @@ import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { SqliteDatabase } from './database.js'
 import type { EventRow } from './write.js'
-import { liveSubscription } from '../memory/live-subscription.js'
-import { recentEvents } from '../memory/recent-events.js'
+import { liveSubscription } from '../in-process/live-subscription.js'
+import { logTail } from '../in-process/log-tail.js'
 
 type Row = {
   readonly position: number
@@ -38,7 +38,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     database.read((prepare) =>
       BigInt(prepare<{ head: number | null }>('SELECT max(position) AS head FROM events').get()?.head ?? 0),
     )
-  const recent = recentEvents(orThrow(head()), 1024)
+  const recent = logTail(orThrow(head()), 1024)
 
   const read: EventStore['read'] = (stream) => {
     const rows = database.read((prepare) =>

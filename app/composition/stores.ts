@@ -3,7 +3,7 @@ import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
 import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { connect } from '../../adapters/eventstoredb/connection.js'
-import { aloneMembership } from '../../adapters/memory/single-process-leases.js'
+import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
 import { mongoMembership } from '../../adapters/mongodb/leases/membership.js'
 import { connectMongo } from '../../adapters/mongodb/connection.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
@@ -73,6 +73,6 @@ const open = async (
   return E.right({
     store: remote ?? sqliteEventStore(embedded.right),
     documents: documents ?? sqliteDocuments(embedded.right),
-    membership: aloneMembership(),
+    membership: singleProcessMembership(),
   })
 }

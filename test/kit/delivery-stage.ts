@@ -1,7 +1,7 @@
 import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../adapters/node/ids.js'
-import { aloneMembership } from '../../adapters/memory/single-process-leases.js'
+import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
 import type { SqliteDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/node/vault.js'
 import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } from '../../domain/delivery.js'
@@ -138,7 +138,7 @@ export const openStage = async () => {
           return { ...lease, done }
         },
         holdAll: (): void => {
-          const membership = aloneMembership()
+          const membership = singleProcessMembership()
           membership.share('delivery', () => shards, worker.work)
           ends(membership.leave)
         },

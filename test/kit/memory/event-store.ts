@@ -3,7 +3,7 @@ import type { Envelope, Position, Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
-import { readableOf, type LogEntry } from '../../../adapters/memory/recent-events.js'
+import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { atOnce, type Steps } from './steps.js'
 
 /** An event as it is kept: its data as JSON, so that nobody who read it can change it. */
@@ -55,7 +55,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
       .slice(Number(after), Number(last))
       .filter(({ stream }) => categories.includes(categoryOf(stream)))
       .map(entryOf)
-    return readableOf({ entries, position: last })
+    return decodedPart({ entries, position: last })
   }
 
   async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {

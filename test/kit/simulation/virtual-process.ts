@@ -1,4 +1,4 @@
-import { aloneMembership } from '../../../adapters/memory/single-process-leases.js'
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -128,7 +128,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   return {
     begin: async () => {
       const head = orThrow(await store.head())
-      const membership = aloneMembership()
+      const membership = singleProcessMembership()
       const byName = new Map(followers.map((one) => [one.name, one]))
       membership.share(
         'projector',

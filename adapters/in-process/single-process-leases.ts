@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 
-type Held = { readonly lost: AbortController; readonly work: Promise<void> }
+type HeldLease = { readonly lost: AbortController; readonly work: Promise<void> }
 
-/** The `Membership` of a process that works alone: it is granted everything at once, and keeps it until it leaves. */
-export const aloneMembership = (): Membership => {
-  const held = new Set<Held>()
+/** The `Membership` of a process that works alone: it is granted every lease at once and holds it until it leaves. */
+export const singleProcessMembership = (): Membership => {
+  const held = new Set<HeldLease>()
 
-  const take = (name: string, begin: (lease: Lease) => Promise<void>): void => {
+  const grant = (name: string, begin: (lease: Lease) => Promise<void>): void => {
     const lost = new AbortController()
-    // All the work under a lease listens to it.
+    // Everything that works under a lease listens to this signal: more listeners than Node's limit are no leak here.
     setMaxListeners(0, lost.signal)
     let isHeld = true
     const release = async (): Promise<void> => {
@@ -17,7 +17,7 @@ export const aloneMembership = (): Membership => {
       await one.work
     }
     const lease: Lease = { name, fencingToken: 1, isHeld: () => isHeld, lost: lost.signal, release }
-    const one: Held = {
+    const one: HeldLease = {
       lost,
       work: begin(lease).finally(() => {
         isHeld = false
@@ -28,7 +28,7 @@ export const aloneMembership = (): Membership => {
   }
   return {
     share: (_work, names, begin) => {
-      for (const name of names()) take(name, begin)
+      for (const name of names()) grant(name, begin)
     },
     leave: async () => {
       const all = [...held]

@@ -1,14 +1,17 @@
 import { categoryOf, type Category } from '../../domain/events.js'
 import type { Position } from '../../domain/event.js'
 import type { EventBatch, EventStore } from '../../domain/ports.js'
-import { readableOf, type RecentEvents } from './recent-events.js'
+import { decodedPart, type LogTail } from './log-tail.js'
 
 /** Events in one batch at most. */
 const pageSize = 500
 
-/** History until what is remembered of the end of the log joins on, then live: without gap or repeat, at the consumer's pace. */
+/**
+ * Reads the history until it reaches the tail of the log, and the tail from there on: without gap or repeat, no faster than
+ * the consumer takes it. A consumer that falls behind the tail reads the history again.
+ */
 export async function* liveSubscription(
-  recent: RecentEvents,
+  tail: LogTail,
   history: EventStore['history'],
   after: Position,
   categories: ReadonlyArray<Category>,
@@ -18,7 +21,7 @@ export async function* liveSubscription(
   const isOver = (): boolean => signal.aborted
   let position = after
   while (!isOver()) {
-    const batch = recent.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
+    const batch = tail.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
     if (batch === undefined) {
       for await (const old of history(position, categories)) {
         if (isOver()) return
@@ -26,11 +29,11 @@ export async function* liveSubscription(
         yield old
       }
     } else if (batch.position > position) {
-      const readable = readableOf(batch)
-      position = readable.position
-      yield readable
+      const decoded = decodedPart(batch)
+      position = decoded.position
+      yield decoded
     } else {
-      await recent.changed(signal)
+      await tail.changed(signal)
     }
   }
 }

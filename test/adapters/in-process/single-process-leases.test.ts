@@ -1,9 +1,9 @@
-import { aloneMembership } from '../../../adapters/memory/single-process-leases.js'
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { leasesContract } from '../../contracts/leases.js'
 
 leasesContract('alone', () =>
   Promise.resolve({
-    membership: aloneMembership(),
+    membership: singleProcessMembership(),
     pass: () => new Promise((resolve) => setImmediate(resolve)),
     close: () => Promise.resolve(),
   }),

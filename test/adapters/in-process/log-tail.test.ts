@@ -1,8 +1,8 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { liveSubscription } from '../../../adapters/memory/live-subscription.js'
-import { recentEvents, type LogEntry, type RecentEvents } from '../../../adapters/memory/recent-events.js'
+import { liveSubscription } from '../../../adapters/in-process/live-subscription.js'
+import { logTail, type LogEntry, type LogTail } from '../../../adapters/in-process/log-tail.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
@@ -27,65 +27,65 @@ const all = (): boolean => true
 
 const positionsOf = ({ events }: EventBatch): ReadonlyArray<Position> => events.map(({ position }) => position)
 
-test('what was added is given after a position, up to the position of the last batch', (t) => {
-  const recent = recentEvents(10n, 100)
-  recent.add(10n, { entries: eventsAt(11, 12), position: 12n })
-  recent.add(12n, { entries: eventsAt(15), position: 20n })
-  t.deepEqual(recent.after(10n, all, 10), { entries: eventsAt(11, 12, 15), position: 20n })
-  t.deepEqual(recent.after(11n, all, 10), { entries: eventsAt(12, 15), position: 20n })
-  t.deepEqual(recent.after(13n, all, 10), { entries: eventsAt(15), position: 20n })
-  t.deepEqual(recent.after(15n, all, 10), { entries: [], position: 20n })
-  t.deepEqual(recent.after(20n, all, 10), { entries: [], position: 20n })
-  t.deepEqual(recent.after(25n, all, 10), { entries: [], position: 25n })
+test('a subscriber gets what was added after its position, up to the position of the last batch', (t) => {
+  const tail = logTail(10n, 100)
+  tail.add(10n, { entries: eventsAt(11, 12), position: 12n })
+  tail.add(12n, { entries: eventsAt(15), position: 20n })
+  t.deepEqual(tail.after(10n, all, 10), { entries: eventsAt(11, 12, 15), position: 20n })
+  t.deepEqual(tail.after(11n, all, 10), { entries: eventsAt(12, 15), position: 20n })
+  t.deepEqual(tail.after(13n, all, 10), { entries: eventsAt(15), position: 20n })
+  t.deepEqual(tail.after(15n, all, 10), { entries: [], position: 20n })
+  t.deepEqual(tail.after(20n, all, 10), { entries: [], position: 20n })
+  t.deepEqual(tail.after(25n, all, 10), { entries: [], position: 25n })
 })
 
-test('a page ends at its last event, wanted or not', (t) => {
-  const recent = recentEvents(0n, 100)
-  recent.add(0n, { entries: eventsAt(1, 2, 3, 4), position: 9n })
+test('a page that is full ends at its last event, wanted or not', (t) => {
+  const tail = logTail(0n, 100)
+  tail.add(0n, { entries: eventsAt(1, 2, 3, 4), position: 9n })
   const isEven = ({ position }: LogEntry): boolean => position % 2n === 0n
-  t.deepEqual(recent.after(0n, isEven, 3), { entries: eventsAt(2), position: 3n })
-  t.deepEqual(recent.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
+  t.deepEqual(tail.after(0n, isEven, 3), { entries: eventsAt(2), position: 3n })
+  t.deepEqual(tail.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
 })
 
-test('what lies before the head of the beginning is not known', (t) => {
-  const recent = recentEvents(10n, 100)
-  t.is(recent.after(9n, all, 10), undefined)
-  t.deepEqual(recent.after(10n, all, 10), { entries: [], position: 10n })
+test('a position before the tail is told apart from one after which nothing stands', (t) => {
+  const tail = logTail(10n, 100)
+  t.is(tail.after(9n, all, 10), undefined)
+  t.deepEqual(tail.after(10n, all, 10), { entries: [], position: 10n })
 })
 
-test('at least as many events as the capacity says are remembered, and not many more', (t) => {
-  const recent = recentEvents(0n, 5)
+test('the tail holds at least as many events as its capacity says, and not many more', (t) => {
+  const tail = logTail(0n, 5)
   for (let n = 1; n <= 1_000; n += 1) {
-    recent.add(BigInt(n - 1), { entries: eventsAt(n), position: BigInt(n) })
-    const newest = recent.after(BigInt(Math.max(0, n - 5)), all, 100)
+    tail.add(BigInt(n - 1), { entries: eventsAt(n), position: BigInt(n) })
+    const newest = tail.after(BigInt(Math.max(0, n - 5)), all, 100)
     t.is(newest?.entries.length, Math.min(n, 5))
-    if (n > 11) t.is(recent.after(BigInt(n - 11), all, 100), undefined)
+    if (n > 11) t.is(tail.after(BigInt(n - 11), all, 100), undefined)
   }
 })
 
-test('a gap is never told as if nothing lay in it', (t) => {
-  const recent = recentEvents(0n, 100)
-  recent.add(0n, { entries: eventsAt(1), position: 1n })
-  recent.add(5n, { entries: eventsAt(6), position: 6n })
-  for (const position of [0n, 1n, 4n]) t.is(recent.after(position, all, 10), undefined)
-  t.deepEqual(recent.after(5n, all, 10), { entries: eventsAt(6), position: 6n })
+test('a gap in the tail never passes for a stretch of the log without events', (t) => {
+  const tail = logTail(0n, 100)
+  tail.add(0n, { entries: eventsAt(1), position: 1n })
+  tail.add(5n, { entries: eventsAt(6), position: 6n })
+  for (const position of [0n, 1n, 4n]) t.is(tail.after(position, all, 10), undefined)
+  t.deepEqual(tail.after(5n, all, 10), { entries: eventsAt(6), position: 6n })
 })
 
-test('whoever waits is woken by the next batch, and by its own signal alone', async (t) => {
-  const recent = recentEvents(0n, 10)
+test('a subscriber waits until the next batch or its own signal, and for no other signal', async (t) => {
+  const tail = logTail(0n, 10)
   const [one, two] = [new AbortController(), new AbortController()]
   let woken = ''
-  const waiting = [one, two].map(({ signal }, index) => recent.changed(signal).then(() => (woken += `${index}`)))
+  const waiting = [one, two].map(({ signal }, index) => tail.changed(signal).then(() => (woken += `${index}`)))
   await new Promise(setImmediate)
   t.is(woken, '')
   one.abort()
   await waiting[0]
   await new Promise(setImmediate)
   t.is(woken, '0')
-  recent.add(0n, { entries: [], position: 3n })
+  tail.add(0n, { entries: [], position: 3n })
   await Promise.all(waiting)
   t.is(woken, '01')
-  await recent.changed(AbortSignal.abort())
+  await tail.changed(AbortSignal.abort())
 })
 
 /** A log, of which a process sees its own writes; `history` is what a store makes of it, in pages of some length. */
@@ -113,17 +113,17 @@ const openLog = (capacity: number, page: number, head: number) => {
     Array.from({ length: head }, (_, index) => eventAt(index + 1, index % 3 === 0 ? 'contact' : 'account')),
     BigInt(head),
   )
-  const recent: RecentEvents = recentEvents(BigInt(head), capacity)
-  return { log, recent, history: history as EventStore['history'], write, histories: () => histories }
+  const tail: LogTail = logTail(BigInt(head), capacity)
+  return { log, tail, history: history as EventStore['history'], write, histories: () => histories }
 }
 
 /** What is written at once: how many events, and how many positions lie between two of them. */
 type Written = {
   readonly events: ReadonlyArray<Category>
   readonly space: number
-  /** Positions behind the last event that were looked at too. */
+  /** Positions after the last event that the batch covers too. */
   readonly beyond: number
-  /** Nobody tells of it: its commit was answered to nobody. */
+  /** The answer to the append was lost, so that the tail never learns of it. */
   readonly isLost: boolean
   /** Turns that the consumer gets before the next one. */
   readonly turns: number
@@ -137,15 +137,15 @@ const written: fc.Arbitrary<Written> = fc.record({
   turns: fc.nat(6),
 })
 
-/** Lets what is waited for come about, a few steps at a time. */
-const pass = async (turns: number): Promise<void> => {
+/** Gives pending promises and immediates so many turns. */
+const runTurns = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) {
     if (turn % 2 === 0) await Promise.resolve()
     else await new Promise(setImmediate)
   }
 }
 
-test('however it is written and read, each wanted event after the start comes once, in order', async (t) => {
+test('each wanted event after the start comes once and in order, whatever the pace of writer and reader', async (t) => {
   const settings = fc.record({
     capacity: fc.integer({ min: 1, max: 12 }),
     page: fc.integer({ min: 1, max: 5 }),
@@ -155,30 +155,30 @@ test('however it is written and read, each wanted event after the start comes on
     paces: fc.array(fc.nat(8), { minLength: 1, maxLength: 10 }),
     writes: fc.array(written, { maxLength: 25 }),
   })
-  let wentBack = 0
+  let readsOfHistory = 0
   const property = fc.asyncProperty(settings, async ({ capacity, page, head, start, categories, paces, writes }) => {
-    const { log, recent, history, write, histories } = openLog(capacity, page, head)
+    const { log, tail, history, write, histories } = openLog(capacity, page, head)
     const after = BigInt(Math.min(start, head))
     const stopping = new AbortController()
     const batches: Array<EventBatch> = []
     const reading = (async () => {
-      for await (const batch of liveSubscription(recent, history, after, categories, stopping.signal)) {
+      for await (const batch of liveSubscription(tail, history, after, categories, stopping.signal)) {
         batches.push(batch)
         if (batch.events.some(({ stream }) => stream.endsWith('-last'))) stopping.abort()
-        await pass(paces[batches.length % paces.length] ?? 0)
+        await runTurns(paces[batches.length % paces.length] ?? 0)
       }
     })()
     let end = BigInt(head)
     const add = (events: ReadonlyArray<Event>, position: Position, isLost: boolean): void => {
       write(events, position)
-      if (!isLost) recent.add(end, { entries: events, position })
+      if (!isLost) tail.add(end, { entries: events, position })
       end = position
     }
     for (const { events: kinds, space, beyond, isLost, turns } of writes) {
       const events = kinds.map((category, index) => eventAt(Number(end) + (index + 1) * space, category))
       const last = events.at(-1)?.position ?? end
       add(events, last + BigInt(beyond), isLost)
-      await pass(turns)
+      await runTurns(turns)
     }
     const [category = 'account'] = categories
     add([{ ...eventAt(Number(end) + 1), stream: `${category}-last` }], end + 1n, false)
@@ -194,18 +194,18 @@ test('however it is written and read, each wanted event after the start comes on
       before = batch.position
     }
     assert.equal(before, end)
-    wentBack += histories()
+    readsOfHistory += histories()
   })
   await holdsAsync(t, property, { numRuns: 300 })
-  t.true(wentBack > 100, `${wentBack} histories`)
+  t.true(readsOfHistory > 100, `${readsOfHistory} histories`)
 })
 
-test('a subscription that keeps up never goes back to the history', async (t) => {
-  const { recent, history, write, histories } = openLog(4, 3, 5)
+test('a subscription that keeps up with the log never reads the history', async (t) => {
+  const { tail, history, write, histories } = openLog(4, 3, 5)
   const stopping = new AbortController()
   const seen: Array<string> = []
   const reading = (async () => {
-    for await (const { events } of liveSubscription(recent, history, 5n, ['account'], stopping.signal)) {
+    for await (const { events } of liveSubscription(tail, history, 5n, ['account'], stopping.signal)) {
       seen.push(...idsOf(events))
       if (seen.length === 50) stopping.abort()
     }
@@ -213,7 +213,7 @@ test('a subscription that keeps up never goes back to the history', async (t) =>
   const events = Array.from({ length: 50 }, (_, index) => eventAt(index + 6))
   for (const event of events) {
     write([event], event.position)
-    recent.add(event.position - 1n, { entries: [event], position: event.position })
+    tail.add(event.position - 1n, { entries: [event], position: event.position })
     await new Promise(setImmediate)
   }
   await reading
@@ -221,15 +221,15 @@ test('a subscription that keeps up never goes back to the history', async (t) =>
   t.is(histories(), 0)
 })
 
-test('a reader that is left behind, or meets a gap, goes back to the history once and then on', async (t) => {
-  const { recent, history, write, histories } = openLog(2, 100, 0)
+test('a subscriber that fell behind the tail, or meets a gap in it, reads the history once and goes on live', async (t) => {
+  const { tail, history, write, histories } = openLog(2, 100, 0)
   const add = (position: number, isLost = false): void => {
     const event = eventAt(position)
     write([event], event.position)
-    if (!isLost) recent.add(event.position - 1n, { entries: [event], position: event.position })
+    if (!isLost) tail.add(event.position - 1n, { entries: [event], position: event.position })
   }
   const stopping = new AbortController()
-  const subscription = liveSubscription(recent, history, 0n, ['account'], stopping.signal)
+  const subscription = liveSubscription(tail, history, 0n, ['account'], stopping.signal)
   for (let n = 1; n <= 10; n += 1) add(n)
   t.deepEqual((await subscription.next()).value, { events: eventsAt(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), position: 10n })
   t.is(histories(), 1)
@@ -245,30 +245,30 @@ test('a reader that is left behind, or meets a gap, goes back to the history onc
   t.deepEqual(await waiting, { done: true, value: undefined })
 })
 
-test('a subscription that is aborted in its history gives nothing more', async (t) => {
-  const { recent, history } = openLog(2, 1, 10)
+test('a subscription that is aborted while it reads the history gives nothing more', async (t) => {
+  const { tail, history } = openLog(2, 1, 10)
   const stopping = new AbortController()
   const batches: Array<EventBatch> = []
-  for await (const batch of liveSubscription(recent, history, 0n, ['account', 'contact'], stopping.signal)) {
+  for await (const batch of liveSubscription(tail, history, 0n, ['account', 'contact'], stopping.signal)) {
     batches.push(batch)
     stopping.abort()
   }
   t.is(batches.length, 1)
 })
 
-test('an event that can not be decoded ends the subscriptions to its category, after what comes before it, and no others', async (t) => {
-  const recent = recentEvents(0n, 100)
+test('an event that can not be decoded ends the subscriptions to its category after what comes before it, and no others', async (t) => {
+  const tail = logTail(0n, 100)
   const entries = [
     eventAt(1),
     { stream: 'account-2', position: 2n, failure: { kind: 'corrupt', reason: 'it is unreadable' } } as const,
     eventAt(3, 'lead'),
   ]
-  recent.add(0n, { entries, position: 3n })
+  tail.add(0n, { entries, position: 3n })
   const none: EventStore['history'] = async function* () {
-    // The history is not asked for: all is remembered.
+    // The history is not asked for: the tail holds all.
   }
   const live = (category: Category) =>
-    liveSubscription(recent, none, 0n, [category], new AbortController().signal)[Symbol.asyncIterator]()
+    liveSubscription(tail, none, 0n, [category], new AbortController().signal)[Symbol.asyncIterator]()
 
   const accounts = live('account')
   t.deepEqual((await accounts.next()).value, { events: eventsAt(1), position: 1n })

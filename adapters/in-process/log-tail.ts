@@ -1,0 +1,95 @@
+import { abortable } from '../../domain/abortable.js'
+import type { DomainEvent } from '../../domain/events.js'
+import type { Position, Recorded } from '../../domain/event.js'
+import type { EventBatch, StoreFailure } from '../../domain/ports.js'
+import { UndecodableEvent } from '../../domain/store-failed.js'
+
+/** An event of the log that can't be decoded: subscriptions to its category stop there, the others pass over it. */
+export type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
+
+export type LogEntry = Recorded<DomainEvent> | Undecodable
+
+/** An `EventBatch` whose undecodable events still stand among the others, because not every subscriber wants them. */
+export type EntryBatch = { readonly entries: ReadonlyArray<LogEntry>; readonly position: Position }
+
+/**
+ * The events of a batch up to the first one that can't be decoded.
+ * @throws UndecodableEvent where the batch begins with one
+ */
+export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
+  const events: Array<Recorded<DomainEvent>> = []
+  for (const entry of entries) {
+    if ('failure' in entry) {
+      const last = events.at(-1)
+      if (last === undefined) throw new UndecodableEvent(entry.failure)
+      return { events, position: last.position }
+    }
+    events.push(entry)
+  }
+  return { events, position }
+}
+
+export type LogTail = {
+  /** Adds all that stands in the log after `after` and up to the position of the batch. */
+  readonly add: (after: Position, batch: EntryBatch) => void
+  /** The wanted entries among the next `limit` ones; undefined when `position` lies before the tail. */
+  readonly after: (position: Position, isWanted: (entry: LogEntry) => boolean, limit: number) => EntryBatch | undefined
+  /** Resolves at the next `add`, or when `signal` aborts. */
+  readonly changed: (signal: AbortSignal) => Promise<void>
+}
+
+/**
+ * The end of the log from `head` on, at least its newest `capacity` events, in memory: so the live subscriptions of one
+ * process, however many, read and decode each event once.
+ */
+export const logTail = (head: Position, capacity: number): LogTail => {
+  /** The tail holds every event after this position, and none up to it. */
+  let before = head
+  let end = head
+  let entries: Array<LogEntry> = []
+  let waiting: Array<() => void> = []
+
+  const add: LogTail['add'] = (after, batch) => {
+    // An append whose answer was lost is missing here, and only a read of the log can fill the gap.
+    if (after !== end) {
+      before = after
+      entries = []
+    }
+    entries.push(...batch.entries)
+    end = batch.position
+    const dropped = entries[entries.length - capacity - 1]
+    if (entries.length > 2 * capacity && dropped !== undefined) {
+      before = dropped.position
+      entries = entries.slice(-capacity)
+    }
+    const woken = waiting
+    waiting = []
+    for (const wake of woken) wake()
+  }
+
+  const after: LogTail['after'] = (position, isWanted, limit) => {
+    if (position < before) return undefined
+    if (position >= end) return { entries: [], position }
+    const start = firstAfter(entries, position)
+    const slice = entries.slice(start, start + limit)
+    const isLast = start + slice.length === entries.length
+    return { entries: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
+  }
+
+  const changed: LogTail['changed'] = (signal) => abortable(signal, (done) => void waiting.push(done))
+
+  return { add, after, changed }
+}
+
+/** The index of the first entry after `position`. */
+const firstAfter = (entries: ReadonlyArray<LogEntry>, position: Position): number => {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const entry = entries[middle]
+    if (entry !== undefined && entry.position <= position) low = middle + 1
+    else high = middle
+  }
+  return low
+}
