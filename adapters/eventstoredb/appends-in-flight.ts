@@ -1,49 +1,59 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
-import { performance } from 'node:perf_hooks'
+import type { Time } from '../../domain/ports.js'
+import { monotonicTime } from '../node/monotonic-time.js'
 
 /**
- * The driver keeps the appends that wait for an answer in one table for the whole process. Disposing of any client empties
- * it, and an answer that comes after that throws where nobody can catch it (reference 0.7). So appends are counted here,
- * for the whole process too, and a client is disposed of while none is under way.
+ * Keeps appends and disposals apart. The driver holds the appends that wait for an answer in one table for the whole
+ * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch it.
  */
-let underWay = 0
-let disposing: Promise<void> | undefined
-let wake = (): void => undefined
+export type AppendsInFlight = {
+  /** Begins an append once no disposal is under way. */
+  readonly track: <A>(append: () => Promise<A>) => Promise<A>
+  /** Disposes of a client once no append is in flight. */
+  readonly dispose: (client: EventStoreDBClient) => Promise<void>
+}
 
-/** In milliseconds: an append gives up earlier (`Patience`), so this is never waited for in full. */
+/** In milliseconds: longer than an append may take (`RetryPolicy`), so a disposal waits so long only if one never ends. */
 const longestWait = 6_000
 
-export const whileAppending = async <A>(append: () => Promise<A>): Promise<A> => {
-  while (disposing !== undefined) await disposing
-  underWay += 1
-  try {
-    return await append()
-  } finally {
-    underWay -= 1
-    wake()
+export const appendsInFlight = (time: Time): AppendsInFlight => {
+  let inFlight = 0
+  let disposing: Promise<void> | undefined
+  /** Called when the last append in flight has ended. */
+  let onIdle = (): void => undefined
+
+  const disposeWhenIdle = async (client: EventStoreDBClient): Promise<void> => {
+    if (inFlight > 0) {
+      const idle = new AbortController()
+      onIdle = () => idle.abort()
+      await time.sleep(longestWait, idle.signal)
+    }
+    await client.dispose()
+    // The calls that were cancelled report it on the next turn of the event loop.
+    await new Promise(setImmediate)
   }
-}
-
-export const disposeOf = async (client: EventStoreDBClient): Promise<void> => {
-  while (disposing !== undefined) await disposing
-  disposing = disposed(client).finally(() => {
-    disposing = undefined
-  })
-  await disposing
-}
-
-const disposed = async (client: EventStoreDBClient): Promise<void> => {
-  const until = performance.now() + longestWait
-  while (underWay > 0 && performance.now() < until) {
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, until - performance.now())
-      wake = () => {
-        clearTimeout(late)
-        resolve()
+  return {
+    track: async (append) => {
+      while (disposing !== undefined) await disposing
+      inFlight += 1
+      try {
+        return await append()
+      } finally {
+        inFlight -= 1
+        if (inFlight === 0) onIdle()
       }
-    })
+    },
+    dispose: async (client) => {
+      while (disposing !== undefined) await disposing
+      const disposal = disposeWhenIdle(client)
+      const done = (): void => {
+        disposing = undefined
+      }
+      disposing = disposal.then(done, done)
+      await disposal
+    },
   }
-  await client.dispose()
-  // The streams that were cancelled tell so on the next turn of the loop.
-  await new Promise(setImmediate)
 }
+
+/** One for the whole process, as the driver's table is. */
+export const appendsOfThisProcess = appendsInFlight(monotonicTime)

@@ -1,130 +1,159 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
+import { abortable } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EntryBatch, LogEntry } from '../in-process/log-tail.js'
-import { meaningOf } from './failure.js'
-import type { HealingClient } from './healing-client.js'
-import { recordedOf } from './recorded.js'
+import { classify } from './error-classification.js'
+import { decodeEvent } from './event-codec.js'
+import { PendingCheckpoints } from './pending-checkpoints.js'
+import type { ReconnectingClient } from './reconnecting-client.js'
 
-/** A batch, and whether the end of the log was reached with it. */
-export type Arrival = EntryBatch & { readonly isLive: boolean }
+/** A batch of the log, and whether its end was reached with it. */
+export type CatchUpBatch = EntryBatch & { readonly isCaughtUp: boolean }
 
-/** A subscription that the server or the network ended. */
-export class Dropped extends Error {}
+/** The server or the network ended a subscription: the driver never subscribes again by itself. */
+export class SubscriptionDropped extends Error {}
 
 /** Events in one batch at most. */
 const pageSize = 500
 
-/** Events that the driver holds for us: then it stops reading, and the server stops sending. */
-const buffered = 2_000
+/** Events that the driver may buffer: then it stops reading, and the server stops sending. */
+const bufferSize = 2_000
 
-/** Other streams' events that the server passes over between two checkpoints. */
+/** Events of other streams that the server passes over between two checkpoints. */
 const searchWindow = 250
 
-/** A checkpoint, or the end of the history: it holds once `after` events were taken. */
-type Mark = { readonly after: number; readonly position: Position; readonly isLive: boolean }
-
 /**
- * One subscription to the streams with these prefixes after a position, until it is dropped. A checkpoint reaches the
- * driver's callback before the events in front of it were taken (reference 0.1), so it counts only once they were.
- * @throws Dropped
+ * One subscription to the streams with these prefixes after a position, until it is dropped.
+ * @throws SubscriptionDropped
  */
 export async function* catchUp(
-  client: HealingClient,
+  client: ReconnectingClient,
   from: Position,
-  prefixes: Array<string>,
+  prefixes: ReadonlyArray<string>,
   signal: AbortSignal,
-): AsyncGenerator<Arrival> {
-  let taken = 0
-  let reached = from
-  let marks: Array<Mark> = []
-  let failure: unknown
-  const ended = { isOver: false }
-  let wake = (): void => undefined
-  const ahead = (): number => taken + subscription.readableLength
-  const mark = (position: Position, isLive: boolean): void => {
-    marks.push({ after: ahead(), position, isLive })
-    wake()
-  }
-  const end = (error?: unknown): void => {
-    failure ??= error
-    ended.isOver = true
-    wake()
-  }
-  const subscription: AllStreamSubscription = client.now().subscribeToAll(
-    {
-      fromPosition: from === beginning ? START : { commit: from, prepare: from },
-      filter: streamNameFilter({
-        prefixes,
-        checkpointInterval: 1,
-        maxSearchWindow: searchWindow,
-        checkpointReached: (_subscription, position) => {
-          mark(position.commit, false)
-        },
-      }),
-    },
-    { highWaterMark: buffered },
-  )
-  const stop = (): void => end()
-  subscription
-    .on('error', end)
-    .on('end', stop)
-    .on('close', stop)
-    .on('readable', () => wake())
-    .on('confirmation', client.answered)
-    .on('caughtUp', () => mark(beginning, true))
-  signal.addEventListener('abort', stop, { once: true })
-
-  /** The driver hands over a few events a turn of the loop: a batch is taken once a turn brings no more, or it is full. */
-  const gathered = async (): Promise<void> => {
-    let before = -1
-    while (subscription.readableLength > before && subscription.readableLength < pageSize) {
-      before = subscription.readableLength
-      await new Promise(setImmediate)
-    }
-  }
-  const isUnwanted = (): boolean => signal.aborted
-  const take = (): Arrival | undefined => {
-    const entries: Array<LogEntry> = []
-    const before = taken
-    while (taken - before < pageSize) {
-      const resolved = subscription.read() as ResolvedEvent | null
-      if (resolved === null) break
-      taken += 1
-      reached = resolved.event?.position?.commit ?? reached
-      const entry = recordedOf(resolved)
-      if (entry !== undefined) entries.push(entry)
-    }
-    const passed = marks.filter(({ after }) => after <= taken)
-    marks = marks.filter(({ after }) => after > taken)
-    if (taken === before && passed.length === 0) return undefined
-    for (const { position } of passed) if (position > reached) reached = position
-    return { entries, position: reached, isLive: passed.some(({ isLive }) => isLive) }
-  }
-
+): AsyncGenerator<CatchUpBatch> {
+  const subscription = new CatchUpSubscription(client, from, prefixes)
+  const isAborted = (): boolean => signal.aborted
   try {
     for (;;) {
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve
-      })
-      const arrival = take()
-      if (isUnwanted()) return
-      if (arrival !== undefined) yield arrival
-      else if (ended.isOver) throw new Dropped(reasonOf(failure))
-      else {
-        await woken
-        await gathered()
-      }
+      const batch = subscription.take()
+      if (isAborted()) return
+      if (batch !== undefined) yield batch
+      else if (subscription.isEnded) throw new SubscriptionDropped(subscription.endReason)
+      else await subscription.arrival(signal)
     }
   } finally {
-    signal.removeEventListener('abort', stop)
-    // Leaving an iteration alone would leave the call open on the server (reference 0.11).
-    void subscription.unsubscribe().catch(() => undefined)
-    subscription.destroy()
-    if (failure !== undefined) client.failed(meaningOf(failure))
+    subscription.close()
   }
 }
 
-const reasonOf = (failure: unknown): string => {
-  const meaning = failure === undefined ? undefined : meaningOf(failure)
-  return meaning?.kind === 'again' ? meaning.reason : 'the event store ended a subscription'
+/** The driver's subscription, and how far it was taken. */
+class CatchUpSubscription {
+  readonly #client: ReconnectingClient
+  readonly #subscription: AllStreamSubscription
+  readonly #checkpoints = new PendingCheckpoints()
+  #takenEvents = 0
+  #position: Position
+  #isEnded = false
+  #failure: unknown
+  /** Whether anything arrived since the last `take`. */
+  #hasArrived = false
+  #wake = (): void => undefined
+
+  constructor(client: ReconnectingClient, from: Position, prefixes: ReadonlyArray<string>) {
+    this.#client = client
+    this.#position = from
+    const end = (error?: unknown): void => this.#end(error)
+    this.#subscription = client
+      .current()
+      .subscribeToAll(
+        {
+          fromPosition: from === beginning ? START : { commit: from, prepare: from },
+          filter: streamNameFilter({
+            prefixes: [...prefixes],
+            checkpointInterval: 1,
+            maxSearchWindow: searchWindow,
+            // An error in here would be an unhandled rejection and stall the subscription for ever.
+            checkpointReached: (_subscription, { commit }) => this.#addCheckpoint(commit, false),
+          }),
+        },
+        { highWaterMark: bufferSize },
+      )
+      .on('error', end)
+      .on('end', () => end())
+      .on('close', () => end())
+      .on('readable', () => this.#notify())
+      .on('confirmation', client.answered)
+      .on('caughtUp', () => this.#addCheckpoint(beginning, true))
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded
+  }
+
+  get endReason(): string {
+    const error = this.#failure === undefined ? undefined : classify(this.#failure)
+    return error?.kind === 'retryable' ? error.reason : 'the event store ended a subscription'
+  }
+
+  /** What has arrived, one page at most; undefined when nothing has. */
+  take(): CatchUpBatch | undefined {
+    this.#hasArrived = false
+    const entries: Array<LogEntry> = []
+    const before = this.#takenEvents
+    while (this.#takenEvents - before < pageSize) {
+      const resolved = this.#subscription.read() as ResolvedEvent | null
+      if (resolved === null) break
+      this.#takenEvents += 1
+      this.#position = resolved.event?.position?.commit ?? this.#position
+      const entry = decodeEvent(resolved)
+      if (entry !== undefined) entries.push(entry)
+    }
+    const reached = this.#checkpoints.takeReached(this.#takenEvents)
+    if (this.#takenEvents === before && reached.length === 0) return undefined
+    for (const { position } of reached) if (position > this.#position) this.#position = position
+    return { entries, position: this.#position, isCaughtUp: reached.some(({ isCaughtUp }) => isCaughtUp) }
+  }
+
+  /**
+   * Resolves when something has arrived since the last `take`, or when `signal` aborts. The driver hands over a few events a
+   * turn of the event loop, so that more turns are waited for until one brings no more events or a page is full.
+   */
+  async arrival(signal: AbortSignal): Promise<void> {
+    if (!this.#hasArrived) {
+      await abortable(signal, (done) => {
+        this.#wake = done
+        return undefined
+      })
+    }
+    let before = -1
+    while (this.#subscription.readableLength > before && this.#subscription.readableLength < pageSize) {
+      before = this.#subscription.readableLength
+      await new Promise(setImmediate)
+    }
+  }
+
+  close(): void {
+    // To destroy it alone would leave the call open on the server.
+    void this.#subscription.unsubscribe().catch(() => undefined)
+    this.#subscription.destroy()
+    if (this.#failure !== undefined) this.#client.failed(classify(this.#failure))
+  }
+
+  #addCheckpoint(position: Position, isCaughtUp: boolean): void {
+    const afterEvents = this.#takenEvents + this.#subscription.readableLength
+    this.#checkpoints.add({ afterEvents, position, isCaughtUp })
+    this.#notify()
+  }
+
+  #end(failure: unknown): void {
+    this.#failure ??= failure
+    this.#isEnded = true
+    this.#notify()
+  }
+
+  #notify(): void {
+    this.#hasArrived = true
+    this.#wake()
+  }
 }

@@ -1,19 +1,21 @@
 import { E, type Either } from '../../domain/prelude.js'
-import { disposeOf } from './appends-in-flight.js'
-import { healingClient, type HealingClient } from './healing-client.js'
+import type { Time } from '../../domain/ports.js'
+import { monotonicTime } from '../node/monotonic-time.js'
+import { appendsOfThisProcess } from './appends-in-flight.js'
+import { reconnectingClient, type ReconnectingClient } from './reconnecting-client.js'
 
 /**
- * Two clients: when a call fails, the driver moves all of a client's calls to a new channel, and a read that fails must not
- * part the appends under way from those that follow (reference 0.7).
+ * Two clients, because a client whose call fails moves all further calls to a new channel: a read that fails must not separate
+ * the appends in flight from those that follow.
  */
 export type Connection = {
-  readonly appends: HealingClient
-  readonly reads: HealingClient
+  readonly appends: ReconnectingClient
+  readonly reads: ReconnectingClient
   readonly close: () => Promise<void>
 }
 
-/** What the driver knows, as it spells it to itself. */
-const options: ReadonlySet<string> = new Set([
+/** The options that the driver knows, in the spelling that it reduces them to. */
+const knownOptions: ReadonlySet<string> = new Set([
   'tls',
   'tlscafile',
   'usercertfile',
@@ -29,21 +31,23 @@ const options: ReadonlySet<string> = new Set([
   'throwonappendfailure',
 ])
 
-/** About any other option, and one that it can't follow, the driver warns with the whole string, password and all. */
-const hasOtherOptions = (url: string): boolean => {
+/** About an option that it does not know or can't follow the driver warns with the whole string, password included. */
+const hasUnknownOption = (url: string): boolean => {
   const [, query = ''] = url.replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '').split(/\?(.*)/s)
   const given = query === '' ? [] : query.toLowerCase().replace(/[_-]/g, '').split('&')
-  return given.some((option) => option !== 'tlsverifycert=true' && !options.has(option.split('=', 1)[0]?.trim() ?? ''))
+  return given.some(
+    (option) => option !== 'tlsverifycert=true' && !knownOptions.has(option.split('=', 1)[0]?.trim() ?? ''),
+  )
 }
 
 type NoConnectionString = { readonly kind: 'no-connection-string' }
 
-/** Left when `url` is no connection string; what is wrong with it is not told, since it may hold a password. */
-export const connect = (url: string): Either<NoConnectionString, Connection> => {
-  if (hasOtherOptions(url)) return E.left({ kind: 'no-connection-string' })
+/** Left when `url` is no connection string. What is wrong with it is not said, because it may hold a password. */
+export const connect = (url: string, time: Time = monotonicTime): Either<NoConnectionString, Connection> => {
+  if (hasUnknownOption(url)) return E.left({ kind: 'no-connection-string' })
   try {
-    const appends = healingClient(url, disposeOf)
-    const reads = healingClient(url, (client) => client.dispose())
+    const appends = reconnectingClient(url, appendsOfThisProcess.dispose, time)
+    const reads = reconnectingClient(url, (client) => client.dispose(), time)
     return E.right({
       appends,
       reads,

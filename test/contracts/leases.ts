@@ -5,7 +5,7 @@ export type OpenMembership = {
   /** The only one. */
   readonly membership: Membership
   /** Goes on by so many milliseconds of its time. */
-  readonly pass: (milliseconds: number) => Promise<void>
+  readonly advance: (milliseconds: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -13,67 +13,67 @@ export type OpenMembership = {
 export const leasesContract = (name: string, open: () => Promise<OpenMembership>): void => {
   const behaviour = (
     title: string,
-    check: (t: ExecutionContext, membership: Membership, pass: OpenMembership['pass']) => Promise<void>,
+    check: (t: ExecutionContext, membership: Membership, advance: OpenMembership['advance']) => Promise<void>,
   ): void => {
     test.serial(`${name}: ${title}`, async (t) => {
-      const { membership, pass, close } = await open()
+      const { membership, advance, close } = await open()
       try {
-        await check(t, membership, pass)
+        await check(t, membership, advance)
       } finally {
         await close()
       }
     })
   }
 
-  behaviour('one that is alone gets every name at once, and each once', async (t, membership, pass) => {
+  behaviour('one that is alone gets every name at once, and each once', async (t, membership, advance) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b', 'c'], begin)
-    await pass(0)
+    await advance(0)
     t.deepEqual(namesOf(leases), ['a', 'b', 'c'])
-    await pass(20_000)
+    await advance(20_000)
     t.deepEqual(namesOf(leases), ['a', 'b', 'c'])
     await membership.leave()
   })
 
-  behaviour('a lease that was granted is held', async (t, membership, pass) => {
+  behaviour('a lease that was granted is held', async (t, membership, advance) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
-      await pass(milliseconds)
+      await advance(milliseconds)
       t.true(leases.every((lease) => lease.isHeld() && !lease.lost.aborted && lease.fencingToken >= 1))
     }
     t.is(leases.length, 2)
     await membership.leave()
   })
 
-  behaviour('several kinds of work are shared side by side', async (t, membership, pass) => {
+  behaviour('several kinds of work are shared side by side', async (t, membership, advance) => {
     const [one, other] = [worker(), worker()]
     membership.share('one', () => ['a'], one.begin)
     membership.share('other', () => ['b', 'c'], other.begin)
     membership.share('nothing', () => [], one.begin)
-    await pass(0)
+    await advance(0)
     t.deepEqual([namesOf(one.leases), namesOf(other.leases)], [['a'], ['b', 'c']])
     await membership.leave()
   })
 
-  behaviour('work that is shared later is granted too', async (t, membership, pass) => {
+  behaviour('work that is shared later is granted too', async (t, membership, advance) => {
     const [one, other] = [worker(), worker()]
     membership.share('one', () => ['a'], one.begin)
-    await pass(5_000)
+    await advance(5_000)
     membership.share('other', () => ['b'], other.begin)
-    await pass(1_500)
+    await advance(1_500)
     t.deepEqual([namesOf(one.leases), namesOf(other.leases)], [['a'], ['b']])
     await membership.leave()
   })
 
   behaviour(
     'whoever leaves ends all work first, and holds the leases until it has ended',
-    async (t, membership, pass) => {
+    async (t, membership, advance) => {
       const { leases, begin, finish } = worker({ isSlow: true })
       membership.share('work', () => ['a', 'b'], begin)
-      await pass(0)
+      await advance(0)
       const leaving = flagged(membership.leave())
-      await pass(10_000)
+      await advance(10_000)
       t.true(leases.every((lease) => lease.lost.aborted && lease.isHeld()))
       t.false(leaving.isOver())
       finish()
@@ -82,14 +82,14 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     },
   )
 
-  behaviour('a lease is given back once the work under it has ended', async (t, membership, pass) => {
+  behaviour('a lease is given back once the work under it has ended', async (t, membership, advance) => {
     const { leases, begin, finish } = worker({ isSlow: true })
     membership.share('work', () => ['a', 'b'], begin)
-    await pass(0)
+    await advance(0)
     const [first, second] = leases
     if (first === undefined || second === undefined) return t.fail()
     const releasing = flagged(first.release())
-    await pass(3_000)
+    await advance(3_000)
     t.true(first.lost.aborted && first.isHeld())
     t.false(releasing.isOver())
     finish()

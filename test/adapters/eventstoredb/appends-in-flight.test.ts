@@ -1,13 +1,13 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
-import test, { type ExecutionContext } from 'ava'
-import { mock } from 'node:test'
-import { performance } from 'node:perf_hooks'
-import { disposeOf, whileAppending } from '../../../adapters/eventstoredb/appends-in-flight.js'
+import test from 'ava'
+import { appendsInFlight, type AppendsInFlight } from '../../../adapters/eventstoredb/appends-in-flight.js'
 import { E } from '../../../domain/prelude.js'
-import { until } from '../../eventstoredb-double/open-double.js'
 import { newEvent } from '../../kit/events.js'
 import { openEventStoreDb, storeAt } from '../../kit/eventstoredb.js'
+import { manualTime } from '../../kit/manual-time.js'
 import { rightOf } from '../../kit/right-of.js'
+import { nextTurn } from '../../kit/turns.js'
+import { until } from '../../kit/until.js'
 
 /** What happened, in its order. */
 type Story = Array<string>
@@ -24,15 +24,15 @@ const clientIn = (story: Story, name = 'client', dispose = Promise.resolve()): E
 
 type Appending = { readonly end: () => void; readonly fail: () => void; readonly done: Promise<string> }
 
-/** An append that is under way until it is ended. */
-const appendIn = (story: Story, name: string): Appending => {
+/** An append that is in flight until it is ended. */
+const appendIn = (appends: AppendsInFlight, story: Story, name: string): Appending => {
   let end = (): void => undefined
   let fail = (): void => undefined
   const ended = new Promise<void>((resolve, reject) => {
     end = () => resolve()
     fail = () => reject(new Error(name))
   })
-  const done = whileAppending(async () => {
+  const done = appends.track(async () => {
     story.push(`${name} begins`)
     await ended
     story.push(`${name} ends`)
@@ -43,19 +43,26 @@ const appendIn = (story: Story, name: string): Appending => {
 
 /** All that can go on has gone on. */
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
 }
 
-test.serial('a client is disposed of at once when no append is under way', async (t) => {
+const open = () => {
+  const time = manualTime(settled)
+  return { appends: appendsInFlight(time.process()), advance: time.advance }
+}
+
+test('a client is disposed of at once when no append is in flight', async (t) => {
+  const { appends } = open()
   const story: Story = []
-  await disposeOf(clientIn(story))
+  await appends.dispose(clientIn(story))
   t.deepEqual(story, ['client is disposed of'])
 })
 
-test.serial('a disposal waits for the appends under way, also for those that fail', async (t) => {
+test('a disposal waits for every append in flight, whether it succeeds or fails', async (t) => {
+  const { appends } = open()
   const story: Story = []
-  const [one, two] = [appendIn(story, 'one'), appendIn(story, 'two')]
-  const disposing = disposeOf(clientIn(story))
+  const [one, two] = [appendIn(appends, story, 'one'), appendIn(appends, story, 'two')]
+  const disposing = appends.dispose(clientIn(story))
   await settled()
   two.fail()
   await t.throwsAsync(two.done, { message: 'two' })
@@ -67,15 +74,16 @@ test.serial('a disposal waits for the appends under way, also for those that fai
   t.deepEqual(story, ['one begins', 'two begins', 'one ends', 'client is disposed of'])
 })
 
-test.serial('appends wait for a disposal, and one disposal for the other', async (t) => {
+test('appends wait for a disposal, and so does another disposal', async (t) => {
+  const { appends } = open()
   const story: Story = []
   let goOn = (): void => undefined
   const slow = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  const first = disposeOf(clientIn(story, 'first', slow))
-  const second = disposeOf(clientIn(story, 'second'))
-  const one = appendIn(story, 'one')
+  const first = appends.dispose(clientIn(story, 'first', slow))
+  const second = appends.dispose(clientIn(story, 'second'))
+  const one = appendIn(appends, story, 'one')
   await settled()
   t.deepEqual(story, ['first is disposed of'])
   goOn()
@@ -93,74 +101,53 @@ test.serial('appends wait for a disposal, and one disposal for the other', async
   )
 })
 
-test.serial('a disposal that fails holds nobody up', async (t) => {
+test('a disposal that fails holds up no append, neither one that waits for it nor a later one', async (t) => {
+  const { appends } = open()
   const story: Story = []
-  const failing = Promise.reject(new Error('it could not be disposed of'))
-  await t.throwsAsync(disposeOf(clientIn(story, 'client', failing)))
-  const one = appendIn(story, 'one')
-  one.end()
-  t.is(await one.done, 'one')
+  let fail = (): void => undefined
+  const failing = new Promise<void>((_, reject) => {
+    fail = () => reject(new Error('it could not be disposed of'))
+  })
+  const disposing = appends.dispose(clientIn(story, 'client', failing))
+  const waiting = appendIn(appends, story, 'waiting')
+  fail()
+  await t.throwsAsync(disposing, { message: 'it could not be disposed of' })
+  const later = appendIn(appends, story, 'later')
+  waiting.end()
+  later.end()
+  t.deepEqual(await Promise.all([waiting.done, later.done]), ['waiting', 'later'])
 })
 
-/** Timers and the clock stand still until they are told to go on. */
-const manualTimers = (t: ExecutionContext) => {
-  let now = performance.now()
-  const timers = new Map<NodeJS.Timeout, { readonly at: number; readonly wake: () => void }>()
-  const start = (wake: () => void, milliseconds: number): NodeJS.Timeout => {
-    const timer = {} as NodeJS.Timeout
-    timers.set(timer, { at: now + milliseconds, wake })
-    return timer
-  }
-  const stop = (timer: NodeJS.Timeout): void => void timers.delete(timer)
-  const mocks = [
-    mock.method(performance, 'now', () => now),
-    mock.method(globalThis, 'setTimeout', start as typeof setTimeout),
-    mock.method(globalThis, 'clearTimeout', stop as typeof clearTimeout),
-  ]
-  t.teardown(() => {
-    for (const one of mocks) one.mock.restore()
-  })
-  return async (milliseconds: number): Promise<void> => {
-    now += milliseconds
-    for (const [timer, { at, wake }] of [...timers]) {
-      if (at > now) continue
-      timers.delete(timer)
-      wake()
-    }
-    await settled()
-  }
-}
-
-test.serial('an append without end holds a disposal up for six seconds, whatever ends meanwhile', async (t) => {
-  const pass = manualTimers(t)
+test('an append that never ends holds up a disposal for six seconds, whatever else ends meanwhile', async (t) => {
+  const { appends, advance } = open()
   const story: Story = []
-  const [endless, other] = [appendIn(story, 'endless'), appendIn(story, 'other')]
-  const disposing = disposeOf(clientIn(story))
-  await pass(3_000)
+  const [endless, other] = [appendIn(appends, story, 'endless'), appendIn(appends, story, 'other')]
+  const disposing = appends.dispose(clientIn(story))
+  await advance(3_000)
   other.end()
-  await pass(2_990)
+  await advance(2_990)
   t.false(story.includes('client is disposed of'))
-  await pass(20)
+  await advance(20)
   t.true(story.includes('client is disposed of'))
   endless.end()
   await Promise.all([disposing, endless.done, other.done])
 })
 
-test.serial('a store that closes leaves alone what another has under way', async (t) => {
+test('a store that closes does not disturb the appends of another store in the same process', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   const other = storeAt(t, double.url)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   rightOf(await other.append('account-2', 'no-stream', [newEvent(2)]))
   double.faults.delayAppends(100)
   const appending = store.append('account-3', 'no-stream', [newEvent(3)])
-  await until(() => double.calls().appends === 3)
+  await until('the append has arrived', 20_000, () => double.calls().appends === 3)
   let isClosed = false
   const closing = other.close().then(() => (isClosed = true))
   const appended = await appending
   t.false(isClosed)
   t.true(E.isRight(appended))
   await closing
-  t.is(double.calls().appends, 3, 'it was asked once')
+  t.is(double.calls().appends, 3, 'it was sent once')
   double.faults.clear()
   t.true(E.isRight(await store.append('account-4', 'no-stream', [newEvent(4)])))
 })

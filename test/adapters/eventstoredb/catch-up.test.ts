@@ -1,16 +1,18 @@
 import { binaryEvent, EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import test, { type ExecutionContext } from 'ava'
-import { catchUp, Dropped, type Arrival } from '../../../adapters/eventstoredb/catch-up.js'
+import { catchUp, SubscriptionDropped, type CatchUpBatch } from '../../../adapters/eventstoredb/catch-up.js'
 import type { Connection } from '../../../adapters/eventstoredb/connection.js'
-import { eventDataOf } from '../../../adapters/eventstoredb/recorded.js'
+import { encodeEvent } from '../../../adapters/eventstoredb/event-codec.js'
 import type { LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { LoggedEvent } from '../../eventstoredb-double/log.js'
-import { collect, until } from '../../eventstoredb-double/open-double.js'
+import { collect } from '../../eventstoredb-double/open-double.js'
 import { idsOf, newEvent, newEvents } from '../../kit/events.js'
 import { openConnection } from '../../kit/eventstoredb.js'
+import { nextTurn } from '../../kit/turns.js'
+import { until } from '../../kit/until.js'
 
 const prefixes = ['account-', 'contact-']
 
@@ -28,7 +30,7 @@ const open = async (t: ExecutionContext): Promise<Means> => {
 }
 
 const writeOurs = async (client: EventStoreDBClient, count: number, first = 1): Promise<void> => {
-  await client.appendToStream(`account-${first}`, newEvents(count, first).map(eventDataOf))
+  await client.appendToStream(`account-${first}`, newEvents(count, first).map(encodeEvent))
 }
 
 const writeOthers = async (client: EventStoreDBClient, count: number): Promise<void> => {
@@ -39,21 +41,21 @@ const writeOthers = async (client: EventStoreDBClient, count: number): Promise<v
 const isOurs = ({ stream }: LoggedEvent): boolean => prefixes.some((prefix) => stream.startsWith(prefix))
 
 /** What arrives until `isLast` says so. */
-const arrivalsUntil = async (
+const batchesUntil = async (
   { connection }: Pick<Means, 'connection'>,
   from: Position,
-  isLast: (arrival: Arrival, all: ReadonlyArray<Arrival>) => boolean,
-): Promise<ReadonlyArray<Arrival>> => {
-  const all: Array<Arrival> = []
-  for await (const arrival of catchUp(connection.reads, from, prefixes, never)) {
-    all.push(arrival)
-    if (isLast(arrival, all)) break
+  isLast: (batch: CatchUpBatch, all: ReadonlyArray<CatchUpBatch>) => boolean,
+): Promise<ReadonlyArray<CatchUpBatch>> => {
+  const all: Array<CatchUpBatch> = []
+  for await (const batch of catchUp(connection.reads, from, prefixes, never)) {
+    all.push(batch)
+    if (isLast(batch, all)) break
   }
   return all
 }
 
-const untilLive = (means: Pick<Means, 'connection'>, from: Position) =>
-  arrivalsUntil(means, from, ({ isLive }) => isLive)
+const untilCaughtUp = (means: Pick<Means, 'connection'>, from: Position) =>
+  batchesUntil(means, from, ({ isCaughtUp }) => isCaughtUp)
 
 /** These tests append nothing that can't be decoded. */
 const recordedIn = (entry: LogEntry): Recorded<DomainEvent> => {
@@ -61,13 +63,13 @@ const recordedIn = (entry: LogEntry): Recorded<DomainEvent> => {
   return entry
 }
 
-const eventsOf = (arrivals: ReadonlyArray<Arrival>) => arrivals.flatMap(({ entries }) => entries.map(recordedIn))
+const eventsOf = (batches: ReadonlyArray<CatchUpBatch>) => batches.flatMap(({ entries }) => entries.map(recordedIn))
 
 /** Ends in the error that it ends with. */
-const endOf = async (arrivals: AsyncIterator<Arrival>, all: Array<Arrival> = []): Promise<unknown> => {
+const endOf = async (batches: AsyncIterator<CatchUpBatch>, all: Array<CatchUpBatch> = []): Promise<unknown> => {
   try {
     for (;;) {
-      const next = await arrivals.next()
+      const next = await batches.next()
       if (next.done === true) return undefined
       all.push(next.value)
     }
@@ -76,7 +78,7 @@ const endOf = async (arrivals: AsyncIterator<Arrival>, all: Array<Arrival> = [])
   }
 }
 
-test.serial('a position is never ahead of what was given, however slow the consumer is', async (t) => {
+test.serial('a position is never ahead of the events that were given, however slow the consumer is', async (t) => {
   const { double, connection, client } = await open(t)
   for (let n = 0; n < 12; n += 1) {
     await writeOurs(client, 150, 150 * n + 1)
@@ -85,7 +87,7 @@ test.serial('a position is never ahead of what was given, however slow the consu
   const ours = double.log().filter(isOurs)
   let given = 0
   let marked = 0
-  for await (const { entries, position, isLive } of catchUp(connection.reads, beginning, prefixes, never)) {
+  for await (const { entries, position, isCaughtUp } of catchUp(connection.reads, beginning, prefixes, never)) {
     const events = entries.map(recordedIn)
     t.deepEqual(
       idsOf(events),
@@ -96,19 +98,19 @@ test.serial('a position is never ahead of what was given, however slow the consu
     t.true(position >= (last?.position ?? beginning))
     if (next !== undefined) t.true(position < next.position, `${given} were given`)
     if (position !== last?.position) marked += 1
-    if (isLive) break
+    if (isCaughtUp) break
     // While the consumer is busy, the driver takes as much as it may.
-    for (let turn = 0; turn < 400; turn += 1) await new Promise(setImmediate)
+    for (let turn = 0; turn < 400; turn += 1) await nextTurn()
   }
   t.is(given, ours.length)
   t.true(marked > 0, 'no position was that of a checkpoint')
 })
 
-test.serial('events that are passed over move the position, in the history and live', async (t) => {
+test.serial('events of other streams move the position, in the history and live', async (t) => {
   const means = await open(t)
   const { double, connection, client } = means
   await writeOthers(client, 1000)
-  const history = await untilLive(means, beginning)
+  const history = await untilCaughtUp(means, beginning)
   const head = double.log().at(-1)?.position ?? beginning
   t.deepEqual(eventsOf(history), [])
   t.is(history.at(-1)?.position, head)
@@ -118,109 +120,109 @@ test.serial('events that are passed over move the position, in the history and l
   t.like(first, { done: false, value: { entries: [], position: head } })
   await writeOthers(client, 300)
   const next = await live.next()
-  t.like(next, { done: false, value: { entries: [], isLive: false } })
+  t.like(next, { done: false, value: { entries: [], isCaughtUp: false } })
   t.true(next.done !== true && next.value.position > head)
   await live.return(undefined)
 })
 
-test.serial('the position of a checkpoint is one to go on from', async (t) => {
+test.serial('a subscription can go on from the position of a checkpoint', async (t) => {
   const means = await open(t)
   await writeOthers(means.client, 600)
-  const [, middle] = await arrivalsUntil(means, beginning, (_, all) => all.length === 2 || all[0]?.isLive === true)
-  const last = (await untilLive(means, beginning)).at(-1)
+  const [, middle] = await batchesUntil(means, beginning, (_, all) => all.length === 2 || all[0]?.isCaughtUp === true)
+  const last = (await untilCaughtUp(means, beginning)).at(-1)
   await writeOurs(means.client, 3)
   for (const from of [middle?.position ?? beginning, last?.position ?? beginning]) {
-    t.deepEqual(idsOf(eventsOf(await untilLive(means, from))), idsOf(newEvents(3)))
+    t.deepEqual(idsOf(eventsOf(await untilCaughtUp(means, from))), idsOf(newEvents(3)))
   }
 })
 
-test.serial('the end of the history is told once all of it was given', async (t) => {
+test.serial('a subscription has caught up once all of the history was given, not earlier', async (t) => {
   const means = await open(t)
   await writeOurs(means.client, 1300)
-  const arrivals = await untilLive(means, beginning)
-  t.deepEqual(idsOf(eventsOf(arrivals)), idsOf(newEvents(1300)))
+  const batches = await untilCaughtUp(means, beginning)
+  t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(1300)))
   t.deepEqual(
-    arrivals.map(({ isLive }) => isLive),
-    arrivals.map((_, index) => index === arrivals.length - 1),
+    batches.map(({ isCaughtUp }) => isCaughtUp),
+    batches.map((_, index) => index === batches.length - 1),
   )
-  t.true(arrivals.length > 1, 'a batch has five hundred events at most')
+  t.true(batches.length > 1, 'a batch has five hundred events at most')
 })
 
-test.serial('a history without anything is at its end at once', async (t) => {
+test.serial('a subscription to an empty log has caught up at once', async (t) => {
   const means = await open(t)
-  const arrivals = await untilLive(means, beginning)
-  t.deepEqual(eventsOf(arrivals), [])
+  const batches = await untilCaughtUp(means, beginning)
+  t.deepEqual(eventsOf(batches), [])
 })
 
 for (const how of ['unavailable', 'cleanly'] as const) {
-  test.serial(`a subscription that is cut ${how} is dropped after everything that had arrived`, async (t) => {
+  test.serial(`a subscription that is cut ${how} gives everything that had arrived before it is dropped`, async (t) => {
     const { double, connection, client } = await open(t)
     await writeOurs(client, 400)
     double.faults.cutSubscriptions(300, 1, how)
-    const arrivals: Array<Arrival> = []
+    const batches: Array<CatchUpBatch> = []
     const subscription = catchUp(connection.reads, beginning, prefixes, never)
     const first = await subscription.next()
-    if (first.done !== true) arrivals.push(first.value)
-    await until(() => double.calls().cuts === 1)
-    const error = await endOf(subscription, arrivals)
-    t.true(error instanceof Dropped)
-    t.false((error as Dropped).message.includes('account-'))
-    t.deepEqual(idsOf(eventsOf(arrivals)), idsOf(newEvents(300)))
-    t.is(arrivals.at(-1)?.position, double.log()[299]?.position)
-    t.true(arrivals.every(({ isLive }) => !isLive))
+    if (first.done !== true) batches.push(first.value)
+    await until('it is cut', 20_000, () => double.calls().cuts === 1)
+    const error = await endOf(subscription, batches)
+    t.true(error instanceof SubscriptionDropped)
+    t.false((error as SubscriptionDropped).message.includes('account-'))
+    t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(300)))
+    t.is(batches.at(-1)?.position, double.log()[299]?.position)
+    t.true(batches.every(({ isCaughtUp }) => !isCaughtUp))
   })
 }
 
 test.serial(
-  'a reader that is too slow for a live subscription is dropped, and goes on from where it was',
+  'a consumer that is too slow for a live subscription is dropped, and can go on from where it was',
   async (t) => {
     const means = await open(t)
     const { double, connection, client } = means
     const subscription = catchUp(connection.reads, beginning, prefixes, never)
-    const arrivals: Array<Arrival> = []
-    for (let isLive = false; !isLive; isLive = arrivals.at(-1)?.isLive === true) {
+    const batches: Array<CatchUpBatch> = []
+    for (let isCaughtUp = false; !isCaughtUp; isCaughtUp = batches.at(-1)?.isCaughtUp === true) {
       const next = await subscription.next()
-      if (next.done !== true) arrivals.push(next.value)
+      if (next.done !== true) batches.push(next.value)
     }
     double.faults.dropSlowSubscribers()
     let written = 0
     for (; double.calls().cuts === 0; written += 100) await writeOurs(client, 100, written + 1)
-    t.true((await endOf(subscription, arrivals)) instanceof Dropped)
-    const given = eventsOf(arrivals).length
+    t.true((await endOf(subscription, batches)) instanceof SubscriptionDropped)
+    const given = eventsOf(batches).length
     t.true(given < written)
-    arrivals.push(...(await untilLive(means, arrivals.at(-1)?.position ?? beginning)))
-    t.deepEqual(idsOf(eventsOf(arrivals)), idsOf(newEvents(written)))
+    batches.push(...(await untilCaughtUp(means, batches.at(-1)?.position ?? beginning)))
+    t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(written)))
   },
 )
 
-test.serial('a server that is not there drops a subscription', async (t) => {
+test.serial('a subscription to a server that is away is dropped', async (t) => {
   const { double, connection } = await open(t)
   await double.stop()
   const error = await endOf(catchUp(connection.reads, beginning, prefixes, never))
-  t.true(error instanceof Dropped)
+  t.true(error instanceof SubscriptionDropped)
 })
 
-test.serial('an abort ends it: before it begins, with events at hand and live', async (t) => {
+test.serial('an abort ends a subscription: before it begins, in its history and live', async (t) => {
   const { connection, client } = await open(t)
   await writeOurs(client, 1200)
-  const before: Array<Arrival> = []
+  const before: Array<CatchUpBatch> = []
   t.is(await endOf(catchUp(connection.reads, beginning, prefixes, AbortSignal.abort()), before), undefined)
   t.deepEqual(before, [])
 
   const early = new AbortController()
-  const events: Array<Arrival> = []
-  for await (const arrival of catchUp(connection.reads, beginning, prefixes, early.signal)) {
-    if (arrival.entries.length === 0) continue
-    events.push(arrival)
+  const events: Array<CatchUpBatch> = []
+  for await (const batch of catchUp(connection.reads, beginning, prefixes, early.signal)) {
+    if (batch.entries.length === 0) continue
+    events.push(batch)
     early.abort()
   }
   t.is(events.length, 1)
 
   const late = new AbortController()
   const live = catchUp(connection.reads, beginning, prefixes, late.signal)
-  for (let isLive = false; !isLive;) {
+  for (let isCaughtUp = false; !isCaughtUp;) {
     const next = await live.next()
-    isLive = next.done === true || next.value.isLive
+    isCaughtUp = next.done === true || next.value.isCaughtUp
   }
   const waiting = live.next()
   late.abort()
@@ -228,10 +230,10 @@ test.serial('an abort ends it: before it begins, with events at hand and live', 
 })
 
 for (const [way, leave] of Object.entries({
-  aborted: (_: AsyncGenerator<Arrival>, aborting: AbortController) => aborting.abort(),
-  left: (subscription: AsyncGenerator<Arrival>) => void subscription.return(undefined),
+  aborted: (_: AsyncGenerator<CatchUpBatch>, aborting: AbortController) => aborting.abort(),
+  left: (subscription: AsyncGenerator<CatchUpBatch>) => void subscription.return(undefined),
 })) {
-  test.serial(`a subscription that was ${way} is over on the server too`, async (t) => {
+  test.serial(`a subscription that was ${way} ends on the server too`, async (t) => {
     const { double, connection, client } = await open(t)
     const aborting = new AbortController()
     const subscription = catchUp(connection.reads, beginning, prefixes, aborting.signal)
@@ -239,15 +241,15 @@ for (const [way, leave] of Object.entries({
     leave(subscription, aborting)
     await endOf(subscription)
     // What comes later on the same connection is seen later.
-    await new Promise(setImmediate)
-    await collect(connection.reads.now().readAll())
+    await nextTurn()
+    await collect(connection.reads.current().readAll())
     double.faults.cutSubscriptions(1, 1)
     await writeOurs(client, 1)
     t.is(double.calls().cuts, 0)
   })
 }
 
-test.serial('what other applications write to streams with our prefixes is passed over', async (t) => {
+test.serial('events of other applications in streams with our prefixes are left out', async (t) => {
   const means = await open(t)
   const { double, client } = means
   await writeOurs(client, 1)
@@ -257,13 +259,13 @@ test.serial('what other applications write to streams with our prefixes is passe
     jsonEvent({ type: 'AccountEnabled', data: {}, metadata: Buffer.from('"schema_version"') }),
     binaryEvent({ type: 'AccountEnabled', data: Buffer.from('{'), metadata: { schema_version: 1 } }),
   ])
-  await client.appendToStream('accounts-of-others', eventDataOf(newEvent(7)))
+  await client.appendToStream('accounts-of-others', encodeEvent(newEvent(7)))
   await writeOurs(client, 1, 2)
-  const arrivals = await untilLive(means, beginning)
-  t.deepEqual(idsOf(eventsOf(arrivals)), idsOf([newEvent(1), newEvent(2)]))
+  const batches = await untilCaughtUp(means, beginning)
+  t.deepEqual(idsOf(eventsOf(batches)), idsOf([newEvent(1), newEvent(2)]))
   const [alone] = double.log()
   await client.appendToStream('account-of-others', jsonEvent({ type: 'AccountEnabled', data: {} }))
   const last = double.log().at(-1)?.position ?? beginning
   t.true(last > (alone?.position ?? beginning))
-  t.is((await untilLive(means, beginning)).at(-1)?.position, last)
+  t.is((await untilCaughtUp(means, beginning)).at(-1)?.position, last)
 })

@@ -4,7 +4,7 @@ import { leasesContract } from '../../contracts/leases.js'
 leasesContract('alone', () =>
   Promise.resolve({
     membership: singleProcessMembership(),
-    pass: () => new Promise((resolve) => setImmediate(resolve)),
+    advance: () => new Promise((resolve) => setImmediate(resolve)),
     close: () => Promise.resolve(),
   }),
 )

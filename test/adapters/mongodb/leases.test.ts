@@ -43,7 +43,7 @@ type Fleet = {
   readonly connection: MongoConnection
   readonly time: ManualTime
   readonly start: (names: ReadonlyArray<string>, work?: string) => Member
-  readonly pass: (milliseconds: number) => Promise<void>
+  readonly advance: (milliseconds: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -90,11 +90,11 @@ const fleetOn = async (connection: MongoConnection): Promise<Fleet> => {
       members.push(member)
       return member
     },
-    pass: time.pass,
+    advance: time.advance,
     close: async () => {
       for (const { time: own } of members) own.thaw()
       const left = Promise.all(members.map(({ membership }) => membership.leave()))
-      await time.pass(20_000)
+      await time.advance(20_000)
       await left
       await connection.close()
     },
@@ -102,11 +102,11 @@ const fleetOn = async (connection: MongoConnection): Promise<Fleet> => {
 }
 
 /** When `condition` came to hold, in steps of a tenth of a second. */
-const waitFor = async ({ pass, time }: Fleet, condition: () => boolean, most = 30_000): Promise<number> => {
+const waitFor = async ({ advance, time }: Fleet, condition: () => boolean, most = 30_000): Promise<number> => {
   const start = time.now()
   while (!condition()) {
     if (time.now() - start > most) return Number.POSITIVE_INFINITY
-    await pass(100)
+    await advance(100)
   }
   return time.now() - start
 }
@@ -130,7 +130,7 @@ if (mongoUrl === undefined) {
     const newId = (): string => `alone_${(ids += 1)}`
     return {
       membership: mongoMembership({ db: fleet.connection.db, newId, logger, time }),
-      pass: fleet.pass,
+      advance: fleet.advance,
       close: fleet.close,
     }
   })
@@ -149,13 +149,13 @@ if (mongoUrl === undefined) {
   behaviour('members hold no more than their fair share, whoever joins', async (t, fleet) => {
     const names = numbered(64)
     const first = fleet.start(names)
-    await fleet.pass(0)
+    await fleet.advance(0)
     t.deepEqual(counts(first), [64])
     const second = fleet.start(names)
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     t.deepEqual(counts(first, second), [32, 32])
     const third = fleet.start(names)
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     t.true(counts(first, second, third).every((count) => count <= 22))
     t.true(isAllHeld(names, first, second, third))
   })
@@ -163,23 +163,23 @@ if (mongoUrl === undefined) {
   behaviour('members who start at once share without a wait for anyone', async (t, fleet) => {
     const names = numbered(9)
     const members = [1, 2, 3, 4].map(() => fleet.start(names))
-    await fleet.pass(2_500)
+    await fleet.advance(2_500)
     t.true(isAllHeld(names, ...members))
     t.true(counts(...members).every((count) => count <= 3))
   })
 
   behaviour('only those count who do the work', async (t, fleet) => {
     const [one, other] = [fleet.start(numbered(4)), fleet.start(['elsewhere'], 'other')]
-    await fleet.pass(5_000)
+    await fleet.advance(5_000)
     t.deepEqual(counts(one, other), [4, 1])
   })
 
   behaviour('what one gives back another takes with its next beat, under a higher term', async (t, fleet) => {
     const names = numbered(2)
     const first = fleet.start(names)
-    await fleet.pass(2_000)
+    await fleet.advance(2_000)
     const second = fleet.start(names)
-    await fleet.pass(2_500)
+    await fleet.advance(2_500)
     t.deepEqual(counts(first, second), [1, 1])
     const [taken] = second.leases
     t.is(taken?.fencingToken, 2)
@@ -189,9 +189,9 @@ if (mongoUrl === undefined) {
   behaviour('what one who leaves held is taken with the next beat', async (t, fleet) => {
     const names = numbered(8)
     const [first, second] = [fleet.start(names), fleet.start(names)]
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     const leaving = first.membership.leave()
-    await fleet.pass(1_100)
+    await fleet.advance(1_100)
     await leaving
     t.deepEqual(counts(first, second), [0, 8])
   })
@@ -202,12 +202,12 @@ if (mongoUrl === undefined) {
     let [standing, falling] = [fleet.start(names), fleet.start(names)]
     for (let round = 0; round < 12; round += 1) {
       // Every phase of the one's beats against the other's.
-      await fleet.pass(4_000 + ((round * 370) % 1_000))
+      await fleet.advance(4_000 + ((round * 370) % 1_000))
       t.deepEqual(counts(standing, falling), [6, 6])
       falling.kill()
       const survivor = standing
       waits.push(await waitFor(fleet, () => counts(survivor)[0] === 12))
-      await fleet.pass((round * 130) % 1_000)
+      await fleet.advance((round * 130) % 1_000)
       ;[standing, falling] = [fleet.start(names), standing]
     }
     const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length
@@ -219,7 +219,7 @@ if (mongoUrl === undefined) {
   behaviour('what a whole fleet held that was killed is taken by the next one', async (t, fleet) => {
     const names = numbered(6)
     const fallen = [fleet.start(names), fleet.start(names)]
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     for (const member of fallen) member.kill()
     const next = fleet.start(names)
     t.true((await waitFor(fleet, () => counts(next)[0] === 6)) < 10_000)
@@ -228,20 +228,20 @@ if (mongoUrl === undefined) {
   behaviour('a member that was paused knows at once that it holds nothing, and joins anew', async (t, fleet) => {
     const names = numbered(6)
     const [paused, other] = [fleet.start(names), fleet.start(names)]
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     const before = paused.leases.slice()
     paused.time.freeze()
-    await fleet.pass(4_000)
+    await fleet.advance(4_000)
     t.deepEqual(counts(paused, other), [3, 3])
-    await fleet.pass(6_000)
+    await fleet.advance(6_000)
     // No timer of it has run since.
     t.is(paused.worked().length, 3)
     t.deepEqual(counts(paused, other), [0, 6])
     paused.time.thaw()
-    await fleet.pass(0)
+    await fleet.advance(0)
     t.deepEqual(paused.worked(), [])
     t.true(before.every(({ lost }) => lost.aborted))
-    await fleet.pass(4_000)
+    await fleet.advance(4_000)
     t.deepEqual(counts(paused, other), [3, 3])
     t.deepEqual(paused.held(), paused.worked())
     t.true(paused.leases.slice(before.length).every(({ fencingToken }) => fencingToken >= 2))
@@ -250,13 +250,13 @@ if (mongoUrl === undefined) {
   behaviour('a short pause costs nothing', async (t, fleet) => {
     const names = numbered(4)
     const [paused, other] = [fleet.start(names), fleet.start(names)]
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     const granted = paused.leases.length
     for (let pause = 0; pause < 5; pause += 1) {
       paused.time.freeze()
-      await fleet.pass(3_500)
+      await fleet.advance(3_500)
       paused.time.thaw()
-      await fleet.pass(1_500)
+      await fleet.advance(1_500)
     }
     t.deepEqual(counts(paused, other), [2, 2])
     t.is(paused.leases.length, granted)
@@ -264,10 +264,10 @@ if (mongoUrl === undefined) {
 
   behaviour('one who was taken for dead and removed stops at its next beat', async (t, fleet) => {
     const member = fleet.start(numbered(2))
-    await fleet.pass(1_500)
+    await fleet.advance(1_500)
     await fleet.connection.db.collection('members').deleteMany({})
     const before = member.leases.slice()
-    await fleet.pass(1_000)
+    await fleet.advance(1_000)
     t.true(before.every((lease) => lease.lost.aborted && !lease.isHeld()))
     t.deepEqual(counts(member), [2])
   })
@@ -275,7 +275,7 @@ if (mongoUrl === undefined) {
   behaviour('a lease below another one counts for nothing', async (t, fleet) => {
     const names = ['a']
     const [holder, late] = [fleet.start(names), fleet.start(names)]
-    await fleet.pass(2_000)
+    await fleet.advance(2_000)
     const [winner, loser] = counts(holder, late)[0] === 1 ? ([holder, late] as const) : ([late, holder] as const)
     const leases = fleet.connection.db.collection<LeaseRecord>('leases')
     const members = await fleet.connection.db.collection<MemberRecord>('members').find().toArray()
@@ -286,7 +286,7 @@ if (mongoUrl === undefined) {
     await leases.deleteMany({})
     await leases.insertOne({ ...standing, _id: 'a/9', term: 9 })
     await leases.insertOne({ ...standing, _id: 'a/5', term: 5, owner: other })
-    await fleet.pass(3_000)
+    await fleet.advance(3_000)
     t.deepEqual(counts(winner, loser), [1, 0])
     t.is(loser.leases.length, 0)
     t.deepEqual(
@@ -302,10 +302,10 @@ if (mongoUrl === undefined) {
     await fleet.connection.db.collection<LeaseRecord>('leases').insertOne(blocker)
     await fleet.connection.db.collection<MemberRecord>('members').insertOne({ _id: 'blocker', work: [], beat: 0 })
     const member = fleet.start(names)
-    await fleet.pass(2_000)
+    await fleet.advance(2_000)
     t.deepEqual(counts(member), [0])
     await leases.take(names, 'member_1', await leases.read())
-    await fleet.pass(1_100)
+    await fleet.advance(1_100)
     t.deepEqual(
       member.leases.map(({ fencingToken }) => fencingToken),
       [2],
@@ -314,12 +314,12 @@ if (mongoUrl === undefined) {
 
   behaviour('many names cost no more writes than one', async (t, fleet) => {
     const member = fleet.start(numbered(64))
-    await fleet.pass(2_000)
+    await fleet.advance(2_000)
     const writes: Array<string> = []
     fleet.connection.db.client.on('commandStarted', ({ commandName }) => {
       if (['insert', 'update', 'delete', 'findAndModify'].includes(commandName)) writes.push(commandName)
     })
-    await fleet.pass(10_000)
+    await fleet.advance(10_000)
     t.deepEqual(writes, Array<string>(10).fill('update'))
     t.deepEqual(counts(member), [64])
   })
@@ -332,12 +332,12 @@ if (mongoUrl === undefined) {
     try {
       const names = numbered(6)
       const members = [fleet.start(names), fleet.start(names)]
-      await fleet.pass(3_000)
+      await fleet.advance(3_000)
       t.deepEqual(counts(...members), [3, 3])
       await proxy.takeAway()
-      await fleet.pass(3_900)
+      await fleet.advance(3_900)
       t.deepEqual(counts(...members), [3, 3])
-      await fleet.pass(1_100)
+      await fleet.advance(1_100)
       t.deepEqual(counts(...members), [0, 0])
       t.deepEqual(
         members.flatMap((member) => member.worked()),
@@ -347,7 +347,7 @@ if (mongoUrl === undefined) {
       // The driver's own tries take real time.
       for (let tries = 0; tries < 100 && !isAllHeld(names, ...members); tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 50))
-        await fleet.pass(100)
+        await fleet.advance(100)
       }
       t.true(isAllHeld(names, ...members))
     } finally {
@@ -363,7 +363,7 @@ if (mongoUrl === undefined) {
       { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('freeze', 'thaw', 'leave'), who: fc.nat(5) }) },
       {
         weight: 6,
-        arbitrary: fc.record({ kind: fc.constant('pass' as const), milliseconds: fc.integer({ min: 1, max: 9_000 }) }),
+        arbitrary: fc.record({ kind: fc.constant('advance' as const), milliseconds: fc.integer({ min: 1, max: 9_000 }) }),
       },
     )
     await holdsAsync(
@@ -375,7 +375,7 @@ if (mongoUrl === undefined) {
         try {
           for (const one of steps) {
             if (one.kind === 'start') members.push(fleet.start(names))
-            else if (one.kind === 'pass') await fleet.pass(one.milliseconds)
+            else if (one.kind === 'advance') await fleet.advance(one.milliseconds)
             else {
               const member = members[one.who % members.length]
               if (member === undefined) continue
@@ -389,7 +389,7 @@ if (mongoUrl === undefined) {
           }
           members.push(fleet.start(names))
           for (const { time } of members) time.thaw()
-          await fleet.pass(20_000)
+          await fleet.advance(20_000)
           const living = members.filter((member) => !gone.has(member))
           assert.equal(living.flatMap((member) => member.held()).length, names.length)
           const fair = Math.ceil(names.length / living.length)

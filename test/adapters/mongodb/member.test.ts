@@ -116,7 +116,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   leaving.abort()
   await settled()
   finish()
-  await time.pass(20_000)
+  await time.advance(20_000)
   await life
   t.false(granted.some((lease) => lease.isHeld()))
 }
@@ -131,45 +131,45 @@ const gate = (): { readonly passed: Promise<void>; readonly open: () => void } =
 
 test('a beat whose acknowledgement comes too late brings nothing back', (t) =>
   living(t, async ({ time, record, leases, finish, freeze, thaw }) => {
-    await time.pass(500)
+    await time.advance(500)
     const { passed, open } = gate()
     record.before('beat', () => passed)
-    await time.pass(600)
+    await time.advance(600)
     // The beat of 1,000 is under way, and the one before it holds until 5,000.
     freeze()
-    await time.pass(3_800)
+    await time.advance(3_800)
     t.true(leases[0]?.isHeld())
-    await time.pass(200)
+    await time.advance(200)
     t.false(leases[0]?.isHeld())
     open()
     await settled()
     t.false(leases[0]?.isHeld())
     thaw()
-    await time.pass(0)
+    await time.advance(0)
     t.true(leases[0]?.lost.aborted)
     finish()
   }))
 
 test('a beat that is acknowledged late, but in time, counts from when it was sent', (t) =>
   living(t, async ({ time, record, leases }) => {
-    await time.pass(500)
+    await time.advance(500)
     const { passed, open } = gate()
     record.before('beat', () => passed)
-    await time.pass(4_400)
+    await time.advance(4_400)
     const again = gate()
     record.before('beat', () => again.passed)
     open()
     // Acknowledged at 4,900, sent at 1,000: that lasts until 6,000, whatever becomes of the next one.
-    await time.pass(1_000)
+    await time.advance(1_000)
     t.true(leases[0]?.isHeld())
-    await time.pass(200)
+    await time.advance(200)
     t.false(leases[0]?.isHeld())
     again.open()
   }))
 
 test('who joins and takes a name between the two looks is not taken for gone', (t) =>
   living(t, async ({ time, record, leases, finish }) => {
-    await time.pass(0)
+    await time.advance(0)
     const [mine] = record.leases.values()
     if (mine === undefined) return t.fail()
     record.leases.set(mine._id, { ...mine, released: true })
@@ -184,14 +184,14 @@ test('who joins and takes a name between the two looks is not taken for gone', (
     }
     record.before('read', join)
     record.before('look', join)
-    await time.pass(3_000)
+    await time.advance(3_000)
     t.is(leases.length, granted)
     t.deepEqual([...record.leases.keys()], ['a/1', 'a/2', 'a/3'])
   }))
 
 test('what is given back while it is read is not taken for held', (t) =>
   living(t, async ({ time, record, leases, finish }) => {
-    await time.pass(500)
+    await time.advance(500)
     record.members.set('other', { _id: 'other', work: [], beat: 0 })
     const [first] = leases
     void first?.release()
@@ -202,7 +202,7 @@ test('what is given back while it is read is not taken for held', (t) =>
       if (mine !== undefined)
         record.leases.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'other', released: false })
     })
-    await time.pass(3_000)
+    await time.advance(3_000)
     t.deepEqual(
       leases.map(({ fencingToken }) => fencingToken),
       [1],
@@ -211,13 +211,13 @@ test('what is given back while it is read is not taken for held', (t) =>
 
 test('what could not be marked as given back is marked with the next look', (t) =>
   living(t, async ({ time, record, leases, finish }) => {
-    await time.pass(500)
+    await time.advance(500)
     record.before('release', () => Promise.reject(new Error('away')))
     void leases[0]?.release()
     finish()
-    await time.pass(0)
+    await time.advance(0)
     t.false(record.leases.get('a/1')?.released)
-    await time.pass(2_600)
+    await time.advance(2_600)
     t.true(record.leases.get('a/1')?.released)
     t.deepEqual(
       leases.map(({ fencingToken }) => fencingToken),

@@ -1,5 +1,5 @@
 import { jsonEvent, type EventData, type ResolvedEvent } from '@eventstore/db-client'
-import { categories, type DomainEvent } from '../../domain/events.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
@@ -7,7 +7,7 @@ import { E } from '../../domain/prelude.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { LogEntry } from '../in-process/log-tail.js'
 
-/** The names of EventStoreDB's own tools, then ours. */
+/** The first two names are those by which EventStoreDB's own tools and projections find related events; the rest is ours. */
 type Metadata = {
   readonly $correlationId: string
   readonly $causationId: string
@@ -16,8 +16,16 @@ type Metadata = {
   readonly schema_version: number
 }
 
-/** JSON that the server's own tools and projections can read. */
-export const eventDataOf = ({ id, type, data, ...envelope }: NewEvent): EventData => {
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/**
+ * Whether an event may be sent. To an append with an id that is no UUID or with an empty type the server answers twice, and
+ * the second answer ends the driver: it throws where nobody can catch it, and all later appends of that client hang.
+ */
+export const isEncodable = ({ id, type }: NewEvent): boolean => uuid.test(id) && type.length > 0
+
+/** Data and metadata become JSON, which the server's own tools and projections can read. */
+export const encodeEvent = ({ id, type, data, ...envelope }: NewEvent): EventData => {
   const metadata: Metadata = {
     $correlationId: envelope.correlationId,
     $causationId: envelope.causationId,
@@ -28,8 +36,8 @@ export const eventDataOf = ({ id, type, data, ...envelope }: NewEvent): EventDat
   return jsonEvent({ id, type, data: data, metadata })
 }
 
-/** Undefined for an event that this adapter did not write: other applications may have streams with our prefixes. */
-export const recordedOf = ({ event }: ResolvedEvent): LogEntry | undefined => {
+/** Undefined for an event that Leadloop did not write: other applications may have streams with the same prefixes. */
+export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
   const metadata = event?.metadata as Partial<Metadata> | undefined
   if (event === undefined || !event.isJson || metadata?.schema_version === undefined) return undefined
   const stream = event.streamId
@@ -49,6 +57,3 @@ export const recordedOf = ({ event }: ResolvedEvent): LogEntry | undefined => {
     position,
   } as Recorded<DomainEvent>
 }
-
-export const prefixesOf = (wanted: ReadonlyArray<string> = categories): Array<string> =>
-  wanted.map((category) => `${category}-`)

@@ -1,0 +1,68 @@
+import type { Category } from '../../domain/events.js'
+import type { Position } from '../../domain/event.js'
+import type { EventBatch, Time } from '../../domain/ports.js'
+import { StoreFailed } from '../../domain/store-failed.js'
+import { decodedPart, type EntryBatch } from '../in-process/log-tail.js'
+import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'
+import type { ReconnectingClient } from './reconnecting-client.js'
+import { backoffAfter, type RetryPolicy } from './retry.js'
+
+/** What is read of the log, from where, and for how many milliseconds without an answer. */
+export type LogPart = {
+  readonly after: Position
+  readonly categories: ReadonlyArray<Category>
+  readonly signal: AbortSignal
+  readonly retryFor: number
+}
+
+/** Reads the log without gap or repeat, with a new subscription whenever one is dropped. Both throw StoreFailed. */
+export type LogReader = {
+  /** History, then live. */
+  readonly follow: (part: LogPart) => AsyncGenerator<CatchUpBatch>
+  readonly readUpTo: (end: Position, part: LogPart) => AsyncGenerator<EventBatch>
+}
+
+export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time: Time): LogReader => {
+  async function* follow({ after, categories, signal, retryFor }: LogPart): AsyncGenerator<CatchUpBatch> {
+    const prefixes = categories.map((category) => `${category}-`)
+    let position = after
+    let failures = 0
+    let answeredAt = time.now()
+    while (!signal.aborted) {
+      try {
+        for await (const batch of catchUp(client, position, prefixes, signal)) {
+          failures = 0
+          answeredAt = time.now()
+          position = batch.position
+          yield batch
+        }
+      } catch (error) {
+        if (!(error instanceof SubscriptionDropped)) throw error
+        if (time.now() - answeredAt > retryFor) throw new StoreFailed({ kind: 'unavailable', reason: error.message })
+        await time.sleep(backoffAfter(policy, failures), signal)
+        failures += 1
+      }
+    }
+  }
+
+  async function* readUpTo(end: Position, part: LogPart): AsyncGenerator<EventBatch> {
+    if (part.after >= end) return
+    let reached = part.after
+    for await (const { entries, position, isCaughtUp } of follow(part)) {
+      // A subscription that caught up has read the log to its end, which lies no earlier than `end`.
+      const isLast = isCaughtUp || position >= end
+      const readTo = isLast && position < end ? end : position
+      let rest: EntryBatch = { entries, position: readTo }
+      // Of a batch with an event that can't be decoded there is first what stands before that event, then the error.
+      while (readTo > reached) {
+        const decoded = decodedPart(rest)
+        reached = decoded.position
+        yield decoded
+        rest = { entries: entries.filter((entry) => entry.position > reached), position: readTo }
+      }
+      if (isLast) return
+    }
+  }
+
+  return { follow, readUpTo }
+}

@@ -1,0 +1,28 @@
+import type { Position } from '../../domain/event.js'
+
+/** A position that the log has been read to once so many events of the subscription were taken. */
+export type Checkpoint = {
+  readonly afterEvents: number
+  readonly position: Position
+  /** Whether it stands at the end of the history. */
+  readonly isCaughtUp: boolean
+}
+
+/**
+ * Checkpoints of a subscription, in their order. The driver reports one as soon as it arrives, while events in front of it
+ * are still in its buffer: whoever stored its position then would lose those events in a crash.
+ */
+export class PendingCheckpoints {
+  #pending: Array<Checkpoint> = []
+
+  add(checkpoint: Checkpoint): void {
+    this.#pending.push(checkpoint)
+  }
+
+  /** Removes and returns those that hold now that so many events were taken. */
+  takeReached(events: number): ReadonlyArray<Checkpoint> {
+    const reached = this.#pending.filter(({ afterEvents }) => afterEvents <= events)
+    if (reached.length > 0) this.#pending = this.#pending.slice(reached.length)
+    return reached
+  }
+}

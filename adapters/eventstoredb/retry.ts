@@ -1,0 +1,85 @@
+import type { Conflict, StoreFailure, Time } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { classify, timedOut, type ErrorClass } from './error-classification.js'
+import type { ReconnectingClient } from './reconnecting-client.js'
+
+/** All in milliseconds. */
+export type RetryPolicy = {
+  /**
+   * How long one call may take. The driver itself sets no limit to reads and appends: where the server falls silent they would
+   * wait for ever.
+   */
+  readonly callTimeout: number
+  /** How long a call that fails is repeated before it has failed. */
+  readonly retryFor: number
+  /** Waits between two attempts: the first one, doubled each time up to the longest. */
+  readonly backoff: { readonly first: number; readonly longest: number }
+}
+
+export const standardRetryPolicy: RetryPolicy = {
+  callTimeout: 2_500,
+  retryFor: 3_000,
+  backoff: { first: 50, longest: 5_000 },
+}
+
+/** Milliseconds to wait after so many failures in a row. */
+export const backoffAfter = ({ backoff }: RetryPolicy, failures: number): number =>
+  Math.min(backoff.first * 2 ** failures, backoff.longest)
+
+/** Set by a call, to end it when it timed out. An AbortSignal for each append would cost too much. */
+export type Cancellation = { cancel?: () => void }
+
+/**
+ * Repeats a call until it is answered, fails permanently or `retryFor` is over. `whenNotFound` answers for a stream that is
+ * missing; without it a missing stream is retried like other failures.
+ */
+export type Retry = <A>(
+  client: ReconnectingClient,
+  call: (cancellation: Cancellation) => Promise<A>,
+  whenNotFound?: A,
+) => Promise<Either<StoreFailure | Conflict, A>>
+
+/** Once `closing` aborts nothing is repeated any more. */
+export const retryingWith =
+  (policy: RetryPolicy, time: Time, closing: AbortSignal): Retry =>
+  async (client, call, whenNotFound) => {
+    const deadline = time.now() + policy.retryFor
+    for (let failures = 0; ; failures += 1) {
+      const answer = await withTimeout(call, policy.callTimeout)
+      if (E.isRight(answer)) {
+        client.answered()
+        return answer
+      }
+      const error = answer.left
+      if (error.kind === 'not-found' && whenNotFound !== undefined) return E.right(whenNotFound)
+      if (error.kind === 'permanent') return E.left(error.failure)
+      client.failed(error)
+      const reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
+      const wait = backoffAfter(policy, failures)
+      if (closing.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
+      await time.sleep(wait, closing)
+    }
+  }
+
+/** Left: how the call failed, or that it was not answered within so many milliseconds and was cancelled. */
+const withTimeout = <A>(
+  call: (cancellation: Cancellation) => Promise<A>,
+  milliseconds: number,
+): Promise<Either<ErrorClass, A>> =>
+  new Promise((resolve) => {
+    const cancellation: Cancellation = {}
+    const timer = setTimeout(() => {
+      resolve(E.left(timedOut))
+      cancellation.cancel?.()
+    }, milliseconds)
+    call(cancellation).then(
+      (answer) => {
+        clearTimeout(timer)
+        resolve(E.right(answer))
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        resolve(E.left(classify(error)))
+      },
+    )
+  })

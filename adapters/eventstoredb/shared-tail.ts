@@ -1,0 +1,46 @@
+import type { Position } from '../../domain/event.js'
+import { categories } from '../../domain/events.js'
+import { logTail, type LogTail } from '../in-process/log-tail.js'
+import type { LogReader } from './log-reader.js'
+
+/** The tail of the log, which one subscription follows for all live subscriptions of this process. */
+export type SharedTail = {
+  /** Begins to follow the log with the first call. Undefined when `signal` aborts before the head is known. */
+  readonly open: (signal: AbortSignal) => Promise<LogTail | undefined>
+  /** Resolves when the subscription has ended, which it does when the store closes. */
+  readonly ended: () => Promise<void>
+}
+
+/** Events that the tail holds at least. */
+const capacity = 4_096
+
+export const sharedTail = (
+  { follow }: LogReader,
+  /** The head of the log, retried until there is one; undefined when the signal aborts. */
+  headOf: (signal: AbortSignal) => Promise<Position | undefined>,
+  closing: AbortSignal,
+): SharedTail => {
+  let following: { readonly tail: LogTail; readonly done: Promise<void> } | undefined
+
+  const fill = async (tail: LogTail, head: Position): Promise<void> => {
+    let position = head
+    for await (const batch of follow({ after: head, categories, signal: closing, retryFor: Infinity })) {
+      tail.add(position, batch)
+      position = batch.position
+    }
+  }
+  return {
+    open: async (signal) => {
+      const head = following === undefined ? await headOf(signal) : undefined
+      // Another call may have begun to follow the log meanwhile.
+      if (following === undefined && head !== undefined) {
+        const tail = logTail(head, capacity)
+        following = { tail, done: fill(tail, head) }
+      }
+      return following?.tail
+    },
+    ended: async () => {
+      await following?.done
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import test from 'ava'
+import { PendingCheckpoints, type Checkpoint } from '../../../adapters/eventstoredb/pending-checkpoints.js'
+
+const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): Checkpoint => ({
+  afterEvents,
+  position,
+  isCaughtUp,
+})
+
+test('a checkpoint holds once the events in front of it were taken, and is reached once', (t) => {
+  const [first, second] = [checkpoint(2, 20n), checkpoint(3, 30n)]
+  const pending = new PendingCheckpoints()
+  pending.add(first)
+  pending.add(second)
+  t.deepEqual(pending.takeReached(0), [])
+  t.deepEqual(pending.takeReached(1), [])
+  t.deepEqual(pending.takeReached(2), [first])
+  t.deepEqual(pending.takeReached(2), [])
+  t.deepEqual(pending.takeReached(9), [second])
+  t.deepEqual(pending.takeReached(9), [])
+})
+
+test('checkpoints without an event between them are reached together, in their order', (t) => {
+  const all = [checkpoint(0, 5n), checkpoint(0, 8n), checkpoint(0, 0n, true)]
+  const pending = new PendingCheckpoints()
+  for (const one of all) pending.add(one)
+  t.deepEqual(pending.takeReached(0), all)
+})
