@@ -9,17 +9,18 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import { openDatabase, type OpenFailure } from '../../../adapters/sqlite/database.js'
+import { openDatabase } from '../../../adapters/sqlite/database.js'
+import type { OpenFailure } from '../../../adapters/sqlite/failure.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
-import type { EventStore, NewEvent } from '../../../domain/ports.js'
+import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
 import type { Said } from '../../kit/append-until-refused.js'
+import { newEvent } from '../../kit/events.js'
 import { openIn } from '../../kit/open-sqlite.js'
 import { holdsAsync } from '../../kit/property.js'
 import { rightOf } from '../../kit/right-of.js'
-import { at, uuid } from '../../kit/samples.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const inDirectory = (title: string, check: (t: ExecutionContext, directory: string) => Promise<void>): void => {
@@ -40,17 +41,6 @@ const refusalOf = async (directory: string): Promise<OpenFailure | undefined> =>
   return undefined
 }
 
-const enabled = (n: number): NewEvent => ({
-  type: 'AccountEnabled',
-  data: {},
-  id: uuid(n),
-  time: at(n),
-  correlationId: uuid(n),
-  causationId: uuid(n),
-  schemaVersion: 1,
-  actor: 'test',
-})
-
 const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
   const log: Array<Recorded<DomainEvent>> = []
   for await (const { events } of store.history(beginning, ['account', 'engagement'])) log.push(...events)
@@ -69,12 +59,15 @@ const saidBy = async function* (child: ChildProcess): AsyncGenerator<Said> {
   for await (const line of createInterface(child.stdout)) yield JSON.parse(line) as Said
 }
 
-inDirectory('a directory in use is refused with a sentence, and free again once it is closed', async (t, directory) => {
-  const database = await openIn(directory)
-  t.deepEqual(await refusalOf(directory), { kind: 'in-use', reason: `another process is using ${directory}` })
-  await database.close()
-  t.is(await refusalOf(directory), undefined)
-})
+inDirectory(
+  'a directory in use is refused with a sentence, and can be opened once it is closed',
+  async (t, directory) => {
+    const database = await openIn(directory)
+    t.deepEqual(await refusalOf(directory), { kind: 'in-use', reason: `another process is using ${directory}` })
+    await database.close()
+    t.is(await refusalOf(directory), undefined)
+  },
+)
 
 inDirectory('a directory in use is refused to another process too', async (t, directory) => {
   const database = await openIn(directory)
@@ -84,7 +77,7 @@ inDirectory('a directory in use is refused to another process too', async (t, di
   await database.close()
 })
 
-inDirectory('what a killed process acknowledged is there, and its directory is free', async (t, directory) => {
+inDirectory('what a killed process acknowledged is there, and its directory can be opened', async (t, directory) => {
   const child = appender(directory, 'unlimited')
   const acknowledged: Array<string | undefined> = []
   for await (const { kind, stream } of saidBy(child)) {
@@ -99,10 +92,10 @@ inDirectory('what a killed process acknowledged is there, and its directory is f
   t.true(streams.length <= acknowledged.length + 1)
 })
 
-inDirectory('closing waits for what was asked for before', async (t, directory) => {
+inDirectory('closing waits for the writes that were begun before', async (t, directory) => {
   const database = await openIn(directory)
   const store = sqliteEventStore(database)
-  const appends = Array.from({ length: 20 }, (_, n) => store.append(`account-${n}`, 'no-stream', [enabled(n)]))
+  const appends = Array.from({ length: 20 }, (_, n) => store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
   await database.close()
   const appended = (await Promise.all(appends)).map(rightOf)
   t.is(appended.length, 20)
@@ -147,7 +140,7 @@ inDirectory('a database with a torn header is refused with a sentence', async (t
 inDirectory('an event that holds no JSON is corrupt, and the streams beside it are not', async (t, directory) => {
   const database = await openIn(directory)
   const store = sqliteEventStore(database)
-  for (const n of [1, 2]) t.true(E.isRight(await store.append(`account-${n}`, 'no-stream', [enabled(n)])))
+  for (const n of [1, 2]) t.true(E.isRight(await store.append(`account-${n}`, 'no-stream', [newEvent(n)])))
   const other = new Database(join(directory, 'leadloop.db'))
   other.exec(`UPDATE events SET data = '{' WHERE stream = 'account-1'`)
   other.close()
@@ -169,7 +162,7 @@ const liveDirectory = async (directory: string) => {
   const log: Array<Recorded<DomainEvent>> = []
   // Few enough that nothing is carried over into the main file: what was carried over can't be torn any more.
   for (let n = 1; n <= 60; n += 1) {
-    const { position } = rightOf(await store.append(`account-${n}`, 'no-stream', [enabled(n)]))
+    const { position } = rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
     log.push(...rightOf(await store.read(`account-${n}`)).events)
     const change = { key: 'count', document: { count: n }, position }
     if (n % 2 === 0) rightOf(await documents.apply(collection, [change], position))
@@ -253,11 +246,11 @@ inDirectory('a full disk refuses appends and loses none that was acknowledged', 
   const store = sqliteEventStore(database)
   const streams = (await logOf(store)).map(({ stream }) => stream)
   t.deepEqual(streams.slice(0, acknowledged.length), acknowledged)
-  t.true(E.isRight(await store.append('account-1', 'no-stream', [enabled(1)])))
+  t.true(E.isRight(await store.append('account-1', 'no-stream', [newEvent(1)])))
   await database.close()
 })
 
-test('what is asked for after the end is refused, and nobody is left waiting', async (t) => {
+test('a write to a closed store fails at once', async (t) => {
   const directory = await temporaryDirectory()
   const database = await openIn(directory.path)
   await database.close()
@@ -266,7 +259,7 @@ test('what is asked for after the end is refused, and nobody is left waiting', a
   await directory.remove()
 })
 
-test('a write that is wrong in itself takes no other with it', async (t) => {
+test('a write that fails by its own fault does not fail the others of its commit', async (t) => {
   const directory = await temporaryDirectory()
   const database = await openIn(directory.path)
   const [wrong, right] = await Promise.all([

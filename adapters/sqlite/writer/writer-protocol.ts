@@ -1,4 +1,4 @@
-/** The protocol between the main thread and the writing thread: plain values that a message can carry. */
+/** The messages between the main thread and the writing thread: plain values that a message can carry. */
 
 export type EventRow = readonly [
   id: string,
@@ -31,7 +31,7 @@ export type ApplyWrite = {
   readonly checkpoint: number
 }
 
-/** Statements of the schema, in one transaction with whatever else is written. */
+/** Statements that change the schema, in one transaction with whatever else is written. */
 export type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
 
 export type Write = AppendWrite | ApplyWrite | SchemaWrite
@@ -45,12 +45,12 @@ export type WriteResult =
     }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
-  /** Not written; `code` is the driver's. */
+  /** Nothing was written; `code` is the driver's. */
   | { readonly kind: 'failed'; readonly code: string }
 
 export type WriterMessage =
   | { readonly kind: 'ready' }
-  /** The thread could not begin. */
+  /** The thread could not open the file. */
   | { readonly kind: 'unusable'; readonly code: string }
-  /** One for each write, in the order in which they were handed over. */
+  /** One for each write, in the order in which they were sent. */
   | { readonly kind: 'results'; readonly results: ReadonlyArray<WriteResult> }

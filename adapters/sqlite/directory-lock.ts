@@ -1,0 +1,33 @@
+import Database from 'better-sqlite3'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { E, type Either } from '../../domain/prelude.js'
+import { codeOf, storeFailure, type OpenFailure } from './failure.js'
+
+export type DirectoryLock = { readonly release: () => void }
+
+/**
+ * Makes the directory if need be, and keeps other processes out of it. The lock is an exclusive transaction: the kernel ends
+ * it however the process ends. It is on a file of its own, so that other programs can read the data meanwhile.
+ */
+export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryLock> => {
+  try {
+    makeDirectory(directory)
+    const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
+    // The write matters: a file that can't be written the driver opens for reading, and such a lock keeps nobody out.
+    lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
+    return E.right({ release: () => lock.close() })
+  } catch (error) {
+    const code = codeOf(error)
+    return code.startsWith('SQLITE_BUSY')
+      ? E.left({ kind: 'in-use', reason: `another process is using ${directory}` })
+      : E.left({ kind: 'unusable', reason: `${directory} can't be used: ${storeFailure(code).reason}` })
+  }
+}
+
+/** The last folder is made by itself: below one that takes none (/proc) the platform's recursive call never ends. */
+const makeDirectory = (directory: string): void => {
+  if (existsSync(directory)) return
+  mkdirSync(dirname(resolve(directory)), { recursive: true })
+  mkdirSync(directory, { mode: 0o700 })
+}

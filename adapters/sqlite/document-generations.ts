@@ -1,0 +1,77 @@
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Collection, Documents } from '../../projections/ports.js'
+import type { SqliteDatabase } from './database.js'
+import { creation, promotion, removal } from './document-sql.js'
+import { generationName, registeredTable, type DocumentTables } from './document-tables.js'
+
+/** How generations of collections come and go: each has a table of its own. */
+export const documentGenerations = (
+  database: SqliteDatabase,
+  tables: DocumentTables,
+): Pick<Documents, 'prepare' | 'exists' | 'promote' | 'drop'> => {
+  const preparing = new Map<string, Promise<Either<StoreFailure, void>>>()
+
+  const changeSchema = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> =>
+    E.asUnit(await database.write({ kind: 'schema', statements }))
+
+  const create = async (collection: Collection): Promise<Either<StoreFailure, void>> => {
+    const found = database.read((prepare) => ({
+      table: tables.find(prepare, collection),
+      serial: prepare<{ serial: number }>('SELECT max(rowid) + 1 AS serial FROM collections').get()?.serial ?? 1,
+    }))
+    if (E.isLeft(found)) return found
+    if (found.right.table !== undefined) return E.right(undefined)
+    const table = `${collection.name}@${collection.version}#${found.right.serial}`
+    return changeSchema(creation(collection, table))
+  }
+
+  return {
+    prepare: (collection) => {
+      const name = generationName(collection)
+      const underWay = preparing.get(name) ?? create(collection).finally(() => preparing.delete(name))
+      preparing.set(name, underWay)
+      return underWay
+    },
+
+    exists: (collection) =>
+      Promise.resolve(database.read((prepare) => registeredTable(prepare, collection) !== undefined)),
+
+    promote: async (collection) => {
+      const next = { ...collection, generation: 'next' } as const
+      const found = database.read((prepare) => ({
+        fresh: registeredTable(prepare, next)?.table,
+        others: prepare<{ readonly table: string }>(
+          'SELECT table_name AS "table" FROM collections WHERE name = ? AND NOT (version = ? AND generation = ?)',
+        ).all(next.name, next.version, next.generation),
+      }))
+      if (E.isLeft(found)) return found
+      const { fresh, others } = found.right
+      if (fresh === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} has no next generation` })
+      const promoted = await changeSchema(
+        promotion(
+          collection,
+          fresh,
+          others.map(({ table }) => table),
+        ),
+      )
+      tables.forgetAll()
+      return promoted
+    },
+
+    drop: async (collection) => {
+      const found = database.read((prepare) => ({
+        table: registeredTable(prepare, collection)?.table,
+        view: prepare<{ readonly sql: string }>(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`).get(
+          collection.name,
+        ),
+      }))
+      if (E.isLeft(found)) return found
+      tables.forget(collection)
+      const { table, view } = found.right
+      if (table === undefined) return E.right(undefined)
+      const hidden = view?.sql.includes(`"${table}"`) === true ? [`DROP VIEW "${collection.name}"`] : []
+      return changeSchema([...hidden, ...removal(table)])
+    },
+  }
+}

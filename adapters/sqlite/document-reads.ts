@@ -1,0 +1,57 @@
+import { orThrow } from '../../domain/store-failed.js'
+import type { Collection, Documents, Entry, Stored } from '../../projections/ports.js'
+import { counting, decodeEntry, decodeStored, selection, type EntryRow, type StoredRow } from './document-sql.js'
+import type { DocumentTables } from './document-tables.js'
+
+/** Documents that a walk reads at once. */
+const pageSize = 1000
+
+export const documentReads = (tables: DocumentTables): Pick<Documents, 'get' | 'find' | 'count' | 'all'> => ({
+  get: (collection, keys) =>
+    Promise.resolve(
+      tables.read<ReadonlyMap<string, Stored>>(collection, new Map(), (prepare, table) => {
+        const found = new Map<string, Stored>()
+        const one = prepare<StoredRow>(`SELECT position, body FROM "${table}" WHERE key = ?`)
+        for (const key of keys) {
+          const row = one.get(key)
+          if (row !== undefined) found.set(key, decodeStored(row))
+        }
+        return found
+      }),
+    ),
+
+  find: (collection, query) =>
+    Promise.resolve(
+      tables.read<ReadonlyArray<Entry>>(collection, [], (prepare, table) => {
+        const { sql, values } = selection(collection, table, query)
+        return prepare<EntryRow>(sql)
+          .all(...values)
+          .map(decodeEntry)
+      }),
+    ),
+
+  count: (collection, part) =>
+    Promise.resolve(
+      tables.read(collection, 0, (prepare, table) => {
+        const { sql, values } = counting(collection, table, part)
+        return prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0
+      }),
+    ),
+
+  all: async function* (collection: Collection): AsyncGenerator<Entry> {
+    let after = ''
+    for (;;) {
+      const page = tables.read<ReadonlyArray<Entry>>(collection, [], (prepare, table) => {
+        const sql = `SELECT key, body FROM "${table}" WHERE key > ? AND body IS NOT NULL ORDER BY key LIMIT ${pageSize}`
+        return prepare<EntryRow>(sql).all(after).map(decodeEntry)
+      })
+      const entries = orThrow(page)
+      yield* entries
+      const last = entries.at(-1)
+      if (last === undefined) return
+      after = last.key
+      // Reads are synchronous: between two pages everything else has its turn.
+      await new Promise(setImmediate)
+    }
+  },
+})

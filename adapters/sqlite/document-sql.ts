@@ -1,0 +1,112 @@
+import type { Change, Collection, Entry, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
+import type { DocumentRow } from './writer/writer-protocol.js'
+
+/** How documents stand in tables: a column for the JSON, and one for each field that an index is about. */
+
+export type EntryRow = { readonly key: string; readonly body: string }
+export type StoredRow = { readonly position: number; readonly body: string | null }
+
+export const columnsOf = ({ indexes }: Collection): ReadonlyArray<string> => [...new Set(Object.values(indexes).flat())]
+
+export const encodeChange = ({ key, document, position }: Change, columns: ReadonlyArray<string>): DocumentRow => [
+  key,
+  Number(position),
+  document === undefined ? null : JSON.stringify(document),
+  ...columns.map((column) => {
+    const value = document?.[column]
+    return typeof value === 'string' || typeof value === 'number' ? value : null
+  }),
+]
+
+export const decodeStored = ({ position, body }: StoredRow): Stored => ({
+  document: body === null ? undefined : (JSON.parse(body) as Json),
+  position: BigInt(position),
+})
+
+export const decodeEntry = ({ key, body }: EntryRow): Entry => ({ key, document: JSON.parse(body) as Json })
+
+/** The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the end. */
+export const creation = (collection: Collection, table: string): ReadonlyArray<string> => [
+  `CREATE TABLE "${table}" (key TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, body TEXT${columnsOf(collection)
+    .map((column) => `, "${column}"`)
+    .join('')})`,
+  `INSERT INTO collections (name, version, generation, table_name, checkpoint)
+   VALUES ('${collection.name}', ${collection.version}, '${collection.generation}', '${table}', 0)`,
+  ...(collection.generation === 'live' ? [...indexing(collection, table), ...view(collection, table)] : []),
+]
+
+/** Puts a table in the place of the others of its name. */
+export const promotion = (
+  collection: Collection,
+  table: string,
+  others: ReadonlyArray<string>,
+): ReadonlyArray<string> => [
+  ...indexing(collection, table),
+  `DROP VIEW IF EXISTS "${collection.name}"`,
+  ...others.flatMap(removal),
+  `UPDATE collections SET generation = 'live' WHERE table_name = '${table}'`,
+  ...view(collection, table),
+]
+
+export const removal = (table: string): ReadonlyArray<string> => [
+  `DELETE FROM collections WHERE table_name = '${table}'`,
+  `DROP TABLE "${table}"`,
+]
+
+/** A document without the first field of an index stays out of it. */
+const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string> =>
+  Object.entries(indexes).map(([index, fields]) => {
+    const columns = [...fields, 'key'].map((field) => `"${field}"`).join(', ')
+    return `CREATE INDEX "${table}/${index}" ON "${table}" (${columns}) WHERE "${fields[0] ?? 'key'}" IS NOT NULL`
+  })
+
+/** Shows the live documents under their plain name, to any SQLite tool. */
+const view = ({ name }: Collection, table: string): ReadonlyArray<string> => [
+  `DROP VIEW IF EXISTS "${name}"`,
+  `CREATE VIEW "${name}" AS SELECT key, position, body FROM "${table}" WHERE body IS NOT NULL`,
+]
+
+type Values = ReadonlyArray<string | number>
+type Selection = { readonly sql: string; readonly values: Values }
+
+export const selection = (
+  collection: Collection,
+  table: string,
+  { after, descending = false, limit, ...part }: Query,
+): Selection => {
+  const order = orderOf(fieldsOf(collection, part.index))
+  const direction = descending ? 'DESC' : 'ASC'
+  const { where, values } = conditions(fieldsOf(collection, part.index), part)
+  const beyond = after === undefined ? '' : ` AND (${order}, key) ${descending ? '<' : '>'} (?, ?)`
+  const sql = `SELECT key, body FROM "${table}" WHERE ${where}${beyond}
+               ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
+  return { sql, values: [...values, ...(after === undefined ? [] : [after.value, after.key]), limit] }
+}
+
+export const counting = (collection: Collection, table: string, part: IndexPart | undefined): Selection => {
+  const { where, values } =
+    part === undefined ? { where: 'body IS NOT NULL', values: [] } : conditions(fieldsOf(collection, part.index), part)
+  return { sql: `SELECT count(*) AS documents FROM "${table}" WHERE ${where}`, values }
+}
+
+const fieldsOf = ({ name, indexes }: Collection, index: string): ReadonlyArray<string> => {
+  const fields = indexes[index]
+  if (fields === undefined) throw new Error(`${name} has no index ${index}`)
+  return fields
+}
+
+const orderOf = (fields: ReadonlyArray<string>): string => `"${fields.at(-1) ?? 'key'}"`
+
+const conditions = (
+  fields: ReadonlyArray<string>,
+  { equals, from, upTo }: IndexPart,
+): { readonly where: string; readonly values: Values } => {
+  const order = orderOf(fields)
+  const all = [
+    ...fields.slice(0, -1).map((field) => `"${field}" = ?`),
+    `${order} IS NOT NULL`,
+    ...(from === undefined ? [] : [`${order} >= ?`]),
+    ...(upTo === undefined ? [] : [`${order} <= ?`]),
+  ]
+  return { where: all.join(' AND '), values: [...equals, ...[from, upTo].filter((bound) => bound !== undefined)] }
+}

@@ -1,0 +1,32 @@
+import type { StoreFailure } from '../../domain/ports.js'
+
+/** Why a directory can't be opened, in a sentence for the operator. */
+export type OpenFailure = { readonly kind: 'in-use' | 'unusable'; readonly reason: string }
+
+const newerVersionCode = 'NEWER_VERSION'
+
+/** The file was written by a newer version of Leadloop. */
+export const newerVersion = (): Error => Object.assign(new Error(newerVersionCode), { code: newerVersionCode })
+
+/** The code of an error, or else its name, as text that can pass from thread to thread. A message may hold what was stored. */
+export const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error ? String(error.code) : error.name
+}
+
+/** The one place where codes of the driver and of the system become failures of the port. */
+export const storeFailure = (code: string): StoreFailure => {
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
+    return { kind: 'corrupt', reason: `the file is damaged (${code})` }
+  }
+  if (code === newerVersionCode) return { kind: 'corrupt', reason: 'a newer version of Leadloop wrote it' }
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
+  if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {
+    return { kind: 'unavailable', reason: `the disk is read-only (${code})` }
+  }
+  if (['ENOENT', 'ENOTDIR', 'EEXIST'].includes(code)) {
+    return { kind: 'unavailable', reason: `no folder can be made there (${code})` }
+  }
+  if (code.startsWith('SQLITE_IOERR')) return { kind: 'unavailable', reason: `the disk does not answer (${code})` }
+  return { kind: 'unavailable', reason: `the store failed (${code})` }
+}

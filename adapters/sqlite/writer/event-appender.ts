@@ -1,0 +1,50 @@
+import type Database from 'better-sqlite3'
+import type { AppendWrite, WriteResult } from './writer-protocol.js'
+
+/** Appends events to the log, within a transaction that others begin and end. */
+export class EventAppender {
+  readonly #lastRevision: Database.Statement<[string], number>
+  readonly #lastPosition: Database.Statement<[], number | null>
+  readonly #eventsAfter: Database.Statement<[string, number, number], { id: string; position: number }>
+  readonly #insert: Database.Statement
+  #head: number
+
+  constructor(database: Database.Database) {
+    this.#lastRevision = database.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
+    this.#lastRevision.pluck()
+    this.#lastPosition = database.prepare('SELECT max(position) FROM events')
+    this.#lastPosition.pluck()
+    this.#eventsAfter = database.prepare(
+      'SELECT id, position FROM events WHERE stream = ? AND revision > ? ORDER BY revision LIMIT ?',
+    )
+    this.#insert = database.prepare(
+      `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
+                           schema_version, actor, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#head = this.#lastPosition.get() ?? 0
+  }
+
+  append({ stream, category, expected, events }: AppendWrite): WriteResult {
+    const actual = this.#lastRevision.get(stream) ?? -1
+    if (actual !== expected) {
+      const stored = actual > expected ? this.#eventsAfter.all(stream, expected, events.length) : []
+      const last = stored.at(-1)
+      const isRepeat = stored.length === events.length && stored.every(({ id }, index) => id === events[index]?.[0])
+      return isRepeat && last !== undefined
+        ? { kind: 'repeated', position: last.position, revision: expected + events.length }
+        : { kind: 'conflict' }
+    }
+    let revision = expected
+    for (const event of events) {
+      this.#head += 1
+      revision += 1
+      this.#insert.run(this.#head, stream, revision, category, ...event)
+    }
+    return { kind: 'appended', position: this.#head, revision }
+  }
+
+  /** Goes on from the log as it is: the transaction was rolled back. */
+  rolledBack(): void {
+    this.#head = this.#lastPosition.get() ?? 0
+  }
+}

@@ -1,0 +1,83 @@
+import Database from 'better-sqlite3'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { codeOf, newerVersion } from '../failure.js'
+import { schema, schemaVersion } from '../schema.js'
+import { DocumentApplier } from './document-applier.js'
+import { EventAppender } from './event-appender.js'
+import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
+
+/** Writes in one transaction at most, more or less: bounds how long the first of them waits. */
+const largestCommit = 512
+
+const openFile = (file: string): Database.Database => {
+  const database = new Database(file)
+  if (Number(database.pragma('user_version', { simple: true })) > schemaVersion) throw newerVersion()
+  database.pragma('journal_mode = WAL')
+  // The driver reopens a WAL file as NORMAL, which would lose acknowledged writes in a power cut.
+  database.pragma('synchronous = FULL')
+  database.pragma('cache_size = -16384')
+  database.exec(schema)
+  // Written at every open, so that a disk that takes no writes is found out now.
+  database.pragma(`user_version = ${schemaVersion}`)
+  return database
+}
+
+type Commit = (writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>
+
+/** The one writing connection: each commit is one durable transaction. */
+const openWriter = (file: string): Commit => {
+  const database = openFile(file)
+  const events = new EventAppender(database)
+  const documents = new DocumentApplier(database)
+
+  const execute = (write: Write): WriteResult => {
+    switch (write.kind) {
+      case 'append':
+        return events.append(write)
+      case 'apply':
+        return documents.apply(write)
+      case 'schema':
+        documents.schemaChanged()
+        for (const statement of write.statements) database.exec(statement)
+        return { kind: 'done' }
+    }
+  }
+  const transaction = database.transaction((writes: ReadonlyArray<Write>) => writes.map(execute))
+  const commit: Commit = (writes) => {
+    try {
+      return transaction.immediate(writes)
+    } catch (error) {
+      events.rolledBack()
+      const code = codeOf(error)
+      // A write that is wrong in itself fails alone, and the others are committed; a disk that fails, fails for all.
+      const isWrong = code.startsWith('SQLITE_ERROR') || code.startsWith('SQLITE_CONSTRAINT')
+      if (isWrong && writes.length > 1) return writes.flatMap((write) => commit([write]))
+      return writes.map(() => ({ kind: 'failed', code }))
+    }
+  }
+  return commit
+}
+
+/** What arrived while the disk was busy goes into the same commit: the slower the disk, the larger the commits. */
+const alsoWaiting = (): ReadonlyArray<Write> => {
+  const writes: Array<Write> = []
+  while (parentPort !== null && writes.length < largestCommit) {
+    const next = receiveMessageOnPort(parentPort) as { readonly message: ReadonlyArray<Write> } | undefined
+    if (next === undefined) break
+    writes.push(...next.message)
+  }
+  return writes
+}
+
+const { file } = workerData as { readonly file: string }
+const post = (message: WriterMessage): void => parentPort?.postMessage(message)
+
+try {
+  const commit = openWriter(file)
+  parentPort?.on('message', (first: ReadonlyArray<Write>) => {
+    post({ kind: 'results', results: commit([...first, ...alsoWaiting()]) })
+  })
+  post({ kind: 'ready' })
+} catch (error) {
+  post({ kind: 'unusable', code: codeOf(error) })
+}
