@@ -1,20 +1,21 @@
-/** How many changes go into one command: so few that a slow server is done before a timeout cuts it off in the middle. */
-export type Pace = {
-  readonly size: () => number
-  readonly took: (changes: number, milliseconds: number) => void
+/** How many changes go into one command: so few that a slow server is done with them before the timeout of the socket. */
+export type BatchSize = {
+  readonly current: () => number
+  /** Learns from a batch of so many changes how slow the server is. */
+  readonly adapt: (changes: number, milliseconds: number) => void
 }
 
 /** In milliseconds. */
-const longest = 1_000
-const most = 1_000
+const longestBatch = 1_000
+const largestBatch = 1_000
 
-export const pace = (): Pace => {
+export const adaptiveBatchSize = (): BatchSize => {
   let size = 100
   return {
-    size: () => size,
-    took: (changes, milliseconds) => {
-      if (milliseconds > longest) size = Math.max(1, Math.floor((changes * longest) / milliseconds))
-      else if (changes === size && milliseconds < longest / 2) size = Math.min(most, size * 2)
+    current: () => size,
+    adapt: (changes, milliseconds) => {
+      if (milliseconds > longestBatch) size = Math.max(1, Math.floor((changes * longestBatch) / milliseconds))
+      else if (changes === size && milliseconds < longestBatch / 2) size = Math.min(largestBatch, size * 2)
     },
   }
 }

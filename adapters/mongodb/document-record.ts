@@ -1,34 +1,35 @@
 import type { AnyBulkWriteOperation, Filter, IndexDescription } from 'mongodb'
 import type { Change, Collection, Entry, IndexValue, Json, Query, Stored } from '../../projections/ports.js'
-import { Failed } from './failure.js'
+import { OperationFailed } from './failure.js'
 
 /**
- * A document as it is stored: the newest change to it, whole in one field, so that one `$max` guards it. BSON compares field
- * by field, so `position` must stay the first.
+ * A document as it is stored: the newest change to it in one field, so that one `$max` keeps an older change from replacing
+ * it. BSON compares objects field by field, in their order: `position` must stay the first.
  */
 export type DocumentRecord = {
   readonly _id: string
   readonly change: {
+    /** Of the newest event that the document reflects. */
     readonly position: bigint
-    /** Falls from write to write, so that of two changes at one position the first one stays. */
+    /** Decreases from write to write, so that of two changes at one position the first one stays. */
     readonly turn: number
-    /** JSON text: a vendor's field names hold `$`, dots, NUL and halves of characters, which BSON can't keep. */
+    /** JSON text: a vendor's field names may hold `$`, dots, NUL and halves of surrogate pairs, which BSON can't hold. */
     readonly body?: string
     /** The fields that the indexes are about. A removed document has none, and no body. */
     readonly index?: Readonly<Record<string, IndexValue>>
   }
 }
 
-/** What a reader needs of a record. */
+/** The fields that a reader needs. */
 export const readFields = { 'change.position': 1, 'change.body': 1 } as const
 
 /**
- * Writes a change unless one stands there that is not older. The filter names the key alone: then the server itself settles
- * a race between two first changes, where a filter with a position in it would answer the newer one that its key is taken.
- * It is `updateMany` because FerretDB keeps hold of a connection for each `updateOne` that found its document until the whole
- * command is done, and stands still for ever when a hundred are gone.
+ * Writes a change unless the stored one is as new or newer. The filter names the key alone: with a position in it a stale
+ * change would not match, try to insert the document and fail because its key exists. It is `updateMany` because of FerretDB:
+ * for each `updateOne` that finds its document it reserves a connection until the command is done, and with a hundred of them
+ * in one command it hangs for ever.
  */
-export const writeOf = (
+export const encodeChange = (
   { key, document, position }: Change,
   turn: number,
   fields: ReadonlyArray<string>,
@@ -60,14 +61,14 @@ const indexOf = (document: Json, fields: ReadonlyArray<string>): Readonly<Record
 
 const pathOf = (field: string): string => `change.index.${field}`
 
-/** What is matched, what orders, and what breaks ties: each query is one stretch of one index, in its order. */
+/** The matched fields, the one that orders and the key that breaks ties: so each query reads one stretch of one index in order. */
 export const indexesOf = ({ indexes }: Collection): ReadonlyArray<IndexDescription> =>
   Object.entries(indexes).map(([name, fields]) => ({
     name,
     key: Object.fromEntries([...fields.map(pathOf), '_id'].map((path) => [path, 1])),
   }))
 
-/** How a query is asked. The values of a field are all numbers or all texts: a bound is of the type of what it bounds. */
+/** The filter and order of a query. All values of a field are of one type, number or text, and so are its bounds. */
 export const selectionOf = (
   { name, indexes }: Collection,
   { index, equals, from: least, upTo, after, descending = false }: Omit<Query, 'limit'>,
@@ -81,7 +82,7 @@ export const selectionOf = (
   const bounds = [
     ...(least === undefined ? [] : [{ [order]: { $gte: least } }]),
     ...(upTo === undefined ? [] : [{ [order]: { $lte: upTo } }]),
-    // The first of the two is a bound of the index too, which the second alone would not be.
+    // The first condition follows from the second, but only the first is one that an index can use as a bound.
     ...(after === undefined
       ? []
       : [
@@ -89,24 +90,27 @@ export const selectionOf = (
           { $or: [{ [order]: { [beyond]: after.value } }, { _id: { [beyond]: after.key } }] },
         ]),
   ]
-  // Where nothing bounds the field it must at least be there.
+  // A document without the field is not part of the index; a bound excludes it already.
   const present = bounds.length === 0 ? [{ [order]: { $type: ['number', 'string'] } }] : []
   return { filter: { $and: [...matched, ...bounds, ...present] }, sort: { [order]: direction, _id: direction } }
 }
 
-export const storedOf = ({ change: { position, body } }: DocumentRecord): Stored => ({
+export const decodeStored = ({ change: { position, body } }: DocumentRecord): Stored => ({
   document: body === undefined ? undefined : documentOf(body),
   position,
 })
 
-export const entryOf = ({ _id, change: { body } }: DocumentRecord): Entry => ({ key: _id, document: documentOf(body) })
+export const decodeEntry = ({ _id, change: { body } }: DocumentRecord): Entry => ({
+  key: _id,
+  document: documentOf(body),
+})
 
-/** @throws Failed */
+/** @throws OperationFailed */
 const documentOf = (body: unknown): Json => {
   try {
     if (typeof body === 'string') return JSON.parse(body) as Json
   } catch {
-    // What the parser says holds a piece of the text.
+    // The message of the parser holds a piece of the text.
   }
-  throw new Failed({ kind: 'corrupt', reason: 'a document holds no JSON' })
+  throw new OperationFailed({ kind: 'corrupt', reason: 'a document holds no JSON' })
 }

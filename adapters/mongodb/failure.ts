@@ -12,8 +12,8 @@ import {
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 
-/** Carries a failure of ours out of the middle of an operation. */
-export class Failed extends Error {
+/** Thrown where an operation finds a failure by itself; `tryCatch` gives it back as it is. */
+export class OperationFailed extends Error {
   readonly failure: StoreFailure
 
   constructor(failure: StoreFailure) {
@@ -22,7 +22,8 @@ export class Failed extends Error {
   }
 }
 
-export const tried = async <A>(operation: () => Promise<A>): Promise<Either<StoreFailure, A>> => {
+/** The edge of the adapter: whatever an operation throws becomes a failure of the port. */
+export const tryCatch = async <A>(operation: () => Promise<A>): Promise<Either<StoreFailure, A>> => {
   try {
     return E.right(await operation())
   } catch (error) {
@@ -32,7 +33,7 @@ export const tried = async <A>(operation: () => Promise<A>): Promise<Either<Stor
 
 const duplicateKey = 11000
 
-/** Whether nothing else went wrong than that a document was inserted whose key was there already. */
+/** Whether nothing else went wrong than that a document was inserted whose key exists already. */
 export const isDuplicate = (error: unknown): boolean => {
   if (!(error instanceof MongoBulkWriteError)) return error instanceof MongoServerError && error.code === duplicateKey
   const errors = [error.writeErrors].flat()
@@ -43,9 +44,11 @@ export const isDuplicate = (error: unknown): boolean => {
   )
 }
 
-/** From the errors of the driver and of the server to ours. */
+/** The one place where errors of the driver and of the server become failures of the port. */
 export const storeFailure = (error: unknown): StoreFailure =>
-  error instanceof Failed ? error.failure : { kind: 'unavailable', reason: `${sentenceOf(error)} (${codeOf(error)})` }
+  error instanceof OperationFailed
+    ? error.failure
+    : { kind: 'unavailable', reason: `${sentenceOf(error)} (${codeOf(error)})` }
 
 /** The name and code of an error: its message may hold a key, a document or the address with its password. */
 const codeOf = (error: unknown): string => {
@@ -58,7 +61,7 @@ const sentenceOf = (error: unknown): string => {
     const known = typeof error.code === 'number' ? byCode.get(error.code) : undefined
     return known ?? (error instanceof MongoWriteConcernError ? unconfirmed : 'MongoDB failed')
   }
-  return byKind.find(([kind]) => error instanceof kind)?.[1] ?? 'MongoDB can not be asked'
+  return byClass.find(([kind]) => error instanceof kind)?.[1] ?? 'MongoDB can not be asked'
 }
 
 const unreachable = 'MongoDB can not be reached'
@@ -67,7 +70,7 @@ const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
 const refused = 'MongoDB refused the credentials'
 
-/** What the server says: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+/** Errors of the server: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const byCode: ReadonlyMap<number, string> = new Map([
   ...[91, 133, 189, 10058, 10107, 11600, 11602, 13435, 13436].map((code) => [code, noPrimary] as const),
   ...[50, 89, 262].map((code) => [code, tooSlow] as const),
@@ -75,10 +78,10 @@ const byCode: ReadonlyMap<number, string> = new Map([
   ...[13, 18, 8000].map((code) => [code, refused] as const),
 ])
 
-/** What the driver says without the server, the special before the general. A pool that was cleared is a network error. */
-const byKind: ReadonlyArray<readonly [abstract new (...args: never) => Error, string]> = [
+/** Errors of the driver itself, subclasses before their classes. A pool that was cleared is a network error. */
+const byClass: ReadonlyArray<readonly [abstract new (...args: never) => Error, string]> = [
   [MongoServerSelectionError, unreachable],
-  // Between two attempts at the first connection, or at one that is made anew.
+  // Between two attempts at the first connection, or while the client connects again.
   [MongoTopologyClosedError, unreachable],
   [MongoNotConnectedError, unreachable],
   [MongoNetworkTimeoutError, tooSlow],

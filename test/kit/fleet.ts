@@ -41,10 +41,10 @@ export const onServers = (what: string, define: (mongoUrl: string) => void): voi
 export type Leases = {
   /** Ids of all who joined and were not removed since. */
   readonly members: () => Promise<ReadonlyArray<string>>
-  /** The owner of each name that was not given back. */
-  readonly owners: () => Promise<ReadonlyMap<string, string>>
-  /** The highest term of each name. */
-  readonly terms: () => Promise<ReadonlyMap<string, number>>
+  /** The holder of each lease that was not released. */
+  readonly holders: () => Promise<ReadonlyMap<string, string>>
+  /** The highest fencing token of each name. */
+  readonly tokens: () => Promise<ReadonlyMap<string, number>>
 }
 
 export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'database'>): Leases => {
@@ -52,14 +52,14 @@ export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'databas
   t.teardown(close)
   const highest = async (): Promise<ReadonlyArray<LeaseRecord>> => {
     const all = await db.collection<LeaseRecord>('leases').find().toArray()
-    const byTerm = all.toSorted((one, other) => one.term - other.term)
-    return [...new Map(byTerm.map((record) => [record.name, record])).values()]
+    const byToken = all.toSorted((one, other) => one.token - other.token)
+    return [...new Map(byToken.map((record) => [record.name, record])).values()]
   }
   return {
     members: async () => (await db.collection<MemberRecord>('members').find().toArray()).map(({ _id }) => _id),
-    owners: async () =>
-      new Map((await highest()).filter(({ released }) => !released).map(({ name, owner }) => [name, owner])),
-    terms: async () => new Map((await highest()).map(({ name, term }) => [name, term])),
+    holders: async () =>
+      new Map((await highest()).filter(({ released }) => !released).map(({ name, holder }) => [name, holder])),
+    tokens: async () => new Map((await highest()).map(({ name, token }) => [name, token])),
   }
 }
 

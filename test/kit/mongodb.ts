@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../adapters/mongodb/connection.js'
-import type { Logger } from '../../domain/ports.js'
 import { rightOf } from './right-of.js'
+import { silentLogger } from './silent-logger.js'
 
-/** The server to run against: undefined where none was given, and what needs one is skipped. */
+/** The server to run against; undefined where none was given, and the tests that need one are skipped. */
 export const mongoUrl = process.env['MONGODB_URL']
-
-const ignore = (): void => undefined
-
-/** A logger for connections whose coming and going is what is tested. */
-export const quiet: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 export type TestDatabase = {
   readonly url: string
@@ -20,7 +15,8 @@ export type TestDatabase = {
 /** A database of its own on the server at `url`; nothing is there until something is written. */
 export const testDatabase = (url: string): TestDatabase => {
   const own = urlWith(url, { database: `leadloop_test_${randomBytes(6).toString('hex')}` })
-  const open = (): MongoConnection => rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), quiet))
+  const open = (): MongoConnection =>
+    rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), silentLogger))
   return {
     url: own,
     open,
@@ -53,16 +49,16 @@ const urlWith = (url: string, { database, option }: Changes): string => {
 }
 
 export type InFlight = {
-  /** Resolves once nothing has been under way for a moment. */
+  /** Resolves once nothing has been in flight for a moment. */
   readonly settled: () => Promise<void>
 }
 
-/** Counts what a connection has under way, for tests whose time stands still meanwhile. */
+/** Counts the operations of a connection that are in flight, for tests whose time stands still meanwhile. */
 export const inFlight = ({ db }: MongoConnection): InFlight => {
-  let underWay = 0
+  let operations = 0
   let changes = 0
   const change = (by: number) => () => {
-    underWay += by
+    operations += by
     changes += 1
   }
   db.client
@@ -71,10 +67,10 @@ export const inFlight = ({ db }: MongoConnection): InFlight => {
     .on('connectionCheckedIn', change(-1))
   return {
     settled: async () => {
-      for (let quiet = 0; quiet < 3; quiet += 1) {
+      for (let idle = 0; idle < 3; idle += 1) {
         const before = changes
         await new Promise((resolve) => setTimeout(resolve, 1))
-        if (underWay > 0 || changes > before) quiet = -1
+        if (operations > 0 || changes > before) idle = -1
       }
     },
   }

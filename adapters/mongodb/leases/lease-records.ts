@@ -1,51 +1,53 @@
 import type { Db } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
-/** Who holds a name, or held it: a document a term, whose id only one member can insert. */
+/** Who holds a lease, or held it: a document for each holder in turn, under an id that only one member can insert. */
 export type LeaseRecord = {
-  /** `name/term` */
+  /** `name/token` */
   readonly _id: string
   readonly name: string
-  readonly term: number
-  readonly owner: string
+  /** The fencing token: one more than that of the holder before. */
+  readonly token: number
+  /** A member's id. */
+  readonly holder: string
   readonly released: boolean
 }
 
-/** The highest term of each name, and what is below it. */
-export type Standing = {
-  readonly highest: ReadonlyMap<string, LeaseRecord>
-  readonly passed: ReadonlyArray<LeaseRecord>
+/** The record with the highest token of each name, and the records below those. */
+export type LeaseTable = {
+  readonly current: ReadonlyMap<string, LeaseRecord>
+  readonly superseded: ReadonlyArray<LeaseRecord>
 }
 
 /** Its methods throw what the driver throws. */
 export type LeaseRecords = {
-  readonly read: () => Promise<Standing>
+  readonly read: () => Promise<LeaseTable>
   /** Tries to become the next holder of each name; the next `read` tells of which. */
-  readonly take: (names: ReadonlyArray<string>, owner: string, standing: Standing) => Promise<void>
-  /** By its owner alone. */
+  readonly acquire: (names: ReadonlyArray<string>, holder: string, table: LeaseTable) => Promise<void>
+  /** Only its holder releases a lease. */
   readonly release: (record: LeaseRecord) => Promise<void>
   readonly remove: (records: ReadonlyArray<LeaseRecord>) => Promise<void>
 }
 
 /**
- * LeaseRecords that races can't break on any server: inserting a document under an id that is taken fails everywhere, where
- * changing one if it is still what it was is not always one step (FerretDB).
+ * Leases are inserted, never changed from holder to holder: on every server the insertion of an id that exists fails, while an
+ * update on a condition is not atomic on all of them (FerretDB).
  */
 export const leaseRecordsIn = (db: Db): LeaseRecords => {
   const leases = db.collection<LeaseRecord>('leases')
   return {
     read: async () => {
       const all = await leases.find().toArray()
-      const highest = new Map<string, LeaseRecord>()
+      const current = new Map<string, LeaseRecord>()
       for (const record of all) {
-        if (record.term > (highest.get(record.name)?.term ?? 0)) highest.set(record.name, record)
+        if (record.token > (current.get(record.name)?.token ?? 0)) current.set(record.name, record)
       }
-      return { highest, passed: all.filter((record) => highest.get(record.name) !== record) }
+      return { current, superseded: all.filter((record) => current.get(record.name) !== record) }
     },
-    take: async (names, owner, { highest }) => {
+    acquire: async (names, holder, { current }) => {
       const records = names.map((name): LeaseRecord => {
-        const term = (highest.get(name)?.term ?? 0) + 1
-        return { _id: `${name}/${term}`, name, term, owner, released: false }
+        const token = (current.get(name)?.token ?? 0) + 1
+        return { _id: `${name}/${token}`, name, token, holder, released: false }
       })
       try {
         await leases.insertMany(records, { ordered: false })

@@ -1,49 +1,50 @@
 import type { Db } from 'mongodb'
 import type { Time } from '../../../domain/ports.js'
 
-/** A member as the others see it. `beat` only has to change: nobody compares it, or any clock, with its own. */
-export type MemberRecord = { readonly _id: string; readonly work: ReadonlyArray<string>; readonly beat: number }
+/** A member as the others see it. `heartbeat` only has to change: nobody compares it with a value or a clock of its own. */
+export type MemberRecord = { readonly _id: string; readonly work: ReadonlyArray<string>; readonly heartbeat: number }
 
-/** The members, and which of them have stopped. Its methods throw what the driver throws. */
-export type Beats = {
+export type MemberStatus = { readonly living: ReadonlyArray<MemberRecord>; readonly dead: ReadonlyArray<string> }
+
+/** Its methods throw what the driver throws. */
+export type Members = {
   readonly join: (id: string, work: ReadonlyArray<string>) => Promise<void>
-  /** False when somebody took the member for dead and removed it. */
-  readonly beat: (id: string, work: ReadonlyArray<string>) => Promise<boolean>
+  /** False when another member took this one for dead and removed it. */
+  readonly heartbeat: (id: string, work: ReadonlyArray<string>) => Promise<boolean>
   readonly remove: (ids: ReadonlyArray<string>) => Promise<void>
-  /** Everybody, as seen after this member's own beat of `sentAt` was acknowledged. */
-  readonly look: (sentAt: number) => Promise<Seen>
+  /** All members, read after this member's own heartbeat of `sentAt` was acknowledged. */
+  readonly observe: (sentAt: number) => Promise<MemberStatus>
 }
 
-export type Seen = { readonly living: ReadonlyArray<MemberRecord>; readonly dead: ReadonlyArray<string> }
+/** A heartbeat of another member, and since when it has not changed by our clock. */
+type Observation = { readonly heartbeat: number; readonly since: number }
 
-type Sight = { readonly beat: number; readonly since: number }
-
-/** A member is dead when its beat has stood still for `lease` milliseconds by our clock. */
-export const beatsIn = (db: Db, { now }: Pick<Time, 'now'>, lease: number): Beats => {
+/** A member is dead when its heartbeat has not changed for `lease` milliseconds by our clock. */
+export const membersIn = (db: Db, { now }: Pick<Time, 'now'>, lease: number): Members => {
   const members = db.collection<MemberRecord>('members')
-  let sights: ReadonlyMap<string, Sight> = new Map()
-  let beats = 0
+  let observations: ReadonlyMap<string, Observation> = new Map()
+  let heartbeats = 0
 
   return {
     join: async (_id, work) => {
-      await members.insertOne({ _id, work, beat: beats })
+      await members.insertOne({ _id, work, heartbeat: heartbeats })
     },
-    beat: async (_id, work) => {
-      beats += 1
-      return (await members.updateOne({ _id }, { $set: { work, beat: beats } })).matchedCount === 1
+    heartbeat: async (_id, work) => {
+      heartbeats += 1
+      return (await members.updateOne({ _id }, { $set: { work, heartbeat: heartbeats } })).matchedCount === 1
     },
     remove: async (ids) => {
       if (ids.length > 0) await members.deleteMany({ _id: { $in: ids } })
     },
-    look: async (sentAt) => {
+    observe: async (sentAt) => {
       const all = await members.find().toArray()
       const at = now()
-      const sightOf = ({ _id, beat }: MemberRecord): Sight => {
-        const before = sights.get(_id)
-        return before?.beat === beat ? before : { beat, since: at }
+      const observationOf = ({ _id, heartbeat }: MemberRecord): Observation => {
+        const before = observations.get(_id)
+        return before?.heartbeat === heartbeat ? before : { heartbeat, since: at }
       }
-      sights = new Map(all.map((member) => [member._id, sightOf(member)]))
-      const isDead = ({ _id }: MemberRecord): boolean => sentAt - (sights.get(_id)?.since ?? at) >= lease
+      observations = new Map(all.map((member) => [member._id, observationOf(member)]))
+      const isDead = ({ _id }: MemberRecord): boolean => sentAt - (observations.get(_id)?.since ?? at) >= lease
       return {
         living: all.filter((member) => !isDead(member)),
         dead: all.filter(isDead).map(({ _id }) => _id),

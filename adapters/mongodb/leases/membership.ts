@@ -1,13 +1,14 @@
 import type { Db } from 'mongodb'
-import type { Logger } from '../../../domain/ports.js'
+import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
-import { tried } from '../failure.js'
-import { beatsIn } from './members.js'
-import { leaseRecordsIn } from './lease-records.js'
-import { liveAs, standardTiming, type Share, type Timing } from './member.js'
-import type { Time } from '../../../domain/ports.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
+import { tryCatch } from '../failure.js'
+import type { Share } from './held-leases.js'
+import { leaseRecordsIn } from './lease-records.js'
+import { standardTiming, type Timing } from './liveness.js'
+import { liveAs } from './member.js'
+import { membersIn } from './members.js'
 
 export type MongoMembershipPorts = {
   readonly db: Db
@@ -19,8 +20,8 @@ export type MongoMembershipPorts = {
 }
 
 /**
- * The `Membership` of one process of several that share a database. It joins with the first work, and joins anew under another
- * id whenever it could not tell the others in time that it lives.
+ * The `Membership` of one of several processes that share a database. It joins with the first work that is shared, and joins anew
+ * under another id whenever no heartbeat of it was acknowledged in time.
  */
 export const mongoMembership = ({
   db,
@@ -31,16 +32,16 @@ export const mongoMembership = ({
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []
   const leaving = new AbortController()
-  const beats = beatsIn(db, time, timing.lease)
+  const members = membersIn(db, time, timing.lease)
   const leases = leaseRecordsIn(db)
-  /** Ids of ours under which nothing is done any more: what they held is free when they are gone. */
-  let former: ReadonlyArray<string> = []
+  /** Earlier ids of this process, under which all work has ended: once they are removed their leases are free. */
+  let formerIds: ReadonlyArray<string> = []
   let running: Promise<void> | undefined
 
   const join = async (id: string): Promise<void> => {
-    await beats.remove(former)
-    former = []
-    await beats.join(
+    await members.remove(formerIds)
+    formerIds = []
+    await members.join(
       id,
       shares.map(({ work }) => work),
     )
@@ -49,18 +50,18 @@ export const mongoMembership = ({
     while (!leaving.signal.aborted) {
       const id = newId()
       const sentAt = time.now()
-      const joined = await tried(() => join(id))
-      former = [...former, id]
+      const joined = await tryCatch(() => join(id))
+      formerIds = [...formerIds, id]
       if (E.isRight(joined))
-        await liveAs(id, sentAt, { beats, leases, shares, leaving: leaving.signal, time, timing, logger })
-      else await time.sleep(timing.beatEvery, leaving.signal)
+        await liveAs(id, sentAt, { members, leases, shares, leaving: leaving.signal, time, timing, logger })
+      else await time.sleep(timing.heartbeatEvery, leaving.signal)
     }
-    await tried(() => beats.remove(former))
+    await tryCatch(() => members.remove(formerIds))
   }
   return {
     share: (work, names, begin) => {
       shares.push({ work, names, begin })
-      // On the next turn, so that the others are told at once of all that is shared on this one.
+      // On the next turn of the event loop, so that the join names everything that is shared on this one.
       running ??= Promise.resolve().then(run)
     },
     leave: async () => {

@@ -117,45 +117,51 @@ if (mongoUrl === undefined) {
     }
   })
 
-  behaviour('who goes on from what another process replaced is told to begin again', async (t, { one, other }) => {
-    const live = freshCollection()
-    rightOf(await one.prepare(live))
-    t.is(rightOf(await one.checkpoint(live)), 0n)
-    rightOf(await one.apply(live, [put('a', 5n, 'old')], 7n))
-    rightOf(await other.prepare(nextOf(live)))
-    rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], 6n))
-    rightOf(await other.promote(live))
-    // Whoever reads in the same process must not hide it.
-    rightOf(await one.get(live, ['a', 'b']))
-    t.deepEqual(
-      await one.apply(live, [put('b', 8n, 'old')], 8n),
-      E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
-    )
-    t.true(E.isLeft(await one.apply(live, [], 9n)))
-    t.is(rightOf(await one.checkpoint(live)), 6n)
-    rightOf(await one.apply(live, [put('b', 8n, 'new')], 8n))
-    t.deepEqual(
-      rightOf(await other.get(live, ['a', 'b'])),
-      new Map([
-        ['a', { document: { group: 'new', rank: 1 }, position: 5n }],
-        ['b', { document: { group: 'new', rank: 1 }, position: 8n }],
-      ]),
-    )
-  })
-
-  behaviour('all that prepare at once get the same', async (t, { one, other, storedUnder }) => {
-    for (let round = 0; round < 5; round += 1) {
+  behaviour(
+    'a process whose generation was replaced by another one must start again from its checkpoint',
+    async (t, { one, other }) => {
       const live = freshCollection()
-      const prepared = [one, other, one, other].map((documents) => documents.prepare(live))
-      t.true((await Promise.all(prepared)).every(E.isRight))
-      rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
-      rightOf(await other.apply(live, [put('b', 1n, 'x')], 1n))
-      t.is(rightOf(await one.count(live)), 2)
-      t.is((await storedUnder(live.name)).length, 1)
-    }
-  })
+      rightOf(await one.prepare(live))
+      t.is(rightOf(await one.checkpoint(live)), 0n)
+      rightOf(await one.apply(live, [put('a', 5n, 'old')], 7n))
+      rightOf(await other.prepare(nextOf(live)))
+      rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], 6n))
+      rightOf(await other.promote(live))
+      // Whoever reads in the same process must not hide it.
+      rightOf(await one.get(live, ['a', 'b']))
+      t.deepEqual(
+        await one.apply(live, [put('b', 8n, 'old')], 8n),
+        E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
+      )
+      t.true(E.isLeft(await one.apply(live, [], 9n)))
+      t.is(rightOf(await one.checkpoint(live)), 6n)
+      rightOf(await one.apply(live, [put('b', 8n, 'new')], 8n))
+      t.deepEqual(
+        rightOf(await other.get(live, ['a', 'b'])),
+        new Map([
+          ['a', { document: { group: 'new', rank: 1 }, position: 5n }],
+          ['b', { document: { group: 'new', rank: 1 }, position: 8n }],
+        ]),
+      )
+    },
+  )
 
-  behaviour('what was left behind is dropped with the next promotion', async (t, { one, connection, storedUnder }) => {
+  behaviour(
+    'processes that prepare a collection at the same time get the same one',
+    async (t, { one, other, storedUnder }) => {
+      for (let round = 0; round < 5; round += 1) {
+        const live = freshCollection()
+        const prepared = [one, other, one, other].map((documents) => documents.prepare(live))
+        t.true((await Promise.all(prepared)).every(E.isRight))
+        rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
+        rightOf(await other.apply(live, [put('b', 1n, 'x')], 1n))
+        t.is(rightOf(await one.count(live)), 2)
+        t.is((await storedUnder(live.name)).length, 1)
+      }
+    },
+  )
+
+  behaviour('what a promotion left behind is dropped by the next one', async (t, { one, connection, storedUnder }) => {
     const live = freshCollection()
     const neighbour = { ...live, name: `${live.name}s` }
     rightOf(await one.prepare(live))
@@ -168,7 +174,7 @@ if (mongoUrl === undefined) {
   })
 
   behaviour(
-    'of two first changes to a document the newer one stays, whoever comes first',
+    'of two first changes to a document the newer one stays, in whatever order they come',
     async (t, { one, other }) => {
       const live = freshCollection()
       rightOf(await one.prepare(live))
@@ -198,7 +204,7 @@ if (mongoUrl === undefined) {
   )
 
   behaviour(
-    'a document that somebody spoilt is told of without what it holds',
+    'a document that is no JSON is corrupt, and nothing that it holds is told',
     async (t, { one, connection, storedUnder }) => {
       const live = freshCollection()
       rightOf(await one.prepare(live))
@@ -212,7 +218,7 @@ if (mongoUrl === undefined) {
     },
   )
 
-  behaviour('what was never prepared takes no changes', async (t, { one }) => {
+  behaviour('a collection that was never prepared takes no changes', async (t, { one }) => {
     const live = freshCollection()
     t.deepEqual(await one.apply(live, [], 1n), E.left({ kind: 'corrupt', reason: `${live.name} was not prepared` }))
     t.deepEqual(await one.promote(live), E.left({ kind: 'corrupt', reason: `${live.name} has no next generation` }))

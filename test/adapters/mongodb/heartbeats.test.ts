@@ -21,7 +21,7 @@ const open = () => {
   }
 }
 
-test('a heartbeat that takes longer than any can hangs', (t) => {
+test('a heartbeat that takes longer than any can is hung', (t) => {
   const { beat, isHungAt } = open()
   t.false(isHungAt(5_000))
   beat('serverHeartbeatStarted')
@@ -29,7 +29,7 @@ test('a heartbeat that takes longer than any can hangs', (t) => {
   t.true(isHungAt(6_001))
 })
 
-test('one that ends, well or not, does not hang, nor does that of a server that is left', (t) => {
+test('a heartbeat that ended, well or not, is not hung, nor is one of a server that was left', (t) => {
   for (const end of ['serverHeartbeatSucceeded', 'serverHeartbeatFailed', 'serverClosed']) {
     const { beat, isHungAt } = open()
     beat('serverHeartbeatStarted')
@@ -41,7 +41,7 @@ test('one that ends, well or not, does not hang, nor does that of a server that 
   }
 })
 
-test('one server that answers does not hide that the heartbeat of another hangs', (t) => {
+test('a server that answers does not hide the hung heartbeat of another', (t) => {
   const { beat, other, isHungAt } = open()
   beat('serverHeartbeatStarted', other)
   t.false(isHungAt(900))

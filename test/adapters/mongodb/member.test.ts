@@ -1,29 +1,32 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Beats, MemberRecord } from '../../../adapters/mongodb/leases/members.js'
+import type { Share } from '../../../adapters/mongodb/leases/held-leases.js'
 import type { LeaseRecord, LeaseRecords } from '../../../adapters/mongodb/leases/lease-records.js'
-import { liveAs, standardTiming, type Share } from '../../../adapters/mongodb/leases/member.js'
-import type { Logger } from '../../../domain/ports.js'
+import { standardTiming } from '../../../adapters/mongodb/leases/liveness.js'
+import { liveAs } from '../../../adapters/mongodb/leases/member.js'
+import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/members.js'
+import { aborted } from '../../../domain/abortable.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/manual-time.js'
-
-const ignore = (): void => undefined
-const logger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+import { silentLogger } from '../../kit/silent-logger.js'
+import { nextTurn } from '../../kit/turns.js'
 
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn()
 }
 
-/** What is on record, in memory, and what a test puts in the way of one operation on it. */
-type OnRecord = {
+/** The records of members and leases in memory, and what a test does between an operation on them and its answer. */
+type Records = {
   readonly members: Map<string, MemberRecord>
   readonly leases: Map<string, LeaseRecord>
-  /** Runs after the next operation of that name has done its work and before its answer comes. */
-  readonly before: (operation: 'beat' | 'read' | 'look' | 'release', then: () => Promise<void> | void) => void
+  /** Runs once, after the next operation of that name was carried out and before it is answered. */
+  readonly beforeAnswer: (operation: Operation, run: () => Promise<void> | void) => void
 }
+
+type Operation = 'heartbeat' | 'read' | 'observe' | 'release'
 
 type Lives = {
   readonly time: ManualTime
-  readonly record: OnRecord
+  readonly records: Records
   readonly leases: ReadonlyArray<Lease>
   /** Lets the work under lost leases end. */
   readonly finish: () => void
@@ -36,53 +39,53 @@ type Lives = {
 const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void>): Promise<void> => {
   const time = manualTime(settled)
   const leaving = new AbortController()
-  const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], beat: 0 }]])
-  const records = new Map<string, LeaseRecord>()
-  const hooks = new Map<string, () => Promise<void> | void>()
-  const answered = async (operation: string): Promise<void> => {
-    const then = hooks.get(operation)
+  const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
+  const leases = new Map<string, LeaseRecord>()
+  const hooks = new Map<Operation, () => Promise<void> | void>()
+  const answer = async (operation: Operation): Promise<void> => {
+    const run = hooks.get(operation)
     hooks.delete(operation)
-    await then?.()
+    await run?.()
   }
 
-  const beats: Beats = {
+  const memberRecords: Members = {
     join: () => Promise.resolve(),
-    beat: async (id, work) => {
+    heartbeat: async (id, work) => {
       const before = members.get(id)
-      if (before !== undefined) members.set(id, { ...before, work, beat: before.beat + 1 })
-      await answered('beat')
+      if (before !== undefined) members.set(id, { ...before, work, heartbeat: before.heartbeat + 1 })
+      await answer('heartbeat')
       return before !== undefined
     },
     remove: () => Promise.resolve(),
-    look: async () => {
-      const living = [...members.values()]
-      await answered('look')
-      return { living, dead: [] }
+    observe: async () => {
+      const all = [...members.values()]
+      await answer('observe')
+      return { living: all, dead: [] }
     },
   }
-  const leases: LeaseRecords = {
+  const leaseRecords: LeaseRecords = {
     read: async () => {
-      const highest = new Map<string, LeaseRecord>()
-      for (const one of records.values()) if (one.term > (highest.get(one.name)?.term ?? 0)) highest.set(one.name, one)
-      await answered('read')
-      return { highest, passed: [] }
+      const current = new Map<string, LeaseRecord>()
+      for (const one of leases.values()) if (one.token > (current.get(one.name)?.token ?? 0)) current.set(one.name, one)
+      await answer('read')
+      return { current, superseded: [] }
     },
-    take: (names, owner, { highest }) => {
+    acquire: (names, holder, { current }) => {
       for (const name of names) {
-        const term = (highest.get(name)?.term ?? 0) + 1
-        const _id = `${name}/${term}`
-        if (!records.has(_id)) records.set(_id, { _id, name, term, owner, released: false })
+        const token = (current.get(name)?.token ?? 0) + 1
+        const _id = `${name}/${token}`
+        if (!leases.has(_id)) leases.set(_id, { _id, name, token, holder, released: false })
       }
       return Promise.resolve()
     },
     release: async (one) => {
-      await answered('release')
-      records.set(one._id, { ...one, released: true })
+      await answer('release')
+      leases.set(one._id, { ...one, released: true })
     },
     remove: () => Promise.resolve(),
   }
   const granted: Array<Lease> = []
-  let finish = ignore
+  let finish = (): void => undefined
   const share: Share = {
     work: 'work',
     names: () => ['a'],
@@ -91,23 +94,23 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
       const finished = new Promise<void>((resolve) => {
         finish = resolve
       })
-      await new Promise<void>((resolve) => lease.lost.addEventListener('abort', () => resolve()))
+      await aborted(lease.lost)
       await finished
     },
   }
   const own = time.process()
   const life = liveAs('me', time.now(), {
-    beats,
-    leases,
+    members: memberRecords,
+    leases: leaseRecords,
     shares: [share],
     leaving: leaving.signal,
     time: own,
     timing: standardTiming,
-    logger,
+    logger: silentLogger,
   })
   await check({
     time,
-    record: { members, leases: records, before: (operation, then) => hooks.set(operation, then) },
+    records: { members, leases, beforeAnswer: (operation, run) => hooks.set(operation, run) },
     leases: granted,
     finish: () => finish(),
     freeze: own.freeze,
@@ -121,21 +124,21 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   t.false(granted.some((lease) => lease.isHeld()))
 }
 
-const gate = (): { readonly passed: Promise<void>; readonly open: () => void } => {
-  let open = ignore
-  const passed = new Promise<void>((resolve) => {
+const gate = (): { readonly opened: Promise<void>; readonly open: () => void } => {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => {
     open = resolve
   })
-  return { passed, open: () => open() }
+  return { opened, open: () => open() }
 }
 
-test('a beat whose acknowledgement comes too late brings nothing back', (t) =>
-  living(t, async ({ time, record, leases, finish, freeze, thaw }) => {
+test('a heartbeat whose acknowledgement comes too late renews no lease', (t) =>
+  living(t, async ({ time, records, leases, finish, freeze, thaw }) => {
     await time.advance(500)
-    const { passed, open } = gate()
-    record.before('beat', () => passed)
+    const { opened, open } = gate()
+    records.beforeAnswer('heartbeat', () => opened)
     await time.advance(600)
-    // The beat of 1,000 is under way, and the one before it holds until 5,000.
+    // The heartbeat of 1,000 is in flight, and the one before it holds until 5,000.
     freeze()
     await time.advance(3_800)
     t.true(leases[0]?.isHeld())
@@ -150,14 +153,14 @@ test('a beat whose acknowledgement comes too late brings nothing back', (t) =>
     finish()
   }))
 
-test('a beat that is acknowledged late, but in time, counts from when it was sent', (t) =>
-  living(t, async ({ time, record, leases }) => {
+test('a heartbeat that is acknowledged late, but in time, counts from when it was sent', (t) =>
+  living(t, async ({ time, records, leases }) => {
     await time.advance(500)
-    const { passed, open } = gate()
-    record.before('beat', () => passed)
+    const { opened, open } = gate()
+    records.beforeAnswer('heartbeat', () => opened)
     await time.advance(4_400)
     const again = gate()
-    record.before('beat', () => again.passed)
+    records.beforeAnswer('heartbeat', () => again.opened)
     open()
     // Acknowledged at 4,900, sent at 1,000: that lasts until 6,000, whatever becomes of the next one.
     await time.advance(1_000)
@@ -167,40 +170,40 @@ test('a beat that is acknowledged late, but in time, counts from when it was sen
     again.open()
   }))
 
-test('who joins and takes a name between the two looks is not taken for gone', (t) =>
-  living(t, async ({ time, record, leases, finish }) => {
+test('a member that joins and acquires a lease between the two reads is not taken for gone', (t) =>
+  living(t, async ({ time, records, leases, finish }) => {
     await time.advance(0)
-    const [mine] = record.leases.values()
+    const [mine] = records.leases.values()
     if (mine === undefined) return t.fail()
-    record.leases.set(mine._id, { ...mine, released: true })
-    record.members.set('other', { _id: 'other', work: [], beat: 0 })
-    record.leases.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'gone' })
+    records.leases.set(mine._id, { ...mine, released: true })
+    records.members.set('other', { _id: 'other', work: [], heartbeat: 0 })
+    records.leases.set('a/2', { ...mine, _id: 'a/2', token: 2, holder: 'gone' })
     const granted = leases.length
     void leases[0]?.release()
     finish()
     const join = (): void => {
-      record.members.set('late', { _id: 'late', work: [], beat: 0 })
-      record.leases.set('a/3', { ...mine, _id: 'a/3', term: 3, owner: 'late' })
+      records.members.set('late', { _id: 'late', work: [], heartbeat: 0 })
+      records.leases.set('a/3', { ...mine, _id: 'a/3', token: 3, holder: 'late' })
     }
-    record.before('read', join)
-    record.before('look', join)
+    records.beforeAnswer('read', join)
+    records.beforeAnswer('observe', join)
     await time.advance(3_000)
     t.is(leases.length, granted)
-    t.deepEqual([...record.leases.keys()], ['a/1', 'a/2', 'a/3'])
+    t.deepEqual([...records.leases.keys()], ['a/1', 'a/2', 'a/3'])
   }))
 
-test('what is given back while it is read is not taken for held', (t) =>
-  living(t, async ({ time, record, leases, finish }) => {
+test('a lease that is given back while it is read is not begun again', (t) =>
+  living(t, async ({ time, records, leases, finish }) => {
     await time.advance(500)
-    record.members.set('other', { _id: 'other', work: [], beat: 0 })
+    records.members.set('other', { _id: 'other', work: [], heartbeat: 0 })
     const [first] = leases
     void first?.release()
-    record.before('read', async () => {
+    records.beforeAnswer('read', async () => {
       finish()
       await settled()
-      const [mine] = record.leases.values()
+      const [mine] = records.leases.values()
       if (mine !== undefined)
-        record.leases.set('a/2', { ...mine, _id: 'a/2', term: 2, owner: 'other', released: false })
+        records.leases.set('a/2', { ...mine, _id: 'a/2', token: 2, holder: 'other', released: false })
     })
     await time.advance(3_000)
     t.deepEqual(
@@ -209,16 +212,16 @@ test('what is given back while it is read is not taken for held', (t) =>
     )
   }))
 
-test('what could not be marked as given back is marked with the next look', (t) =>
-  living(t, async ({ time, record, leases, finish }) => {
+test('a lease whose release failed is released by the next rebalancing', (t) =>
+  living(t, async ({ time, records, leases, finish }) => {
     await time.advance(500)
-    record.before('release', () => Promise.reject(new Error('away')))
+    records.beforeAnswer('release', () => Promise.reject(new Error('away')))
     void leases[0]?.release()
     finish()
     await time.advance(0)
-    t.false(record.leases.get('a/1')?.released)
+    t.false(records.leases.get('a/1')?.released)
     await time.advance(2_600)
-    t.true(record.leases.get('a/1')?.released)
+    t.true(records.leases.get('a/1')?.released)
     t.deepEqual(
       leases.map(({ fencingToken }) => fencingToken),
       [1, 2],

@@ -37,7 +37,7 @@ const pair = async (t: ExecutionContext): Promise<Pair> => {
   const account = await openAccount(await addressOf(t, first), receiver.url)
   const [firstMember = ''] = await leases.members()
   const address = await addressOf(t, fleet.start({ logLevel: 'fatal' }))
-  await until('both have a share', 20_000, async () => new Set((await leases.owners()).values()).size === 2)
+  await until('both have a share', 20_000, async () => new Set((await leases.holders()).values()).size === 2)
   const load = loadOn(account, randomFrom(seedOf(t)))
   const vendors = vendorsAt(address, load)
   await until('leads are accepted', 20_000, () => load.ledger.leads.length >= 60)
@@ -45,7 +45,7 @@ const pair = async (t: ExecutionContext): Promise<Pair> => {
 }
 
 const hasNothing = async ({ leases, firstMember }: Pair): Promise<boolean> =>
-  ![...(await leases.owners()).values()].includes(firstMember)
+  ![...(await leases.holders()).values()].includes(firstMember)
 
 onServers('the takeover of work', () => {
   test('what a killed process did is taken over within ten seconds, and nothing is lost', async (t) => {
@@ -63,13 +63,13 @@ onServers('the takeover of work', () => {
     const both = await pair(t)
     both.first.signal('SIGSTOP')
     await until('the other one took over', longestTakeover, () => hasNothing(both))
-    const terms = await both.leases.terms()
+    const terms = await both.leases.tokens()
     const accepted = both.load.ledger.leads.length
     await until('leads are accepted', 20_000, () => both.load.ledger.leads.length >= accepted + 60)
     both.first.signal('SIGCONT')
-    await until('it joined anew', 20_000, async () => new Set((await both.leases.owners()).values()).size === 2)
+    await until('it joined anew', 20_000, async () => new Set((await both.leases.holders()).values()).size === 2)
     t.true(await hasNothing(both), 'under another name')
-    for (const [name, term] of await both.leases.terms()) t.true(term >= (terms.get(name) ?? 0), name)
+    for (const [name, term] of await both.leases.tokens()) t.true(term >= (terms.get(name) ?? 0), name)
     await passed(500)
     await both.vendors.stop()
     await isWhole(t, both.fleet, both.address, both.receiver, both.load.ledger)
@@ -82,7 +82,7 @@ onServers('the takeover of work', () => {
     await Promise.all(processes.map((one) => addressOf(t, one)))
     // One that is in the middle of handing over holds more than its share.
     const isFair = async (): Promise<boolean> => {
-      const owners = [...(await leases.owners()).values()]
+      const owners = [...(await leases.holders()).values()]
       const counts = [...new Set(owners)].map((owner) => owners.filter((one) => one === owner).length)
       return owners.length === names && counts.length === 2 && counts.every((count) => count <= fairShare)
     }

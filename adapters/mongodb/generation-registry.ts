@@ -1,41 +1,42 @@
 import type { Db } from 'mongodb'
 import type { Collection } from '../../projections/ports.js'
-import { Failed, isDuplicate } from './failure.js'
+import { isDuplicate, OperationFailed } from './failure.js'
 
 type Key = Pick<Collection, 'version' | 'generation'>
 
-/** One set of documents, and the collection of the database that holds it. */
+/** One set of documents; `stored` is the collection of the database that holds it. */
 type Generation = Key & { readonly stored: string }
 
-/** What there is under one name. `serial` counts its changes and never begins anew: no stored name is used twice. */
+/** The generations of one name. `serial` counts its changes and never starts again, so that no stored name is used twice. */
 type Registered = { readonly _id: string; readonly serial: number; readonly generations: ReadonlyArray<Generation> }
 
-/** Without `generations` everything stays. */
+/** Without `generations` the registry stays as it is. */
 type Decision<A> = { readonly result: A; readonly generations?: ReadonlyArray<Generation> }
 
 /**
- * Which collections of the database hold which generations: one document a name, so that a promotion is one change of one
- * document, which happens at once or not at all. Everything here throws what the driver throws.
+ * Which collections of the database hold which generations. There is one document for each name, so that a promotion is one
+ * change of one document, which is atomic without a transaction. All methods throw what the driver throws.
  */
-export type Generations = {
+export type GenerationRegistry = {
+  /** Where a generation is stored; undefined when there is none. */
   readonly find: (collection: Collection) => Promise<string | undefined>
-  /** Finds it or makes it. Processes that do so at once get the same one. */
+  /** Finds a generation or adds it. Processes that do so at the same time get the same one. */
   readonly add: (collection: Collection) => Promise<string>
   /** Makes the next generation the only one of its name. */
   readonly promote: (collection: Collection) => Promise<string>
-  /** Gives what was removed. */
+  /** Returns where the removed generation is stored. */
   readonly remove: (collection: Collection) => Promise<string | undefined>
-  /** Everything that a name has now. */
+  /** Where all generations of a name are stored. */
   readonly stored: (name: string) => Promise<ReadonlyArray<string>>
 }
 
-export const generationsIn = (db: Db): Generations => {
+export const generationRegistry = (db: Db): GenerationRegistry => {
   const registry = db.collection<Registered>('collections')
 
   const read = async (name: string): Promise<Registered> =>
     (await registry.findOne({ _id: name })) ?? { _id: name, serial: 0, generations: [] }
 
-  /** Decides anew until nobody else changed the name in between. */
+  /** Decides again until no other process changed the registry between the read and the write. */
   const change = async <A>(name: string, decide: (registered: Registered) => Decision<A>): Promise<A> => {
     for (;;) {
       const before = await read(name)
@@ -68,7 +69,8 @@ export const generationsIn = (db: Db): Generations => {
     promote: ({ name, version }) =>
       change(name, (registered) => {
         const stored = storedIn(registered, { version, generation: 'next' })
-        if (stored === undefined) throw new Failed({ kind: 'corrupt', reason: `${name} has no next generation` })
+        if (stored === undefined)
+          throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
         return { result: stored, generations: [{ version, generation: 'live', stored }] }
       }),
     remove: (collection) =>
@@ -81,8 +83,11 @@ export const generationsIn = (db: Db): Generations => {
   }
 }
 
-/** What the name of every collection begins with that holds documents of `name`. */
+/** The beginning of the names of all collections that hold documents of `name`. */
 export const prefixOf = (name: string): string => `${name}@`
+
+export const generationName = ({ name, version, generation }: Collection): string =>
+  `${prefixOf(name)}${version}/${generation}`
 
 const storedIn = ({ generations }: Registered, { version, generation }: Key): string | undefined =>
   generations.find((one) => one.version === version && one.generation === generation)?.stored

@@ -1,0 +1,60 @@
+import type { Time } from '../../../domain/ports.js'
+
+/** All in milliseconds. */
+export type Timing = {
+  readonly heartbeatEvery: number
+  /** How long a heartbeat must not change until the others take its member for dead: longer than a webhook attempt lasts. */
+  readonly lease: number
+  /** How much earlier the member itself stops: for clocks of different speed, and for what is in flight then. */
+  readonly margin: number
+}
+
+export const standardTiming: Timing = { heartbeatEvery: 1_000, lease: 6_500, margin: 1_500 }
+
+/** Whether a member may still work under its leases. */
+export type Liveness = {
+  /** By the clock and not by a timer: a process that was paused knows that it is over before any timer fires. */
+  readonly isAlive: () => boolean
+  /** Aborts when it is over. */
+  readonly over: AbortSignal
+  /** A heartbeat that was sent at `sentAt` was acknowledged. */
+  readonly renew: (sentAt: number) => void
+  /** Ends it at once. */
+  readonly lose: (reason: string) => void
+  /** Ends it after all work has ended in good order. */
+  readonly end: () => void
+  /** Ends it when no heartbeat was acknowledged in time. Resolves when it is over. */
+  readonly expire: () => Promise<void>
+}
+
+export const livenessSince = (
+  joinedAt: number,
+  { lease, margin }: Timing,
+  { now, sleep }: Time,
+  onLost: (reason: string) => void,
+): Liveness => {
+  const over = new AbortController()
+  let until = joinedAt + lease - margin
+  const isOver = (): boolean => over.signal.aborted
+  const isAlive = (): boolean => !isOver() && now() < until
+  const lose = (reason: string): void => {
+    if (isOver()) return
+    onLost(reason)
+    over.abort()
+  }
+  return {
+    isAlive,
+    over: over.signal,
+    renew: (sentAt) => {
+      until = sentAt + lease - margin
+    },
+    lose,
+    end: () => over.abort(),
+    expire: async () => {
+      while (!isOver()) {
+        if (isAlive()) await sleep(until - now(), over.signal)
+        else lose('no heartbeat was acknowledged in time')
+      }
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
+import { aborted } from '../../../domain/abortable.js'
+import type { Logger } from '../../../domain/ports.js'
+import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
+import { manualTime, type ManualTime, type ProcessTime } from '../../kit/manual-time.js'
+import { inFlight } from '../../kit/mongodb.js'
+import { silentLogger } from '../../kit/silent-logger.js'
+
+/** A member may warn of the loss of its leases, and of nothing else. */
+export const leaseLogger: Logger = {
+  ...silentLogger,
+  warn: (fields, message) => {
+    assert.ok('names' in fields, message)
+  },
+}
+
+/** A process that shares work with the others of its fleet. */
+export type Member = {
+  readonly membership: Membership
+  readonly time: ProcessTime
+  /** Every lease that was ever granted to it. */
+  readonly leases: ReadonlyArray<Lease>
+  /** The names that it holds by its own clock. */
+  readonly held: () => ReadonlyArray<string>
+  /** The names whose work has not ended. */
+  readonly worked: () => ReadonlyArray<string>
+  /** From now on none of its timers fires. */
+  readonly kill: () => void
+}
+
+/** Several processes on one database, in one time. */
+export type LeaseFleet = {
+  readonly connection: MongoConnection
+  readonly time: ManualTime
+  readonly start: (names: ReadonlyArray<string>, work?: string) => Member
+  readonly advance: (milliseconds: number) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, n) => `name_${n}`)
+
+export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> => {
+  for (const name of ['members', 'leases']) await connection.db.collection(name).deleteMany({})
+  const members: Array<Member> = []
+  let ids = 0
+
+  /** At every moment and by every clock each name has one holder at most. */
+  const check = (): void => {
+    const held = members.flatMap((member) => member.held())
+    assert.deepEqual(held.toSorted(), [...new Set(held)].sort(), 'two hold one name')
+  }
+  const time = manualTime(inFlight(connection).settled, check)
+  return {
+    connection,
+    time,
+    start: (names, work = 'work') => {
+      const own = time.process()
+      const newId = (): string => `member_${(ids += 1)}`
+      const membership = mongoMembership({ db: connection.db, newId, logger: leaseLogger, time: own })
+      const leases: Array<Lease> = []
+      const worked = new Set<string>()
+      membership.share(
+        work,
+        () => names,
+        async (lease) => {
+          leases.push(lease)
+          worked.add(lease.name)
+          await aborted(lease.lost)
+          worked.delete(lease.name)
+        },
+      )
+      const member = {
+        membership,
+        time: own,
+        leases,
+        held: () => leases.filter((lease) => lease.isHeld()).map(({ name }) => name),
+        worked: () => [...worked].sort(),
+        kill: own.freeze,
+      }
+      members.push(member)
+      return member
+    },
+    advance: time.advance,
+    close: async () => {
+      for (const { time: own } of members) own.thaw()
+      const left = Promise.all(members.map(({ membership }) => membership.leave()))
+      await time.advance(20_000)
+      await left
+      await connection.close()
+    },
+  }
+}
+
+/** How many milliseconds it took until `condition` held, in steps of a tenth of a second. */
+export const waitFor = async (
+  { advance, time }: LeaseFleet,
+  condition: () => boolean,
+  most = 30_000,
+): Promise<number> => {
+  const start = time.now()
+  while (!condition()) {
+    if (time.now() - start > most) return Number.POSITIVE_INFINITY
+    await advance(100)
+  }
+  return time.now() - start
+}
+
+export const counts = (...members: ReadonlyArray<Member>): ReadonlyArray<number> =>
+  members.map((member) => member.held().length)
+
+export const isAllHeld = (names: ReadonlyArray<string>, ...members: ReadonlyArray<Member>): boolean =>
+  members.flatMap((member) => member.held()).length === names.length
