@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import type { WebhookTimes } from '../../projections/delivery/sender.js'
-import { HeldBody } from './held-body.js'
+import { DeferredBody } from './deferred-body.js'
 import { noConnection, noResponse, noStatus } from './reason.js'
 
 /** Contract 6.6.1: 3 s to connect, name look-up and TLS included, then 3 s more for the whole response. */
@@ -13,142 +13,142 @@ const longestResponse = 16_384
 
 type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 
-/** One attempt: its clocks, its connection, what it may read, and when its steps were done. */
+/** One attempt: its timeouts, its connection, how much it may read, and when its steps were done. */
 export class Attempt {
   /** The status has come, and decides. */
   isAnswered = false
-  readonly #started = performance.now()
-  readonly #ending = new AbortController()
+  readonly #startedAt = performance.now()
+  readonly #aborting = new AbortController()
   readonly #times: Times = { dns: null, connect: null, tls: null, firstByte: null, total: 0 }
-  #alarm: NodeJS.Timeout | undefined
-  #endedBy: string | undefined
-  #isOver = false
+  #timeout: NodeJS.Timeout | undefined
+  #abortReason: string | undefined
+  #isFinished = false
   #connection: Socket | undefined
-  #isKept = false
-  #stands = false
-  #body: HeldBody | undefined
-  #received = 0
+  #isConnectionReused = false
+  #isConnectionReady = false
+  #body: DeferredBody | undefined
+  #receivedBytes = 0
 
   constructor() {
-    this.#connectInTime()
+    this.#limitConnecting()
   }
 
   get signal(): AbortSignal {
-    return this.#ending.signal
+    return this.#aborting.signal
   }
 
-  /** Why it was broken off; undefined when it was not. */
-  get endedBy(): string | undefined {
-    return this.#endedBy
+  /** Why it was aborted; undefined when it was not. */
+  get abortReason(): string | undefined {
+    return this.#abortReason
   }
 
   get times(): WebhookTimes {
-    return { ...this.#times, total: this.#now() }
+    return { ...this.#times, total: this.#elapsed() }
   }
 
-  /** The connection stands, and what secures it does not yet. */
+  /** The TCP connection stands, and TLS is being negotiated. */
   get isSecuring(): boolean {
-    return this.#times.connect !== null && !this.#stands
+    return this.#times.connect !== null && !this.#isConnectionReady
   }
 
   /**
-   * The receiver closed a kept connection before a byte of the request was sent: nothing of it can have been processed, so
-   * another connection may be tried at once. Had a byte been sent, nobody could tell a receiver that never read it from one
-   * that acted on it and died; then the attempt fails, and the delivery comes again in its own time.
+   * The receiver closed a reused connection before a byte of the request was sent: so it has processed nothing of it, and
+   * another connection may be tried at once. Had a byte been sent, a receiver that never read it could not be told from one that
+   * acted on it and died; then the attempt fails, and the delivery is retried in its own time.
    */
-  get isStale(): boolean {
-    return this.#isKept && this.#body?.isReleased === false && this.#endedBy === undefined
+  get isConnectionStale(): boolean {
+    return this.#isConnectionReused && this.#body?.isReleased === false && this.#abortReason === undefined
   }
 
-  /** The body of the request that asks for a connection next. */
-  begin(text: string): HeldBody {
-    if (this.#isKept) this.#connectInTime()
-    this.#isKept = false
-    this.#stands = false
-    this.#body = new HeldBody(text)
+  /** Begins a request, for which a connection is asked next, and returns its body. */
+  beginRequest(text: string): DeferredBody {
+    if (this.#isConnectionReused) this.#limitConnecting()
+    this.#isConnectionReused = false
+    this.#isConnectionReady = false
+    this.#body = new DeferredBody(text)
     return this.#body
   }
 
-  did(step: 'dns' | 'connect' | 'tls'): void {
-    this.#times[step] = this.#now()
+  recordStep(step: 'dns' | 'connect' | 'tls'): void {
+    this.#times[step] = this.#elapsed()
   }
 
-  connectsBy(connection: Socket): void {
+  useNewConnection(connection: Socket): void {
     this.#connection = connection
     this.#body?.release()
   }
 
-  /** The new connection stands, and from now on the response has to come in time. */
-  connected(): void {
-    this.#stands = true
-    this.#endAt(performance.now() + responseTimeout, noResponse)
-  }
-
   /**
-   * Takes a connection that was kept, and sends nothing before the event loop has asked the system about it once more: the
-   * receiver may have closed it since it was used.
+   * Sends nothing before the event loop has asked the system about the connection once more: the receiver may have closed it
+   * since it was last used.
    */
-  takes(connection: Socket): void {
+  reuseConnection(connection: Socket): void {
     this.#connection = connection
-    this.#isKept = true
-    this.connected()
+    this.#isConnectionReused = true
+    this.awaitResponse()
     const body = this.#body
     setImmediate(() => setImmediate(() => body?.destroyed === false && body.release()))
   }
 
-  /** So many bytes came from the receiver. */
-  received(length: number, connection: Socket): void {
-    const isAwaited = connection === this.#connection && this.#body?.isReleased === true && !this.#isOver
-    // Whoever sends without being asked would answer the next request before it is made.
+  /** The connection is ready: from now on the response has to come in time. */
+  awaitResponse(): void {
+    this.#isConnectionReady = true
+    this.#abortAt(performance.now() + responseTimeout, noResponse)
+  }
+
+  /** Counts bytes that came from the receiver. */
+  countReceived(bytes: number, connection: Socket): void {
+    const isAwaited = connection === this.#connection && this.#body?.isReleased === true && !this.#isFinished
+    // Bytes that nobody asked for would pass for the answer to the next request.
     if (!isAwaited) {
       connection.destroy()
       return
     }
-    this.#times.firstByte ??= this.#now()
-    this.#received += length
-    // Not before these bytes have been read: they may hold the status.
-    if (this.#received > longestResponse) queueMicrotask(() => this.#breakOff(noStatus))
+    this.#times.firstByte ??= this.#elapsed()
+    this.#receivedBytes += bytes
+    // Not before these bytes were parsed: they may hold the status.
+    if (this.#receivedBytes > longestResponse) queueMicrotask(() => this.#abort(noStatus))
   }
 
-  /** A connection is gone, and node-fetch does not notice it where the response switches to another protocol. */
-  lost(connection: Socket): void {
+  /** Aborts when its connection has closed: node-fetch does not notice it where the response switches to another protocol. */
+  handleClose(connection: Socket): void {
     setImmediate(() => {
-      if (connection === this.#connection && !this.isAnswered) this.#breakOff('no response (closed)')
+      if (connection === this.#connection && !this.isAnswered) this.#abort('no response (closed)')
     })
   }
 
-  /** Leaves nothing behind but a connection that can be used again. */
-  end(): void {
-    this.#isOver = true
-    clearTimeout(this.#alarm)
+  /** Leaves nothing behind but a connection that can be reused. */
+  finish(): void {
+    this.#isFinished = true
+    clearTimeout(this.#timeout)
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
-    // A response may be whole before the request is.
+    // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
   }
 
-  #connectInTime(): void {
-    this.#endAt(this.#started + connectTimeout, noConnection)
+  #limitConnecting(): void {
+    this.#abortAt(this.#startedAt + connectTimeout, noConnection)
   }
 
-  /** Timers may ring a little early. */
-  #endAt(deadline: number, reason: string): void {
-    clearTimeout(this.#alarm)
-    this.#alarm = setTimeout(
+  /** A timer may fire a little early: then it is set again. */
+  #abortAt(deadline: number, reason: string): void {
+    clearTimeout(this.#timeout)
+    this.#timeout = setTimeout(
       () => {
-        if (performance.now() < deadline) this.#endAt(deadline, reason)
-        else this.#breakOff(reason)
+        if (performance.now() < deadline) this.#abortAt(deadline, reason)
+        else this.#abort(reason)
       },
       Math.ceil(deadline - performance.now()),
     )
   }
 
-  #breakOff(reason: string): void {
-    if (this.#isOver) return
-    this.#endedBy ??= reason
-    this.#ending.abort()
+  #abort(reason: string): void {
+    if (this.#isFinished) return
+    this.#abortReason ??= reason
+    this.#aborting.abort()
   }
 
-  #now(): number {
-    return Math.round(performance.now() - this.#started)
+  #elapsed(): number {
+    return Math.round(performance.now() - this.#startedAt)
   }
 }

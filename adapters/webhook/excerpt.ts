@@ -1,14 +1,14 @@
 /** Characters of a response that are shown. */
 const longest = 500
 
-/** Fewer characters of a token than these, at the end of a text, may be anything. */
-const telling = 4
+/** Fewer characters than these at the end of a text are not taken for the beginning of a token. */
+const shortestBeginning = 4
 
-/** In place of what is not printable, and of a token: no token holds either, so nothing left over can make one up. */
+/** These replace what is not printable, and a token: no token holds either of them, so what is left can't join into one. */
 const unprintable = '\ufffd'
 const removed = '\u2026'
 
-/** The beginning of a response's body, made printable, and without the token wherever the receiver sent it back. */
+/** The beginning of a response's body, made printable, without the token wherever the receiver sent it back. */
 export const excerptOf = (body: Uint8Array, token: string): string => {
   const forms = formsOf(token)
   const text = new TextDecoder().decode(body)
@@ -20,10 +20,10 @@ export const excerptOf = (body: Uint8Array, token: string): string => {
   // Not half of a character that takes two.
   const shown = printable.slice(0, longest).replace(/[\ud800-\udbff]$/, '')
   const cut = Math.max(...forms.map((form) => beginningAtEnd(shown, form)))
-  return cut < telling ? shown : shown.slice(0, -cut) + removed
+  return cut < shortestBeginning ? shown : shown.slice(0, -cut) + removed
 }
 
-/** As it is, and as JSON or a URL spell it; the longest first. */
+/** The token as it is, and as JSON and a URL spell it, longest first. */
 const formsOf = (token: string): ReadonlyArray<string> => {
   const json = JSON.stringify(token).slice(1, -1)
   const forms = [token, json, json.replaceAll('/', '\\/'), encodeURIComponent(token)]

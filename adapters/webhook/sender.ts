@@ -16,10 +16,10 @@ export type SenderOptions = {
   readonly authorities?: ReadonlyArray<string>
 }
 
-/** Bytes of a body that are kept for its excerpt: tokens are cut out of them, so more than are shown. */
-const keptOfBody = 8_192
+/** Bytes of a body that its excerpt is made of: more than are shown, because tokens are cut out of them. */
+const excerptSource = 8_192
 
-/** Posts with node-fetch over connections that are kept and used again. */
+/** The `WebhookSender` port: posts with node-fetch over pooled connections. */
 export const webhookSender = ({
   allowPrivate,
   resolve = systemResolve(),
@@ -27,7 +27,7 @@ export const webhookSender = ({
 }: SenderOptions): WebhookSender & {
   readonly close: () => void
 } => {
-  const open = connections({ allowPrivate, resolve, authorities })
+  const pool = connections({ allowPrivate, resolve, authorities })
 
   const send = async (request: WebhookRequest): Promise<WebhookResponse> => {
     const attempt = new Attempt()
@@ -38,26 +38,26 @@ export const webhookSender = ({
     try {
       const url = urlOf(request)
       if (url === undefined) return ended(null, 'not an http or https URL', null)
-      // No name is looked up for an address, so this is the one that is connected to.
+      // An address needs no look-up, which would check it.
       const host = url.hostname.replace(/^\[|\]$/g, '')
       if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new ForbiddenAddress()
-      const { ok, status, body } = await answer(open, attempt, url, request)
+      const { ok, status, body } = await answer(pool, attempt, url, request)
       attempt.isAnswered = true
       const excerpt = excerptOf(await beginningOf(body as Readable), request.token)
       return ended(status, ok ? delivered : `status ${status}`, excerpt)
     } catch (error) {
-      return ended(null, attempt.endedBy ?? reasonOf(error, attempt.isSecuring), null)
+      return ended(null, attempt.abortReason ?? reasonOf(error, attempt.isSecuring), null)
     } finally {
-      attempt.end()
+      attempt.finish()
     }
   }
 
-  return { send, close: open.close }
+  return { send, close: pool.close }
 }
 
 const delivered = 'delivered'
 
-/** Without credentials, which have no place in a webhook's URL and are not to be sent. */
+/** Without credentials: those of a URL are never sent. */
 const urlOf = (request: WebhookRequest): URL | undefined => {
   const url = URL.canParse(request.url) ? new URL(request.url) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined
@@ -66,16 +66,16 @@ const urlOf = (request: WebhookRequest): URL | undefined => {
   return url
 }
 
-/** Resolves when the status has come. */
+/** The response, as soon as its status has come. */
 const answer = async (
-  { during }: Connections,
+  { requestFor }: Connections,
   attempt: Attempt,
   url: URL,
   request: WebhookRequest,
 ): Promise<Response> => {
   for (;;) {
-    const body = attempt.begin(request.body)
-    const asked = during(attempt, ({ plain, secure }) =>
+    const body = attempt.beginRequest(request.body)
+    const asked = requestFor(attempt, ({ plain, secure }) =>
       fetch(url, {
         method: 'POST',
         body,
@@ -87,9 +87,9 @@ const answer = async (
       }),
     )
     const response = await asked.catch((error: unknown) => {
-      if (!attempt.isStale) throw error
+      if (!attempt.isConnectionStale) throw error
     })
-    if (response !== undefined && !attempt.isStale) return response
+    if (response !== undefined && !attempt.isConnectionStale) return response
   }
 }
 
@@ -104,14 +104,14 @@ const headersOf = ({ token, body, id, timestamp, signature }: WebhookRequest): R
   ...(signature === '' ? {} : { 'webhook-signature': signature }),
 })
 
-/** Reads a body to its end, so that the connection can be used again, and keeps how it begins. */
+/** The beginning of a body, which is read to its end, so that the connection can be reused. */
 const beginningOf = async (body: Readable): Promise<Uint8Array> => {
-  const kept = Buffer.allocUnsafe(keptOfBody)
+  const beginning = Buffer.allocUnsafe(excerptSource)
   let length = 0
   try {
-    for await (const piece of body) length += (piece as Buffer).copy(kept, length)
+    for await (const piece of body) length += (piece as Buffer).copy(beginning, length)
   } catch {
     // The status has come: what becomes of the body changes nothing (contract 6.6.2).
   }
-  return kept.subarray(0, length)
+  return beginning.subarray(0, length)
 }

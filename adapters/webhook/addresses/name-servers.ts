@@ -1,18 +1,18 @@
 import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 
-/** Milliseconds until a name server is asked once more; the second answer is waited for twice as long. */
-const patience = { timeout: 700, tries: 2 }
+/** Milliseconds until a name server is asked again; the second answer is waited for twice as long. */
+const limits = { timeout: 700, tries: 2 }
 
-/** Codes that say that there is no such name, or that it has no address. */
+/** The codes for a name that does not exist, or has no address. */
 const unknown: ReadonlyArray<unknown> = ['ENOTFOUND', 'ENODATA']
 
-/** Asks the name servers of the system, or these. However long they keep silent, no thread waits for them. */
+/** Asks the name servers of the system, or these. No thread waits for them, however long they take. */
 export const nameServers =
   (servers?: ReadonlyArray<string>) =>
   async (name: string): Promise<ReadonlyArray<LookupAddress>> => {
-    // Each one reads anew which name servers the system has.
-    const resolver = new Resolver(patience)
+    // A new resolver reads which name servers the system has now.
+    const resolver = new Resolver(limits)
     if (servers !== undefined) resolver.setServers(servers)
     const [ipv4, ipv6] = await Promise.all([answerOf(resolver.resolve4(name), 4), answerOf(resolver.resolve6(name), 6)])
     const found = [...ipv4.addresses, ...ipv6.addresses]

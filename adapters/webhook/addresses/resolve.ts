@@ -7,7 +7,7 @@ import { nameServers } from './name-servers.js'
 /** Every address of a host name. */
 export type Resolve = (hostname: string) => Promise<ReadonlyArray<LookupAddress>>
 
-/** Who knows names; `local` is asked for those that mean something here only. */
+/** Where names are looked up; `local` for names that mean something on this machine or its network only. */
 export type Sources = { readonly local: Resolve; readonly hosts: Resolve; readonly servers: Resolve }
 
 const system: Sources = {
@@ -17,14 +17,14 @@ const system: Sources = {
 }
 
 /**
- * The hosts file goes first, then the name servers. Not the look-up of the system, but for local names: libuv lets it have two
- * threads, each of which a name whose servers keep silent holds for many seconds, and all others would wait behind it. A
- * name is asked for only once, by however many attempts. Nothing is kept once the answer is there.
+ * The hosts file goes first, then the name servers. The look-up of the system is for local names only: libuv gives it two
+ * threads, and a name whose servers do not answer blocks one of them for many seconds, while all other names wait. Attempts that
+ * look up the same name at the same time share one look-up. No answer is cached.
  */
 export const systemResolve = ({ local, hosts, servers }: Sources = system): Resolve => {
-  const asked = new Map<string, Promise<ReadonlyArray<LookupAddress>>>()
+  const lookups = new Map<string, Promise<ReadonlyArray<LookupAddress>>>()
 
-  const ask: Resolve = async (hostname) => {
+  const lookUp: Resolve = async (hostname) => {
     const name = hostname.replace(/\.+$/, '')
     if (isLocalName(name)) return local(hostname)
     const known = await hosts(name)
@@ -32,10 +32,10 @@ export const systemResolve = ({ local, hosts, servers }: Sources = system): Reso
   }
 
   return (hostname) => {
-    const known = asked.get(hostname)
-    if (known !== undefined) return known
-    const answer = ask(hostname).finally(() => asked.delete(hostname))
-    asked.set(hostname, answer)
+    const underWay = lookups.get(hostname)
+    if (underWay !== undefined) return underWay
+    const answer = lookUp(hostname).finally(() => lookups.delete(hostname))
+    lookups.set(hostname, answer)
     return answer
   }
 }

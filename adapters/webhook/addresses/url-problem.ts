@@ -1,11 +1,12 @@
 import { isIP } from 'node:net'
-import { setTimeout as after } from 'node:timers/promises'
+import type { Time } from '../../../domain/ports.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
 import { isPublicAddress } from './public-address.js'
 import { isLocalName } from './local-name.js'
 import { systemResolve, type Resolve } from './resolve.js'
 
-/** Milliseconds that a name may take: whoever saves a webhook waits for it. */
-const patience = 3_000
+/** Milliseconds that the look-up of a name may take: whoever saves a webhook waits for it. */
+const longestLookup = 3_000
 
 const system = systemResolve()
 
@@ -14,28 +15,29 @@ export const webhookUrlProblem = async (
   text: string,
   allowPrivate: boolean,
   resolve: Resolve = system,
+  time: Time = monotonicTime,
 ): Promise<string | undefined> => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return 'must be an http or https URL'
   if (url.username !== '' || url.password !== '') return 'must not hold credentials'
-  if (allowPrivate || (await isPublicHost(hostOf(url), resolve))) return undefined
+  if (allowPrivate || (await isPublicHost(hostOf(url), resolve, time))) return undefined
   return 'must not lead to a private address'
 }
 
-/** Without the brackets of an IPv6 address and the dot behind a full name. */
+/** Without the brackets of an IPv6 address and the final dot of a full name. */
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.+$/g, '')
 
-const isPublicHost = async (host: string, resolve: Resolve): Promise<boolean> => {
+const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise<boolean> => {
   if (isIP(host) !== 0) return isPublicAddress(host)
   if (isLocalName(host)) return false
-  const addresses = await resolvedInTime(host, resolve)
+  const addresses = await resolvedInTime(host, resolve, time)
   return addresses.every(({ address }) => isPublicAddress(address))
 }
 
-const resolvedInTime = async (host: string, resolve: Resolve): ReturnType<Resolve> => {
+const resolvedInTime = async (host: string, resolve: Resolve, { sleep }: Time): ReturnType<Resolve> => {
   const over = new AbortController()
   try {
-    return await Promise.race([resolve(host), after(patience, [], { signal: over.signal })])
+    return await Promise.race([resolve(host), sleep(longestLookup, over.signal).then(() => [])])
   } catch {
     return []
   } finally {

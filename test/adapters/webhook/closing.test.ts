@@ -1,7 +1,9 @@
 import test from 'ava'
 import type { Socket } from 'node:net'
 import type { Behaviour } from './raw-receiver.js'
-import { afterThreeSeconds, noResponse, reset, runRows, type Row } from './rows.js'
+import { afterThreeSeconds, noResponse, reset, noSocketIsLeft, runRows, type Row } from './rows.js'
+
+test.after.always('no socket is left', noSocketIsLeft)
 
 const empty = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
 
@@ -91,7 +93,7 @@ const early: ReadonlyArray<Row> = [
     name: 'an answer before the request',
     behaviour: { onConnection: (connection) => connection.write(empty) },
     ends: 200,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: 'a 500 before the request, and an end',
@@ -139,7 +141,7 @@ const beforeTheRequestIsWhole: ReadonlyArray<Row> = [
     behaviour: { onRequest: (connection) => connection.write(empty) },
     body: large,
     ends: 200,
-    isKept: true,
+    staysOpen: true,
   },
 ]
 

@@ -7,6 +7,7 @@ import { webhookSender } from '../../../adapters/webhook/sender.js'
 import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/sender.js'
 import { passed, until } from '../../kit/until.js'
 import { newAuthority, newIdentity } from './certificates.js'
+import { postWithEnvironment } from './post-with-environment.js'
 import { every, openRawReceiver, type Behaviour, type RawReceiver } from './raw-receiver.js'
 import { noConnection, requestTo, reset, resolve, token } from './rows.js'
 
@@ -141,7 +142,7 @@ test('no more than 16 kB of a response are read', async (t) => {
   for (const written of all) t.true(written > 15_000 && written < 16_384 + 16_384, `${written} bytes`)
 })
 
-test('a receiver that closes each connection behind its answer, and does not say so, gets every post once', async (t) => {
+test('a receiver that closes each connection after its answer, without saying so, gets every post once', async (t) => {
   const { receiver, send } = await open(t, { onRequest: (connection) => connection.end(answer(200)) })
   t.true((await inTurn(100, () => send())).every(isDelivered))
   const beside = await Promise.all(Array.from({ length: 8 }, () => inTurn(25, () => send())))
@@ -150,7 +151,7 @@ test('a receiver that closes each connection behind its answer, and does not say
   t.is(receiver.made(), 300)
 })
 
-test('a kept connection that was closed is not used', async (t) => {
+test('a pooled connection that was closed is not reused', async (t) => {
   for (const close of [(one: Socket) => one.end(), (one: Socket) => one.resetAndDestroy()]) {
     const { receiver, send } = await open(t, {
       onRequest: (connection) => {
@@ -165,7 +166,7 @@ test('a kept connection that was closed is not used', async (t) => {
   }
 })
 
-test('a request that a kept connection may have carried is not sent again within its attempt', async (t) => {
+test('a request that a pooled connection may have carried is not sent again within its attempt', async (t) => {
   for (const close of [
     (one: Socket) => one.end(),
     (one: Socket) => one.destroy(),
@@ -188,7 +189,7 @@ test('a request that a kept connection may have carried is not sent again within
   }
 })
 
-test('an answer that nobody waits for is none to the next request', async (t) => {
+test('an answer that nobody waits for does not answer the next request', async (t) => {
   for (const milliseconds of [0, 1, 2, 5, 20]) {
     let n = 0
     const { receiver, send } = await open(t, {
@@ -208,32 +209,29 @@ test('an answer that nobody waits for is none to the next request', async (t) =>
   }
 })
 
-test('a connection without use is closed', async (t) => {
+test('a pooled connection is closed after a while without use', async (t) => {
   const { receiver, send } = await open(t, answers(answer(200)))
   await send()
-  const took = await until('the connection is closed', 8_000, () => receiver.open() === 0)
-  t.true(took > 3_500, `${took} ms`)
+  const elapsed = await until('the connection is closed', 8_000, () => receiver.open() === 0)
+  t.true(elapsed > 3_500, `${elapsed} ms`)
 })
 
-test('a request is what the contract says, and nothing of the environment or of earlier answers changes it', async (t) => {
+test('a request is what the contract says, whatever the environment and earlier answers say', async (t) => {
   const cookie = answer(200).replace('\r\n\r\n', '\r\nset-cookie: a=b; path=/\r\nalt-svc: h2=":1"\r\n\r\n')
   const trap = await openRawReceiver({})
   t.teardown(trap.close)
-  const names = [
-    'http_proxy',
-    'https_proxy',
-    'all_proxy',
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'ALL_PROXY',
-    'NODE_USE_ENV_PROXY',
-  ]
-  for (const name of names) process.env[name] = name.startsWith('NODE') ? '1' : `http://127.0.0.1:${trap.port}`
-  t.teardown(() => names.forEach((name) => Reflect.deleteProperty(process.env, name)))
-  const { receiver, send, url } = await open(t, answers(cookie))
+  const proxies = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+  const environment = {
+    ...Object.fromEntries(proxies.map((name) => [name, `http://127.0.0.1:${trap.port}`])),
+    NODE_USE_ENV_PROXY: '1',
+  }
+  const { receiver, url } = await open(t, answers(cookie))
   const body = '{"name":"Zo\u00eb \u2603"}'
-  const withCredentials = url('user:secret@127.0.0.1')
-  const all = [await send({ body }), await send({ body }), await send({ body, url: `${withCredentials}#a` })]
+  const urls = [url('127.0.0.1'), url('127.0.0.1'), `${url('user:secret@127.0.0.1')}#a`]
+  const all = await postWithEnvironment(
+    environment,
+    urls.map((one) => requestTo(one, body)),
+  )
   t.true(all.every(isDelivered))
   for (const request of receiver.requests) {
     const [lines = '', content] = request.split('\r\n\r\n')
@@ -258,7 +256,7 @@ test('a request is what the contract says, and nothing of the environment or of 
   t.is(trap.made(), 0)
 })
 
-test('nothing makes an attempt reject, and no reason holds the token or the URL', async (t) => {
+test('an attempt never rejects, and no reason holds the token or the URL', async (t) => {
   const { receiver, send } = await open(t, answers(answer(200)))
   const requests: ReadonlyArray<Partial<WebhookRequest>> = [
     ...['', 'secret-host', 'http://', 'data:text/plain,secret', 'file:///secret', 'http://127.0.0.1:0/secret'].map(
@@ -278,7 +276,7 @@ test('nothing makes an attempt reject, and no reason holds the token or the URL'
   t.true(isDelivered(await send()))
 })
 
-test('what is under way when the sender closes fails, and rejects nothing', async (t) => {
+test('attempts that are in flight when the sender closes fail, and never reject', async (t) => {
   const receiver = await openRawReceiver({})
   t.teardown(receiver.close)
   const sender = webhookSender({ allowPrivate: true, resolve })
@@ -311,7 +309,7 @@ const openFullServer = async (t: ExecutionContext, milliseconds: number): Promis
   return port
 }
 
-test('a receiver that accepts no connection is a failure after three seconds, one that does so late is none', async (t) => {
+test('an attempt fails where no connection is accepted within three seconds, and not where it is accepted late', async (t) => {
   const sender = webhookSender({ allowPrivate: true, resolve })
   t.teardown(sender.close)
   const [never, late] = await Promise.all([openFullServer(t, 60_000), openFullServer(t, 700)])

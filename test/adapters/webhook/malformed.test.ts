@@ -1,7 +1,9 @@
 import test from 'ava'
 import { gzipSync } from 'node:zlib'
 import type { Behaviour } from './raw-receiver.js'
-import { afterThreeSeconds, noStatus, reset, runRows, token, type Row } from './rows.js'
+import { afterThreeSeconds, noStatus, reset, noSocketIsLeft, runRows, token, type Row } from './rows.js'
+
+test.after.always('no socket is left', noSocketIsLeft)
 
 const says = (answer: string | Buffer): Behaviour => ({ onRequest: (connection) => connection.write(answer) })
 
@@ -10,11 +12,11 @@ const ends = (answer: string | Buffer): Behaviour => ({ onRequest: (connection) 
 const invalid = (code: string): string => `no valid response (HPE_${code})`
 
 /** The first line of an answer without a body, and how the attempt ends. */
-const statusLine = (line: string, end: number | string, isKept = false): Row => ({
+const statusLine = (line: string, end: number | string, staysOpen = false): Row => ({
   name: `the status line ${JSON.stringify(line)}`,
   behaviour: says(`${line}\r\ncontent-length: 0\r\n\r\n`),
   ends: end,
-  isKept,
+  staysOpen,
 })
 
 const statusLines: ReadonlyArray<Row> = [
@@ -112,11 +114,11 @@ const headerRows: ReadonlyArray<Row> = [
   headers('a carriage return in a value', 'a: b\rc\r\ncontent-length: 0\r\n\r\n', invalid('LF_EXPECTED')),
   headers('lines that end in a line feed', 'a: b\ncontent-length: 0\n\n', invalid('CR_EXPECTED')),
   headers('a folded header', 'a: b\r\n c\r\ncontent-length: 0\r\n\r\n', invalid('INVALID_HEADER_TOKEN')),
-  headers('bytes beyond ASCII in a value', 'a: \u00ff\u2603\r\ncontent-length: 0\r\n\r\n', 200, { isKept: true }),
-  headers('a prototype', '__proto__: a\r\nconstructor: b\r\ncontent-length: 0\r\n\r\n', 200, { isKept: true }),
-  headers('an upgrade', 'upgrade: h2c\r\nconnection: upgrade\r\ncontent-length: 0\r\n\r\n', 200, { isKept: true }),
+  headers('bytes beyond ASCII in a value', 'a: \u00ff\u2603\r\ncontent-length: 0\r\n\r\n', 200, { staysOpen: true }),
+  headers('a prototype', '__proto__: a\r\nconstructor: b\r\ncontent-length: 0\r\n\r\n', 200, { staysOpen: true }),
+  headers('an upgrade', 'upgrade: h2c\r\nconnection: upgrade\r\ncontent-length: 0\r\n\r\n', 200, { staysOpen: true }),
   headers('the token', `a: ${token}\r\nset-cookie: ${token}\r\n${token}: b\r\ncontent-length: 0\r\n\r\n`, 200, {
-    isKept: true,
+    staysOpen: true,
     excerpt: '',
   }),
 ]
@@ -145,15 +147,15 @@ const bodies: ReadonlyArray<Row> = [
     ends: 200,
   },
   headers('chunks twice', 'transfer-encoding: chunked, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n', 200, {
-    isKept: true,
+    staysOpen: true,
     excerpt: 'hello',
   }),
   headers('a transfer encoding that nobody knows', 'transfer-encoding: none\r\n\r\nhello', 200, {
     takes: afterThreeSeconds,
   }),
-  headers('NUL bytes', 'content-length: 5\r\n\r\n\0a\0b\0', 200, { isKept: true, excerpt: '\ufffda\ufffdb\ufffd' }),
+  headers('NUL bytes', 'content-length: 5\r\n\r\n\0a\0b\0', 200, { staysOpen: true, excerpt: '\ufffda\ufffdb\ufffd' }),
   headers('control characters', 'content-length: 9\r\n\r\na\x1b[31mb\x7f\t', 200, {
-    isKept: true,
+    staysOpen: true,
     excerpt: 'a\ufffd[31mb\ufffd',
   }),
   {
@@ -162,11 +164,11 @@ const bodies: ReadonlyArray<Row> = [
       Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\na'), Buffer.from('ffc3fe', 'hex')]),
     ),
     ends: 200,
-    isKept: true,
+    staysOpen: true,
     excerpt: 'a\ufffd\ufffd\ufffd',
   },
   headers('the token', `content-length: ${token.length * 2 + 4}\r\n\r\n<${token}>\n${token}\n`, 200, {
-    isKept: true,
+    staysOpen: true,
     excerpt: '<\u2026> \u2026',
   }),
   headers('the token, cut by the length', `content-length: 10\r\n\r\n${token}`, 200),
@@ -174,9 +176,9 @@ const bodies: ReadonlyArray<Row> = [
     'the token in two chunks',
     `transfer-encoding: chunked\r\n\r\na\r\n${token.slice(0, 10)}\r\na\r\n${token.slice(10)}\r\n0\r\n\r\n`,
     200,
-    { isKept: true, excerpt: '\u2026' },
+    { staysOpen: true, excerpt: '\u2026' },
   ),
-  headers('a cookie', 'set-cookie: a=b\r\ncontent-length: 0\r\n\r\n', 200, { isKept: true }),
+  headers('a cookie', 'set-cookie: a=b\r\ncontent-length: 0\r\n\r\n', 200, { staysOpen: true }),
 ]
 
 const withoutBody = [204, 205, 304].flatMap((status): ReadonlyArray<Row> => [
@@ -184,20 +186,20 @@ const withoutBody = [204, 205, 304].flatMap((status): ReadonlyArray<Row> => [
     name: `a ${status}`,
     behaviour: says(`HTTP/1.1 ${status} x\r\n\r\n`),
     ends: status,
-    isKept: status !== 205,
+    staysOpen: status !== 205,
     ...(status === 205 ? { takes: afterThreeSeconds } : {}),
   },
   {
     name: `a ${status} with a length`,
     behaviour: says(`HTTP/1.1 ${status} x\r\ncontent-length: 5\r\n\r\nhello`),
     ends: status,
-    isKept: status === 205,
+    staysOpen: status === 205,
   },
   {
     name: `a ${status} with chunks`,
     behaviour: says(`HTTP/1.1 ${status} x\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`),
     ends: status,
-    isKept: status === 205,
+    staysOpen: status === 205,
   },
 ])
 
@@ -211,7 +213,7 @@ const packed = (name: string, encoding: string, body: Buffer, row: Partial<Row> 
     ]),
   ),
   ends: 200,
-  isKept: true,
+  staysOpen: true,
   ...row,
 })
 
@@ -229,19 +231,19 @@ const informational: ReadonlyArray<Row> = [
     name: '100, then 200',
     behaviour: says('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
     ends: 200,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: '103 three times, then 204',
     behaviour: says(`${'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(3)}HTTP/1.1 204 x\r\n\r\n`),
     ends: 204,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: '103, then 500',
     behaviour: says('HTTP/1.1 103 x\r\n\r\nHTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n'),
     ends: 500,
-    isKept: true,
+    staysOpen: true,
   },
   { name: '100 and the end', behaviour: ends('HTTP/1.1 100 Continue\r\n\r\n'), ends: reset },
   {
@@ -253,7 +255,7 @@ const informational: ReadonlyArray<Row> = [
     name: '101 that upgrades to nothing, then 200',
     behaviour: says('HTTP/1.1 101 x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'),
     ends: 101,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: '199 with a body',
@@ -265,7 +267,7 @@ const informational: ReadonlyArray<Row> = [
 
 test.serial('a status line decides, or is not valid (contract 6.6.2)', (t) => runRows(t, statusLines))
 test.serial('headers that are not valid are a failure', (t) => runRows(t, headerRows))
-test.serial('no body changes what the status says', (t) => runRows(t, bodies))
-test.serial('a status without a body may have one', (t) => runRows(t, withoutBody))
+test('no body changes what the status says', (t) => runRows(t, bodies))
+test('a status without a body may have one', (t) => runRows(t, withoutBody))
 test.serial('nothing is inflated', (t) => runRows(t, compressed))
 test.serial('interim responses are no status', (t) => runRows(t, informational))

@@ -18,13 +18,33 @@ export type RawReceiver = {
   readonly close: () => Promise<void>
 }
 
-/** The first request that has come whole, and what came behind it. */
-const split = (bytes: string): readonly [string | undefined, string] => {
-  const headers = bytes.indexOf('\r\n\r\n')
-  if (headers === -1) return [undefined, bytes]
-  const length = Number(/^content-length: (\d+)/im.exec(bytes.slice(0, headers))?.[1] ?? 0)
-  const end = headers + 4 + length
-  return bytes.length < end ? [undefined, bytes] : [bytes.slice(0, end), bytes.slice(end)]
+/** Takes whole requests out of bytes that come in pieces. */
+class RequestParser {
+  #pieces: Array<Buffer> = []
+  #length = 0
+  /** The length of the request that has begun, once its headers are there. */
+  #expected: number | undefined
+
+  /** The request that these bytes complete; what comes behind it begins the next one. */
+  add(bytes: Buffer): string | undefined {
+    this.#pieces.push(bytes)
+    this.#length += bytes.length
+    this.#expected ??= this.#expectedLength()
+    if (this.#expected === undefined || this.#length < this.#expected) return undefined
+    const all = Buffer.concat(this.#pieces)
+    const request = all.subarray(0, this.#expected).toString('latin1')
+    this.#pieces = [all.subarray(this.#expected)]
+    this.#length = all.length - this.#expected
+    this.#expected = undefined
+    return request
+  }
+
+  #expectedLength(): number | undefined {
+    const text = Buffer.concat(this.#pieces).toString('latin1')
+    const headers = text.indexOf('\r\n\r\n')
+    if (headers === -1) return undefined
+    return headers + 4 + Number(/^content-length: (\d+)/im.exec(text.slice(0, headers))?.[1] ?? 0)
+  }
 }
 
 export const openRawReceiver = async (
@@ -42,13 +62,12 @@ export const openRawReceiver = async (
     socket.on('error', () => undefined)
   }
   const serve = (socket: Socket): void => {
-    let unread = ''
+    const parser = new RequestParser()
     socket.on('error', () => undefined)
     // The other side is closed only by a behaviour that says so, or after ours.
     socket.on('end', () => socket.end())
     socket.on('data', (bytes: Buffer) => {
-      const [request, rest] = split(unread + bytes.toString('latin1'))
-      unread = rest
+      const request = parser.add(bytes)
       if (request === undefined) return
       requests.push(request)
       onRequest?.(socket, request)

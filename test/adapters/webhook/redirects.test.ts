@@ -1,6 +1,8 @@
 import test from 'ava'
 import { openRawReceiver } from './raw-receiver.js'
-import { afterThreeSeconds, runRows, type Row } from './rows.js'
+import { afterThreeSeconds, noSocketIsLeft, runRows, type Row } from './rows.js'
+
+test.after.always('no socket is left', noSocketIsLeft)
 
 const statuses = [300, 301, 302, 303, 304, 305, 306, 307, 308, 399]
 
@@ -42,12 +44,11 @@ test.serial('no redirect is followed, wherever it leads to (contract 6.6.2)', as
         name: `${status} to ${location}`,
         behaviour: { onRequest: (connection) => connection.write(headers) },
         ends: status,
-        isKept: true,
+        staysOpen: true,
       }
     }),
   )
-  for (let from = 0; from < redirects.length; from += 50)
-    await runRows(t, redirects.slice(from, from + 50), { others: 1 })
+  for (let from = 0; from < redirects.length; from += 50) await runRows(t, redirects.slice(from, from + 50))
   t.is(trap.made(), 0)
 })
 
@@ -56,7 +57,7 @@ test.serial('a redirect to nowhere, to several places and one whose body never e
     name,
     behaviour: { onRequest: (connection) => connection.write(answer) },
     ends: 302,
-    isKept: true,
+    staysOpen: true,
     ...row,
   })
   const moved = 'HTTP/1.1 302 x\r\n'
@@ -65,6 +66,6 @@ test.serial('a redirect to nowhere, to several places and one whose body never e
     answers('two locations', `${moved}location: /a\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n`),
     answers('refresh', 'HTTP/1.1 200 x\r\nrefresh: 0; url=/a\r\ncontent-length: 0\r\n\r\n', { ends: 200 }),
     answers('a location with a 201', 'HTTP/1.1 201 x\r\nlocation: /a\r\ncontent-length: 0\r\n\r\n', { ends: 201 }),
-    answers('no end', `${moved}location: /a\r\n\r\nhello`, { isKept: false, takes: afterThreeSeconds }),
+    answers('no end', `${moved}location: /a\r\n\r\nhello`, { staysOpen: false, takes: afterThreeSeconds }),
   ])
 })

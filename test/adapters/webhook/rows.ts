@@ -5,16 +5,16 @@ import type { WebhookRequest } from '../../../projections/delivery/sender.js'
 import { passed, until } from '../../kit/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
 
-/** One receiver that misbehaves, and what comes of a post to it. */
+/** One receiver that misbehaves, and how a post to it ends. */
 export type Row = {
   readonly name: string
   readonly behaviour: Behaviour
   /** The status that comes, or else the reason, or any of the reasons that a race allows. */
   readonly ends: number | string | ReadonlyArray<string>
-  /** Milliseconds that the attempt takes: at once unless it is said otherwise. */
+  /** Milliseconds that the attempt takes; `atOnce` by default. */
   readonly takes?: readonly [number, number]
-  /** Whether the connection is kept for the next request. */
-  readonly isKept?: boolean
+  /** Whether the connection stays open for the next request. */
+  readonly staysOpen?: boolean
   readonly excerpt?: string
   readonly host?: string
   readonly body?: string
@@ -57,40 +57,42 @@ export const resolve = async (host: string) => {
 }
 
 /** TCP sockets and servers of this thread. */
-export const tcpHandles = (): number =>
+const tcpHandles = (): number =>
   process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP') || name.startsWith('TLS')).length
+
+/** After all tests of a file: none of them left a socket or a server behind. */
+export const noSocketIsLeft = async (): Promise<void> => {
+  await until('no socket is left', 5_000, () => tcpHandles() === 0)
+}
 
 const healthy: Behaviour = {
   onRequest: (connection) => connection.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'),
 }
 
-/**
- * Posts to each receiver at the same time, to one that is healthy after each, and looks at what is left open. `others` are
- * sockets and servers that the test has open besides.
- */
+/** Posts to each receiver at the same time, to one that is healthy after each, and checks which connections stay open. */
 export const runRows = async (
   t: ExecutionContext,
   rows: ReadonlyArray<Row>,
-  { authorities = [], others = 0 }: { readonly authorities?: ReadonlyArray<string>; readonly others?: number } = {},
+  { authorities = [] }: { readonly authorities?: ReadonlyArray<string> } = {},
 ): Promise<void> => {
   const sender = webhookSender({ allowPrivate: true, resolve, authorities })
   const well = await openRawReceiver(healthy)
 
   const run = async (row: Row) => {
-    const { behaviour, host = '127.0.0.1', body, secure, identity = secure?.identity, isKept = false } = row
+    const { behaviour, host = '127.0.0.1', body, secure, identity = secure?.identity, staysOpen = false } = row
     const receiver = await openRawReceiver(behaviour, identity)
     const request = requestTo(`${secure === undefined ? 'http' : 'https'}://${host}:${receiver.port}/hook`, body)
     const begun = performance.now()
     const response = await sender.send(request)
-    const took = performance.now() - begun
+    const elapsed = performance.now() - begun
     const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`))
-    const open = isKept ? 1 : 0
-    // What is about to be closed is not kept.
+    const open = staysOpen ? 1 : 0
+    // A connection that is about to be closed does not count as open.
     await passed(50)
     const closed = await until('connections are closed', 3_000, () => receiver.open() === open).catch(() => undefined)
     const [least, most] = row.takes ?? atOnce
     const { delivered, status, reason, excerpt } = response
-    const isInTime = took >= least && took <= most
+    const isInTime = elapsed >= least && elapsed <= most
     await receiver.close()
     return {
       name: row.name,
@@ -98,7 +100,7 @@ export const runRows = async (
       ends: status ?? (row.ends instanceof Array && row.ends.includes(reason) ? row.ends : reason),
       reason: status === null ? undefined : reason,
       excerpt: row.excerpt === undefined ? undefined : excerpt,
-      took: isInTime ? 'in time' : took,
+      duration: isInTime ? 'in time' : elapsed,
       open: closed === undefined ? receiver.open() : open,
       after: after.reason,
       sentInVain: /^no (secure )?connection/.test(reason) ? receiver.requests.length : 0,
@@ -108,7 +110,7 @@ export const runRows = async (
   const seen = await Promise.all(rows.map(run))
   sender.close()
   await well.close()
-  const expected = rows.map(({ name, ends, excerpt, isKept }): (typeof seen)[number] => {
+  const expected = rows.map(({ name, ends, excerpt, staysOpen }): (typeof seen)[number] => {
     const delivered = typeof ends === 'number' && ends >= 200 && ends <= 299
     const reason = typeof ends !== 'number' ? undefined : delivered ? 'delivered' : `status ${ends}`
     return {
@@ -117,12 +119,11 @@ export const runRows = async (
       ends,
       reason,
       excerpt,
-      took: 'in time',
-      open: isKept ? 1 : 0,
+      duration: 'in time',
+      open: staysOpen ? 1 : 0,
       after: 'delivered',
       sentInVain: 0,
     }
   })
   t.deepEqual(seen, expected)
-  await until('no socket is left', 5_000, () => tcpHandles() === others)
 }

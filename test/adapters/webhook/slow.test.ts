@@ -1,6 +1,17 @@
 import test from 'ava'
 import { every, flood, type Behaviour } from './raw-receiver.js'
-import { afterThreeSeconds, atOnce, noConnection, noResponse, noStatus, runRows, type Row } from './rows.js'
+import {
+  afterThreeSeconds,
+  atOnce,
+  noConnection,
+  noResponse,
+  noStatus,
+  noSocketIsLeft,
+  runRows,
+  type Row,
+} from './rows.js'
+
+test.after.always('no socket is left', noSocketIsLeft)
 
 const head = 'HTTP/1.1 200 OK\r\n'
 const interim = 'HTTP/1.1 102 Processing\r\n\r\n'
@@ -59,7 +70,7 @@ const late: ReadonlyArray<Row> = [
     host: 'after-2000-ms.test',
     ends: 200,
     takes: inTwoClocks,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: 'silence behind a name of two seconds',
@@ -73,7 +84,7 @@ const late: ReadonlyArray<Row> = [
     behaviour: says([2_500, empty]),
     ends: 200,
     takes: [2_490, 3_400],
-    isKept: true,
+    staysOpen: true,
   },
   { name: 'a response of 3.5 seconds', behaviour: says([3_500, empty]), ends: noResponse, takes: afterThreeSeconds },
   { name: 'half a status line', behaviour: says([0, 'HTTP/1.1 20']), ends: noResponse, takes: afterThreeSeconds },
@@ -127,14 +138,14 @@ const late: ReadonlyArray<Row> = [
     behaviour: says([0, interim], [300, interim], [600, empty]),
     ends: 200,
     takes: [590, 2_900],
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: 'the answer in pieces',
     behaviour: says([0, 'HT'], [100, 'TP/1.1 2'], [200, '04 \r\n'], [300, '\r\n']),
     ends: 204,
     takes: [290, 2_900],
-    isKept: true,
+    staysOpen: true,
   },
 ]
 
@@ -177,13 +188,13 @@ const floodings: ReadonlyArray<Row> = [
     name: 'headers of 14 kB and no more',
     behaviour: says([0, `${head}${`a: ${long}\r\n`.repeat(14)}content-length: 0\r\n\r\n`]),
     ends: 200,
-    isKept: true,
+    staysOpen: true,
   },
   {
     name: '1,900 headers',
     behaviour: says([0, `${head}${'a: b\r\n'.repeat(1_900)}content-length: 0\r\n\r\n`]),
     ends: 200,
-    isKept: true,
+    staysOpen: true,
   },
   { name: 'interim responses', behaviour: floods('', interim.repeat(20)), ends: noStatus },
   { name: '100 Continue', behaviour: floods('', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(20)), ends: noStatus },
@@ -207,10 +218,6 @@ const floodings: ReadonlyArray<Row> = [
   { name: 'trailers', behaviour: floods(`${chunked}0\r\n`, `a: ${long}\r\n`), ends: 200 },
 ].map((row) => ({ ...row, name: `a flood: ${row.name}`, takes: atOnce }))
 
-test.serial('a receiver that is late is a failure, unless its status comes in time (contract 6.6.1)', (t) =>
-  runRows(t, late),
-)
-test.serial('a status decides at the end of the clock, whatever the body does (contract 6.6.2)', (t) =>
-  runRows(t, dripping),
-)
+test('a receiver that is late is a failure, unless its status comes in time (contract 6.6.1)', (t) => runRows(t, late))
+test('a status decides at the end of the clock, whatever the body does (contract 6.6.2)', (t) => runRows(t, dripping))
 test.serial('a flood is cut off at once, and a status before it decides', (t) => runRows(t, floodings))

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 
-/** The body of a request, of which nothing is sent, headers included, before it is released. */
-export class HeldBody extends Readable {
+/** The body of a request, of which nothing is sent before it is released, not even the headers. */
+export class DeferredBody extends Readable {
   isReleased = false
   readonly #text: string
 
@@ -16,7 +16,7 @@ export class HeldBody extends Readable {
     this.push(null)
   }
 
-  /** There is nothing to fetch: what there is comes with the release. */
+  /** There is nothing to fetch: all of it is pushed with the release. */
   override _read(): void {
     return undefined
   }
