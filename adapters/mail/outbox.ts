@@ -4,7 +4,10 @@ import { createTransport } from 'nodemailer'
 import type { MailSender } from '../../projections/notices/sender.js'
 import { messageOf } from './message.js'
 
-/** Writes each mail to a file of its own, `<notice id>.eml`, which its owner alone reads: a repeat replaces it. */
+/**
+ * The `MailSender` port where there is no mail server: each mail becomes a file, `<notice id>.eml`, which only its owner may
+ * read. A repeat replaces it.
+ */
 export const outboxMail = (directory: string, from: string): MailSender & { readonly close: () => void } => {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {

@@ -6,34 +6,34 @@ export type SmtpOptions = {
   /** `smtp://` or `smtps://`, with the query parameters of nodemailer that `app/composition/config.ts` lets through. */
   readonly url: string
   readonly from: string
-  /** Milliseconds that the server may be silent, and that one mail may take in all. */
-  readonly silence?: number
-  readonly longest?: number
+  /** Milliseconds that the server may take for one answer, and for one mail in all. */
+  readonly responseTimeout?: number
+  readonly mailTimeout?: number
 }
 
-/** Hands mail to a server, over connections that are kept for a while and used again. */
+/** The `MailSender` port: sends mail through a server, over pooled connections. */
 export const smtpMail = ({
   url,
   from,
-  silence = 10_000,
-  longest = 20_000,
+  responseTimeout = 10_000,
+  mailTimeout = 20_000,
 }: SmtpOptions): MailSender & { readonly close: () => void } => {
   const transport = createTransport({
     pool: true,
     maxConnections: 4,
-    // A mail that failed is tried again by whoever asked for it.
+    // A mail that failed is retried by the caller.
     maxRequeues: 0,
     idleTimeout: 5_000,
-    connectionTimeout: silence,
-    greetingTimeout: silence,
-    socketTimeout: silence,
-    dnsTimeout: silence,
+    connectionTimeout: responseTimeout,
+    greetingTimeout: responseTimeout,
+    socketTimeout: responseTimeout,
+    dnsTimeout: responseTimeout,
     ...serverOf(url),
   })
   return {
     send: async (mail) => {
       try {
-        await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(longest) })
+        await transport.sendMail({ ...messageOf(mail, from), signal: AbortSignal.timeout(mailTimeout) })
         return 'sent'
       } catch (error) {
         return outcomeOf(error)
@@ -59,8 +59,8 @@ const serverOf = (text: string) => {
 type SmtpError = { readonly code?: unknown; readonly command?: unknown; readonly responseCode?: unknown }
 
 /**
- * A mail goes to one address, so it is refused for good where that address or the message is: what a server says before
- * that is about the server's settings or ours. Only its code is told: its words may repeat the address.
+ * A mail goes to one address, so it is refused for good where the server refuses that address or the message; what the server
+ * refuses before is about settings, its own or ours. Only its code is told, because its words may repeat the address.
  */
 const outcomeOf = (error: unknown): Mailing => {
   const { code, command, responseCode } = error as SmtpError

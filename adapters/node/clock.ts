@@ -2,17 +2,20 @@ import { instantOf, millisecondsOf } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
 import { monotonicTime } from './monotonic-time.js'
 
-/** In milliseconds: a clock that is set, or a machine that slept, is noticed after so long at most. */
+/** In milliseconds: a sleep is divided into such pieces, so that a clock that was set, or a machine that slept, is noticed. */
 const longestSleep = 30_000
 
-/** The clock of the machine, from now on `rate` times as fast: for demonstrations and checks (design, section 9). */
+/**
+ * The clock of the machine, from now on `rate` times as fast (`CLOCK_RATE`): for demonstrations and checks, in which days of
+ * retries pass in seconds.
+ */
 export const systemClock = (rate: number): Clock => {
   const start = Date.now()
   const now = (): number => start + (Date.now() - start) * rate
   let last = { milliseconds: Number.NaN, instant: instantOf(start) }
 
   return {
-    // A millisecond is asked for many times under load, and writing it down is what costs.
+    // Under load the same millisecond is asked for many times, and to format it is what costs.
     now: () => {
       const milliseconds = Math.floor(now())
       if (milliseconds !== last.milliseconds) last = { milliseconds, instant: instantOf(milliseconds) }

@@ -3,7 +3,7 @@ import { monotonicFactory } from 'ulid'
 import { millisecondsOf } from '../../domain/instant.js'
 import type { Clock, Ids } from '../../domain/ports.js'
 
-/** Ids from the platform's source of randomness, the letters of a ULID ordered by `clock`. */
+/** Ids from the platform's source of randomness; the ULIDs of one process are ordered by `clock`. */
 export const randomIds = (clock: Pick<Clock, 'now'>): Ids => {
   const next = monotonicFactory(pooledRandom())
   return {
@@ -13,7 +13,7 @@ export const randomIds = (clock: Pick<Clock, 'now'>): Ids => {
   }
 }
 
-/** In [0, 1), a byte at a time: asking the platform for each one is what costs. */
+/** Numbers in [0, 1) of a byte each, from a pool: to ask the platform for every byte would cost too much. */
 const pooledRandom = (): (() => number) => {
   let pool = randomBytes(0)
   let used = 0

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { keptSecret } from '../../adapters/node/key-file.js'
+import { storedSecret } from '../../adapters/node/key-file.js'
 import { aesVault } from '../../adapters/node/vault.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
@@ -28,7 +28,7 @@ export const secretsFor = (config: Keys, first: Recorded<DomainEvent> | undefine
   if (config.secretKey === undefined && first !== undefined && !existsSync(file)) {
     return E.left('SECRET_KEY: there is data but no secret-key; put the file beside it that the store was begun with.')
   }
-  const secretKey = config.secretKey ?? Buffer.from(keptSecret(file).secret, 'base64url')
+  const secretKey = config.secretKey ?? Buffer.from(storedSecret(file).secret, 'base64url')
   if (secretKey.length !== 32) return E.left('SECRET_KEY: the file secret-key must hold 32 bytes in base64.')
   const vault = aesVault(secretKey)
   // The oldest account's secret tells whether the key is the right one.
@@ -38,6 +38,6 @@ export const secretsFor = (config: Keys, first: Recorded<DomainEvent> | undefine
   if (config.operatorKey !== undefined) {
     return E.right({ vault, operatorKey: config.operatorKey, newOperatorKey: undefined })
   }
-  const { secret, isNew } = keptSecret(join(config.dataDir, 'operator-key'))
+  const { secret, isNew } = storedSecret(join(config.dataDir, 'operator-key'))
   return E.right({ vault, operatorKey: secret, newOperatorKey: isNew ? secret : undefined })
 }

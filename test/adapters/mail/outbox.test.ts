@@ -31,7 +31,7 @@ test('each mail is one file under its id, for its owner alone, and a repeat repl
   await close()
 })
 
-test('what a crash left half written is replaced', async (t) => {
+test('a file that a crash left half written is replaced', async (t) => {
   const { directory, sender, close } = await opened()
   await mkdir(directory)
   await writeFile(join(directory, `${noticeId()}.eml.new`), 'half')
@@ -40,7 +40,7 @@ test('what a crash left half written is replaced', async (t) => {
   await close()
 })
 
-test('an outbox that can not be written is a failure that holds no path', async (t) => {
+test('a mail fails where the outbox can not be written, and no path is told', async (t) => {
   const { directory, sender, close } = await opened()
   await writeFile(directory, 'a file where the folder should be')
   t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'the outbox could not be written' })

@@ -8,7 +8,7 @@ import { passed } from '../../kit/until.js'
 
 const opened = async () => {
   const server = await openSmtpServer()
-  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', silence: 300, longest: 1_000 })
+  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', responseTimeout: 300, mailTimeout: 1_000 })
   const close = async () => {
     sender.close()
     await server.close()
@@ -43,7 +43,7 @@ test('a mail goes to its address and to no other', async (t) => {
   await close()
 })
 
-test('a 5xx for the address or the message is for good', async (t) => {
+test('a mail is refused for good where the server refuses its address or the message with a 5xx', async (t) => {
   for (const step of ['RCPT', 'DATA', 'end'] as const) {
     t.deepEqual(await outcomeWith(t, at(step, '550 5.1.1 <ada@example.org> unknown')), {
       kind: 'refused',
@@ -52,7 +52,7 @@ test('a 5xx for the address or the message is for good', async (t) => {
   }
 })
 
-test('a 4xx may pass, whatever it is about', async (t) => {
+test('a mail that the server refuses with a 4xx may be retried, whatever it is about', async (t) => {
   for (const step of ['MAIL', 'RCPT', 'DATA', 'end'] as const) {
     t.deepEqual(await outcomeWith(t, at(step, '451 4.7.1 <ada@example.org> greylisted')), {
       kind: 'failed',
@@ -62,18 +62,18 @@ test('a 4xx may pass, whatever it is about', async (t) => {
   t.deepEqual(await outcomeWith(t, at('greeting', '421 too busy')), { kind: 'failed', reason: 'SMTP 421' })
 })
 
-test('a 5xx that is about the server or the sender may pass too', async (t) => {
+test('a mail may be retried where a 5xx is about the server or the sender', async (t) => {
   t.deepEqual(await outcomeWith(t, at('greeting', '554 no')), { kind: 'failed', reason: 'SMTP 554' })
   t.deepEqual(await outcomeWith(t, at('MAIL', '530 who are you')), { kind: 'failed', reason: 'SMTP 530' })
 })
 
-test('a server that falls silent is left within its time', async (t) => {
+test('a mail fails in time where the server stops answering', async (t) => {
   for (const step of ['greeting', 'EHLO', 'RCPT', 'end'] as const) {
     t.deepEqual(await outcomeWith(t, at(step, null)), { kind: 'failed', reason: 'no response' }, step)
   }
 })
 
-test('so is one that goes on and on without an end', async (t) => {
+test('a mail fails in time where the server answers without an end', async (t) => {
   const server = createServer((socket) => {
     socket.write('220 mail.example ESMTP\r\n')
     const drip = setInterval(() => socket.write('250-one line more\r\n'), 50)
@@ -81,20 +81,20 @@ test('so is one that goes on and on without an end', async (t) => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sender = smtpMail({ url, from: 'leadloop@example.com', silence: 300, longest: 1_000 })
+  const sender = smtpMail({ url, from: 'leadloop@example.com', responseTimeout: 300, mailTimeout: 1_000 })
   t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no response' })
   sender.close()
   server.close()
 })
 
-test('without a server there is no connection', async (t) => {
+test('a mail fails where there is no server', async (t) => {
   const { server, sender, close } = await opened()
   await server.close()
   t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no connection' })
   await close().catch(() => undefined)
 })
 
-test('after a refusal the next mail goes out over the same connection', async (t) => {
+test('the mail after one that was refused goes over the same connection', async (t) => {
   const { server, sender, close } = await opened()
   server.reply((step, line) => (step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined))
   await sender.send(mailOf())

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { keptSecret } from '../../../adapters/node/key-file.js'
+import { storedSecret } from '../../../adapters/node/key-file.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const directoryOf = async (t: ExecutionContext): Promise<string> => {
@@ -14,41 +14,41 @@ const directoryOf = async (t: ExecutionContext): Promise<string> => {
 
 test('a secret is made once, in a folder that need not be there, and is found again', async (t) => {
   const file = join(await directoryOf(t), 'new', 'data', 'secret-key')
-  const first = keptSecret(file)
+  const first = storedSecret(file)
   t.true(first.isNew)
   t.is(Buffer.from(first.secret, 'base64url').length, 32)
-  t.deepEqual(keptSecret(file), { secret: first.secret, isNew: false })
+  t.deepEqual(storedSecret(file), { secret: first.secret, isNew: false })
   t.is(readFileSync(file, 'utf8'), `${first.secret}\n`)
 })
 
 test('two folders have two secrets', async (t) => {
   const [one, other] = [await directoryOf(t), await directoryOf(t)]
-  t.not(keptSecret(join(one, 'key')).secret, keptSecret(join(other, 'key')).secret)
+  t.not(storedSecret(join(one, 'key')).secret, storedSecret(join(other, 'key')).secret)
 })
 
 test('only its owner reads the file, and nothing else is left beside it', async (t) => {
   const directory = await directoryOf(t)
-  keptSecret(join(directory, 'secret-key'))
+  storedSecret(join(directory, 'secret-key'))
   t.is(statSync(join(directory, 'secret-key')).mode & 0o777, 0o600)
   t.deepEqual(readdirSync(directory), ['secret-key'])
 })
 
-test('a secret that somebody put there is taken as it is', async (t) => {
+test('a secret that the operator put there is taken as it is', async (t) => {
   const file = join(await directoryOf(t), 'secret-key')
   writeFileSync(file, '  of-my-own \n')
   chmodSync(file, 0o400)
-  t.deepEqual(keptSecret(file), { secret: 'of-my-own', isNew: false })
+  t.deepEqual(storedSecret(file), { secret: 'of-my-own', isNew: false })
 })
 
 /** Each waits until all are there, so that they look for the file at once. */
 const starter = `
   import { parentPort, workerData } from 'node:worker_threads'
-  const { keptSecret } = await import(workerData.module)
+  const { storedSecret } = await import(workerData.module)
   const gate = new Int32Array(workerData.gate)
   for (const [round, file] of workerData.files.entries()) {
     if (Atomics.add(gate, round, 1) === workerData.starts - 1) Atomics.notify(gate, round)
     else while (Atomics.load(gate, round) < workerData.starts) Atomics.wait(gate, round, Atomics.load(gate, round), 50)
-    parentPort.postMessage(keptSecret(file))
+    parentPort.postMessage(storedSecret(file))
   }
 `
 
@@ -59,21 +59,21 @@ test('of several starts at once on one folder, all get the secret of the first',
   const gate = new SharedArrayBuffer(4 * rounds)
   const module = new URL('../../../adapters/node/key-file.js', import.meta.url).href
   const source = new URL(`data:text/javascript,${encodeURIComponent(starter)}`)
-  type Kept = ReturnType<typeof keptSecret>
+  type Stored = ReturnType<typeof storedSecret>
   const told = await Promise.all(
     Array.from({ length: starts }, async () => {
       const worker = new Worker(source, { workerData: { module, gate, files, starts } })
-      const kept: Array<Kept> = []
-      worker.on('message', (one: Kept) => kept.push(one))
+      const stored: Array<Stored> = []
+      worker.on('message', (one: Stored) => stored.push(one))
       await once(worker, 'exit')
-      return kept
+      return stored
     }),
   )
   for (const [round, file] of files.entries()) {
-    const kept = told.map((one) => one[round])
-    t.is(new Set(kept.map((one) => one?.secret)).size, 1)
-    t.is(kept.filter((one) => one?.isNew).length, 1)
-    t.is(kept[0]?.secret, readFileSync(file, 'utf8').trim())
+    const stored = told.map((one) => one[round])
+    t.is(new Set(stored.map((one) => one?.secret)).size, 1)
+    t.is(stored.filter((one) => one?.isNew).length, 1)
+    t.is(stored[0]?.secret, readFileSync(file, 'utf8').trim())
     t.is(statSync(file).mode & 0o777, 0o600)
     t.deepEqual(readdirSync(join(directory, `${round}`)), ['secret-key'])
   }
