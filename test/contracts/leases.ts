@@ -1,5 +1,6 @@
-import test, { type ExecutionContext } from 'ava'
+import { aborted } from '../../domain/abortable.js'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
+import { behaviourOf } from './behaviour.js'
 
 export type OpenMembership = {
   /** The only one. */
@@ -11,21 +12,9 @@ export type OpenMembership = {
 
 /** What every `Membership` does (projections/subscriptions/leases.ts). */
 export const leasesContract = (name: string, open: () => Promise<OpenMembership>): void => {
-  const behaviour = (
-    title: string,
-    check: (t: ExecutionContext, membership: Membership, advance: OpenMembership['advance']) => Promise<void>,
-  ): void => {
-    test.serial(`${name}: ${title}`, async (t) => {
-      const { membership, advance, close } = await open()
-      try {
-        await check(t, membership, advance)
-      } finally {
-        await close()
-      }
-    })
-  }
+  const behaviour = behaviourOf(name, open)
 
-  behaviour('one that is alone gets every name at once, and each once', async (t, membership, advance) => {
+  behaviour('a member that is alone gets every name at once, and each once', async (t, { membership, advance }) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b', 'c'], begin)
     await advance(0)
@@ -35,7 +24,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('a lease that was granted is held', async (t, membership, advance) => {
+  behaviour('a lease that was granted stays held', async (t, { membership, advance }) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
@@ -46,7 +35,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('several kinds of work are shared side by side', async (t, membership, advance) => {
+  behaviour('several kinds of work are shared side by side', async (t, { membership, advance }) => {
     const [one, other] = [worker(), worker()]
     membership.share('one', () => ['a'], one.begin)
     membership.share('other', () => ['b', 'c'], other.begin)
@@ -56,7 +45,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('work that is shared later is granted too', async (t, membership, advance) => {
+  behaviour('work that is shared later is granted too', async (t, { membership, advance }) => {
     const [one, other] = [worker(), worker()]
     membership.share('one', () => ['a'], one.begin)
     await advance(5_000)
@@ -67,8 +56,8 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
   })
 
   behaviour(
-    'whoever leaves ends all work first, and holds the leases until it has ended',
-    async (t, membership, advance) => {
+    'a member that leaves ends all work first, and holds its leases until then',
+    async (t, { membership, advance }) => {
       const { leases, begin, finish } = worker({ isSlow: true })
       membership.share('work', () => ['a', 'b'], begin)
       await advance(0)
@@ -82,7 +71,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     },
   )
 
-  behaviour('a lease is given back once the work under it has ended', async (t, membership, advance) => {
+  behaviour('a lease is given back once the work under it has ended', async (t, { membership, advance }) => {
     const { leases, begin, finish } = worker({ isSlow: true })
     membership.share('work', () => ['a', 'b'], begin)
     await advance(0)
@@ -99,7 +88,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('who has nothing may leave, and leave again', async (t, membership) => {
+  behaviour('a member without leases can leave, and leave again', async (t, { membership }) => {
     await membership.leave()
     await membership.leave()
     t.pass()
@@ -130,12 +119,6 @@ const worker = ({ isSlow = false } = {}): Worker => {
     },
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 const flagged = (done: Promise<void>): { readonly done: Promise<void>; readonly isOver: () => boolean } => {
   let isOver = false

@@ -1,7 +1,7 @@
-import test, { type ExecutionContext } from 'ava'
 import type { Mail, MailSender } from '../../projections/notices/sender.js'
 import { textOf } from '../kit/mail-text.js'
 import { at, noticeId } from '../kit/samples.js'
+import { behaviourOf } from './behaviour.js'
 
 export type OpenMail = {
   /** Mails from `leadloop@example.com`. */
@@ -22,16 +22,7 @@ export const mailOf = (changed: Partial<Mail> = {}): Mail => ({
 
 /** What every `MailSender` does (projections/notices/sender.ts). */
 export const mailContract = (name: string, open: () => Promise<OpenMail>): void => {
-  const behaviour = (title: string, check: (t: ExecutionContext, mail: OpenMail) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      const mail = await open()
-      try {
-        await check(t, mail)
-      } finally {
-        await mail.close()
-      }
-    })
-  }
+  const behaviour = behaviourOf(name, open)
 
   behaviour('a mail arrives as it was written, with its own id and time', async (t, { sender, arrived }) => {
     t.is(await sender.send(mailOf()), 'sent')

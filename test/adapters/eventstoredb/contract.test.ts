@@ -1,7 +1,8 @@
 import test from 'ava'
 import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import { connect } from '../../../adapters/eventstoredb/connection.js'
-import { eventStoreContract, type OpenStore } from '../../contracts/event-store.js'
+import { eventStoreContract } from '../../contracts/event-store.js'
+import type { OpenStore } from '../../contracts/event-store-fixtures.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
 import { rightOf } from '../../kit/right-of.js'
 
