@@ -14,7 +14,8 @@ import {
 import { status } from '@grpc/grpc-js'
 import test from 'ava'
 import { once } from 'node:events'
-import { clientOf, collect, event, many, openDouble, until } from './open-double.js'
+import { until } from '../kit/until.js'
+import { clientOf, collect, event, many, openDouble } from './open-double.js'
 
 const filter = excludeSystemEvents()
 const credentials = { username: 'admin', password: 'changeit' }
@@ -34,7 +35,7 @@ const followed = async (
 
 const appendOne = (client: EventStoreDBClient) => client.appendToStream('note-1', event())
 
-test.serial('all calls, appends or reads are refused until that is over', async (t) => {
+test.serial('all calls, appends or reads are refused until the fault is cleared', async (t) => {
   const { double, client } = await openDouble(t)
   await appendOne(client)
 
@@ -59,12 +60,12 @@ test.serial('all calls, appends or reads are refused until that is over', async 
   t.is((await collect(client.readStream('note-1'))).length, 3)
 })
 
-test.serial('an append that waits is written later, or not at all when its deadline is over', async (t) => {
+test.serial('an append that is delayed is written later, or not at all when its deadline is over', async (t) => {
   const { double, client } = await openDouble(t)
   double.faults.delayAppends(100)
   const started = performance.now()
   const appending = Promise.all([appendOne(client), appendOne(client)])
-  await until(() => double.calls().appends === 2)
+  await until('both appends have arrived', 20_000, () => double.calls().appends === 2)
   t.deepEqual(double.log(), [])
   await appending
   t.true(performance.now() - started >= 99)
@@ -97,7 +98,7 @@ test.serial('an append that gets no answer is written, and those after it are an
   await Promise.all([t.throwsAsync(unanswered), client.dispose()])
 })
 
-test.serial('in silence nothing is done and nothing said, and afterwards all goes on', async (t) => {
+test.serial('a silent double does and answers nothing, and goes on with everything afterwards', async (t) => {
   const { double, client } = await openDouble(t)
   await appendOne(client)
   const subscription = client.subscribeToAll({ filter, fromPosition: END })
@@ -111,7 +112,7 @@ test.serial('in silence nothing is done and nothing said, and afterwards all goe
     collect(client.readStream('note-1')),
     once(client.subscribeToAll(), 'caughtUp'),
   ].map((call) => call.then(() => (settled += 1)))
-  await until(() => {
+  await until('all calls have arrived', 20_000, () => {
     const { appends, reads, subscriptions } = double.calls()
     return appends === 3 && reads === 1 && subscriptions === 2
   })
@@ -220,7 +221,7 @@ test.serial('the feature probe fails so many times', async (t) => {
   await appendOne(clientOf(t, double.url))
 })
 
-test.serial('a stop breaks what is under way, and a start goes on with all that was written', async (t) => {
+test.serial('a stop breaks the calls in flight, and a start goes on with all that was written', async (t) => {
   const { double, client } = await openDouble(t)
   const { port } = double
   const first = await appendOne(client)
@@ -229,10 +230,10 @@ test.serial('a stop breaks what is under way, and a start goes on with all that 
   const following = followed(subscription)
   double.faults.leaveUnanswered(1)
   const written = appendOne(client)
-  await until(() => double.log().length === 2)
+  await until('the append is written', 20_000, () => double.log().length === 2)
   double.faults.delayAppends(60_000)
   const unwritten = appendOne(client)
-  await until(() => double.calls().appends === 3)
+  await until('the append has arrived', 20_000, () => double.calls().appends === 3)
 
   await double.stop()
   for (const lost of [written, unwritten]) {

@@ -30,8 +30,3 @@ export const collect = async <A>(from: AsyncIterable<A>): Promise<ReadonlyArray<
   for await (const one of from) all.push(one)
   return all
 }
-
-/** Resolves when something has come about of which nobody tells. */
-export const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2))
-}

@@ -3,14 +3,14 @@ import type { ReadRequest } from './decode.js'
 import { eventRead, streamNotFound } from './encode-reads.js'
 import { matcherOf } from './filter.js'
 import type { Log, LoggedEvent, Stream } from './log.js'
-import { pour, type ReadCall } from './pour.js'
+import { streamMessages, type ReadCall } from './flow-control.js'
 import type { Served } from './served.js'
 import { streamDeleted, unexpectedRead, type CallStatus } from './statuses.js'
 
 /** Reads a stream or the whole log, once. */
 export const readOnce = ({ log, faults }: Served, call: ReadCall, request: ReadRequest): void => {
   const refusal = refusalOf(log, request)
-  if (refusal === undefined) pour(call, faults, messagesOf(log, request))
+  if (refusal === undefined) streamMessages(call, faults, messagesOf(log, request))
   else call.emit('error', refusal)
 }
 

@@ -4,14 +4,14 @@ import type { ReadRequest } from './decode.js'
 import { caughtUp, checkpoint, confirmation, eventRead } from './encode-reads.js'
 import { matcherOf, type Matches } from './filter.js'
 import type { Log, LoggedEvent } from './log.js'
-import { pour, type Pour, type ReadCall } from './pour.js'
+import { streamMessages, type MessageStream, type ReadCall } from './flow-control.js'
 import { isInLog } from './reads.js'
 import type { Served } from './served.js'
 import { streamDeleted, tooSlow, unavailable, unexpectedRead } from './statuses.js'
 
 /**
- * Follows a stream or the whole log. A reader that falls behind while live is served from the log at its own pace, where
- * 23.10 would drop it: `dropSlowSubscribers` does that, so that the tests of everything else need not count with it.
+ * Follows a stream or the whole log. A reader that is too slow while live is served from the log at its own pace. A server of
+ * 23.10 would drop it: the fault `dropSlowSubscribers` does that, so that other tests need not expect it.
  */
 export const subscribe = (served: Served, call: ReadCall, request: ReadRequest): void => {
   const { log, faults, count } = served
@@ -26,7 +26,7 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
   const cursor = request.stream === undefined ? cursorOfAll(log, request) : cursorOfStream(log, request.stream, request)
   let delivered = 0
 
-  const cutWhenDue = (message: streams.ReadResp, end: Pour['end']): void => {
+  const cutWhenDue = (message: streams.ReadResp, end: MessageStream['end']): void => {
     if (!message.hasEvent()) return
     delivered += 1
     const cut = faults.cutAfter(delivered)
@@ -34,13 +34,13 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
     count('cuts')
     end(cut === 'cleanly' ? undefined : unavailable())
   }
-  const pouring = pour(call, faults, messagesOf(cursor, request.filter?.checkpointInterval), cutWhenDue)
+  const stream = streamMessages(call, faults, messagesOf(cursor, request.filter?.checkpointInterval), cutWhenDue)
 
   const forget = log.onWritten(() => {
-    if (cursor.isLive && pouring.isBlocked() && waitsMoreThan(cursor, faults.mayWait())) {
+    if (cursor.isLive && stream.isBlocked() && waitsMoreThan(cursor, faults.mayWait())) {
       count('cuts')
-      pouring.end(tooSlow())
-    } else pouring.go()
+      stream.end(tooSlow())
+    } else stream.resume()
   })
   call.once('cancelled', forget)
   call.once('finish', forget)

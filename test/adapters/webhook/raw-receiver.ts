@@ -107,13 +107,13 @@ export const every = (milliseconds: number, connection: Socket, does: (n: number
 /** Writes as much as the connection takes; returns how many bytes that were. */
 export const flood = (connection: Socket, piece: string | Buffer): (() => number) => {
   let written = 0
-  const pour = (): void => {
+  const writeMore = (): void => {
     while (connection.writable) {
       written += piece.length
       if (!connection.write(piece)) break
     }
   }
-  connection.on('drain', pour)
-  pour()
+  connection.on('drain', writeMore)
+  writeMore()
   return () => written
 }

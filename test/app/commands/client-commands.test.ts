@@ -17,7 +17,7 @@ import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import { until } from '../../eventstoredb-double/open-double.js'
+import { until } from '../../kit/until.js'
 import { newEvent } from '../../kit/events.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { silentLogger } from '../../kit/silent-logger.js'
@@ -115,7 +115,7 @@ const open = async (t: ExecutionContext) => {
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
       let over = false
       void running.then(() => (over = true))
-      await until(() => seen.length > 0)
+      await until('it was asked for', 20_000, () => seen.length > 0)
       for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
       return over
     },
@@ -267,7 +267,7 @@ test('it waits for a second at most, and then nobody waits for two', async (t) =
   t.is(asked.length, 1)
   second.pass(20)
   const next = define(4)
-  await until(() => asked.length === 2)
+  await until('both were asked for', 20_000, () => asked.length === 2)
   t.false(await isOver(next))
   second.end()
   rightOf(await next)

@@ -5,9 +5,9 @@ import type { CallStatus } from './statuses.js'
 
 export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>
 
-export type Pour = {
-  /** Goes on, if it had come to a wait. */
-  readonly go: () => void
+export type MessageStream = {
+  /** Goes on, if it was waiting for messages. */
+  readonly resume: () => void
   /** Whether the reader takes no more for now. */
   readonly isBlocked: () => boolean
   /** Ends the call once what was written is taken; without a status it ends well. */
@@ -15,32 +15,32 @@ export type Pour = {
 }
 
 /**
- * Gives the reader of a call its messages at the pace at which it takes them, so that they are made only then. Undefined
- * among them is a wait: for `go`.
+ * Writes messages to the reader of a call at the pace at which it takes them; they are made only then. Undefined among them
+ * stands for none at the moment: the stream waits for `resume`.
  */
-export const pour = (
+export const streamMessages = (
   call: ReadCall,
   faults: ActiveFaults,
   messages: Iterator<streams.ReadResp | undefined, void>,
-  onWritten: (message: streams.ReadResp, end: Pour['end']) => void = () => undefined,
-): Pour => {
+  onWritten: (message: streams.ReadResp, end: MessageStream['end']) => void = () => undefined,
+): MessageStream => {
   let isBlocked = false
-  let isHeld = false
+  let isSilent = false
   let isOver = false
 
-  const end: Pour['end'] = (status) => {
+  const end: MessageStream['end'] = (status) => {
     if (isOver) return
     isOver = true
     if (status === undefined) call.end()
     else call.emit('error', status)
   }
-  const go = (): void => {
-    while (!isBlocked && !isHeld && !isOver) {
+  const resume = (): void => {
+    while (!isBlocked && !isSilent && !isOver) {
       if (faults.isSilent()) {
-        isHeld = true
+        isSilent = true
         faults.whenSpeaking(() => {
-          isHeld = false
-          go()
+          isSilent = false
+          resume()
         })
         return
       }
@@ -54,7 +54,7 @@ export const pour = (
         isBlocked = true
         call.once('drain', () => {
           isBlocked = false
-          go()
+          resume()
         })
       }
       onWritten(next.value, end)
@@ -63,6 +63,6 @@ export const pour = (
   call.once('cancelled', () => {
     isOver = true
   })
-  go()
-  return { go, isBlocked: () => isBlocked, end }
+  resume()
+  return { resume, isBlocked: () => isBlocked, end }
 }
