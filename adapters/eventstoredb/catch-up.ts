@@ -116,8 +116,8 @@ class CatchUpSubscription {
   }
 
   /**
-   * Resolves when something has arrived since the last `take`, or when `signal` aborts. The driver hands over a few events a
-   * turn of the event loop, so that more turns are waited for until one brings no more events or a page is full.
+   * Resolves when something has arrived since the last `take`, or when `signal` aborts. The driver hands over only a few events
+   * in each turn of the event loop: so this waits for more turns until one brings no more events, or a page is full.
    */
   async arrival(signal: AbortSignal): Promise<void> {
     if (!this.#hasArrived) {

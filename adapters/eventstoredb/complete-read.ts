@@ -4,9 +4,9 @@ import type { ReconnectingClient } from './reconnecting-client.js'
 import type { Cancellation } from './retry.js'
 
 /**
- * Everything that a read gives, for two reasons up to its end. The driver emits an error as soon as it has it, and one that
- * nobody listens to ends the process: so the read is iterated in the same tick in which it begins. And an answer that nobody
- * takes keeps its client from being disposed of: so a read that timed out is cancelled, not left.
+ * Everything that a read gives. It is iterated in the same tick in which it begins: the driver emits an error as soon as it has
+ * it, and without a listener that error would end the process. It is iterated to its end, and cancelled when it timed out: a
+ * client with an answer that nobody takes can't be disposed of.
  * @throws ReadInterrupted when the client was disposed of meanwhile: the driver ends its reads as if they were complete, and a
  * stream would seem to be missing
  */

@@ -53,7 +53,7 @@ export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time:
       const isLast = isCaughtUp || position >= end
       const readTo = isLast && position < end ? end : position
       let rest: EntryBatch = { entries, position: readTo }
-      // Of a batch with an event that can't be decoded there is first what stands before that event, then the error.
+      // A batch with an event that can't be decoded gives the events before that one first, and the error then.
       while (readTo > reached) {
         const decoded = decodedPart(rest)
         reached = decoded.position

@@ -19,7 +19,7 @@ export class PendingCheckpoints {
     this.#pending.push(checkpoint)
   }
 
-  /** Removes and returns those that hold now that so many events were taken. */
+  /** Removes and returns the checkpoints that hold once so many events were taken. */
   takeReached(events: number): ReadonlyArray<Checkpoint> {
     const reached = this.#pending.filter(({ afterEvents }) => afterEvents <= events)
     if (reached.length > 0) this.#pending = this.#pending.slice(reached.length)

@@ -2,10 +2,7 @@ import { EventStoreDBClient } from '@eventstore/db-client'
 import type { Time } from '../../domain/ports.js'
 import type { ErrorClass } from './error-classification.js'
 
-/**
- * A client of the driver, replaced by a new one when it may never recover. Whoever called the old one fails, and finds the
- * new one with the next attempt.
- */
+/** A client of the driver, replaced by a new one when it may never recover. Calls of the old one fail, and are retried on the new one. */
 export type ReconnectingClient = {
   readonly current: () => EventStoreDBClient
   /** Reports that the server answered. */
@@ -15,7 +12,7 @@ export type ReconnectingClient = {
   readonly close: () => Promise<void>
 }
 
-/** In milliseconds: a client that heard nothing for so long is replaced when the next call fails. */
+/** In milliseconds: a client that got no answer for so long is replaced when the next call fails. */
 const longestSilence = 10_000
 
 /** In milliseconds: no client is replaced earlier, so that an outage does not make one for every failed call. */

@@ -6,11 +6,11 @@ import type { ReconnectingClient } from './reconnecting-client.js'
 /** All in milliseconds. */
 export type RetryPolicy = {
   /**
-   * How long one call may take. The driver itself sets no limit to reads and appends: where the server falls silent they would
-   * wait for ever.
+   * How long one call may take. The driver itself sets no limit to reads and appends: where the server hangs they would wait for
+   * ever.
    */
   readonly callTimeout: number
-  /** How long a call that fails is repeated before it has failed. */
+  /** How long a call that fails is repeated before its failure is returned. */
   readonly retryFor: number
   /** Waits between two attempts: the first one, doubled each time up to the longest. */
   readonly backoff: { readonly first: number; readonly longest: number }

@@ -5,7 +5,7 @@ import { decodeEntry, decodeStored, readFields, selectionOf, type DocumentRecord
 import { storeFailure, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generation-locator.js'
 
-/** FerretDB reads a whole collection to look up a list of keys: so few are looked up one by one. */
+/** So many keys are looked up one by one at most: for a list of keys FerretDB reads the whole collection. */
 const fewKeys = 8
 
 /** Documents that a walk fetches at once. */
@@ -42,7 +42,7 @@ export const documentReads = (
         const { index, limit } = query
         // To MongoDB a limit of 0 is none.
         if (limit === 0) return []
-        // The hint keeps the planner from an index that it would choose by the queries before.
+        // Without the hint the planner may choose another index, by its experience with other queries.
         const options = { sort, limit, batchSize: limit, hint: index, projection: readFields }
         const found = await locator.read<ReadonlyArray<DocumentRecord>>(
           collection,

@@ -3,8 +3,8 @@ import type { Change, Collection, Entry, IndexValue, Json, Query, Stored } from 
 import { OperationFailed } from './failure.js'
 
 /**
- * A document as it is stored: the newest change to it in one field, so that one `$max` keeps an older change from replacing
- * it. BSON compares objects field by field, in their order: `position` must stay the first.
+ * A document as it is stored: the newest change to it in one field, so that one `$max` never replaces it by an older
+ * one. BSON compares objects field by field, in their order: `position` must stay the first.
  */
 export type DocumentRecord = {
   readonly _id: string

@@ -14,7 +14,7 @@ export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryL
   try {
     makeDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
-    // The write matters: a file that can't be written the driver opens for reading, and such a lock keeps nobody out.
+    // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no other process.
     lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
     return E.right({ release: () => lock.close() })
   } catch (error) {

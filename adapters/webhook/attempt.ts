@@ -117,7 +117,7 @@ export class Attempt {
     })
   }
 
-  /** Leaves nothing behind but a connection that can be reused. */
+  /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true
     clearTimeout(this.#timeout)

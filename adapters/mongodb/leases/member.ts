@@ -22,16 +22,16 @@ export type MemberPorts = {
  * Lives as one member from a join that was sent at `joinedAt` until it leaves or is lost, and all work under its leases has
  * ended.
  *
- * Why no name has two holders at any time. A member holds its leases until `lease - margin` after it sent the last heartbeat that
- * was acknowledged. Another one takes it for dead only after that heartbeat, or a later one, has not changed for `lease` by its own
- * clock: from an answer that came after the heartbeat was sent, to a heartbeat of its own that was acknowledged, after which it
- * read again. So nothing that the first one sent arrived in that time, and by its own clock its time is over. No clock is ever
- * compared with another one. The heartbeat of its own before each read rules out a primary that has lost its majority and
- * answers with an old state.
+ * Why a name never has two holders:
  *
- * Of the members that then insert the next token of the name one succeeds. Where that token was inserted, released and removed
- * meanwhile another insertion of it succeeds too, but below a higher token, for only lower ones are ever removed: so a lease
- * counts only once it was read back as the one with the highest token.
+ * - A member works under its leases until `lease - margin` after it sent the last heartbeat that was acknowledged.
+ * - Another member takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read that showed
+ *   the heartbeat, so after it was sent; it ends when the other sends a heartbeat of its own, after which it reads again. So the
+ *   first member's own time is over before. Only durations are compared, each by one clock, never the clocks of two members.
+ * - The other's heartbeat must be acknowledged before it reads: so it does not read from a primary that has lost its majority.
+ * - Of the members that then insert the next token one succeeds. If that token was inserted, released and removed in between,
+ *   a late insertion of it succeeds too. But only tokens below the highest are ever removed, so it stands below a higher one: a
+ *   lease counts only once it was read back as the one with the highest token.
  */
 export const liveAs = async (
   id: string,

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import type { Time } from '../../../domain/ports.js'
 
-/** A member as the others see it. `heartbeat` only has to change: nobody compares it with a value or a clock of its own. */
+/** A member as the others see it. `heartbeat` only has to change: it is a count, and no clock is compared with it. */
 export type MemberRecord = { readonly _id: string; readonly work: ReadonlyArray<string>; readonly heartbeat: number }
 
 export type MemberStatus = { readonly living: ReadonlyArray<MemberRecord>; readonly dead: ReadonlyArray<string> }

@@ -31,12 +31,12 @@ const isIpv4Carrier = isIn(ipv4Carriers)
 
 /** Whether an address lies on the public internet: not private, loopback, link-local or otherwise special. */
 export const isPublicAddress = (address: string): boolean => {
-  // What has a zone is meant for one link; and what only ipaddr.js can read, nobody connects to.
+  // An address with a zone belongs to one link, and one that only ipaddr.js can parse can't be connected to.
   if (isIP(address) === 0 || address.includes('%')) return false
   return isPublic(ipaddr.parse(isIP(address) === 6 ? inHexadecimal(address) : address))
 }
 
-/** Ipaddr.js takes `::8.8.8.8` for the IPv4-mapped address `::ffff:8.8.8.8`. */
+/** In this form ipaddr.js does not take `::8.8.8.8` for the IPv4-mapped address `::ffff:8.8.8.8`. */
 const inHexadecimal = (ipv6: string): string => new URL(`http://[${ipv6}]`).hostname.slice(1, -1)
 
 const isPublic = (address: Address): boolean => {
@@ -47,7 +47,7 @@ const isPublic = (address: Address): boolean => {
 
 const innerIpv4 = (address: Address): Address => new ipaddr.IPv4(address.toByteArray().slice(-4))
 
-/** RFC 5214: the interface identifier is 0:5efe or 200:5efe, then an IPv4 address, behind any prefix. */
+/** RFC 5214: the interface identifier is 0:5efe or 200:5efe, then an IPv4 address, after any prefix. */
 const isIsatap = (address: Address): boolean => {
   if (!(address instanceof ipaddr.IPv6)) return false
   const [, , , , fifth = 0, sixth] = address.parts

@@ -77,7 +77,7 @@ test('operations fail after the connection is closed', async (t) => {
   await close()
 })
 
-type Behind = {
+type Proxied = {
   readonly proxy: TcpProxy
   readonly documents: Documents
   readonly read: () => Promise<string>
@@ -108,8 +108,8 @@ if (mongoUrl === undefined) {
   const database = testDatabase(mongoUrl)
   test.after.always('the database is dropped', database.drop)
 
-  /** Behind a proxy that begins taken away. */
-  const behaviour = (title: string, check: (t: ExecutionContext, behind: Behind) => Promise<void>): void => {
+  /** Through a proxy that is away at first. */
+  const behaviour = (title: string, check: (t: ExecutionContext, proxied: Proxied) => Promise<void>): void => {
     test(title, async (t) => {
       const { host, port } = addressOf(database.url)
       const proxy = await tcpProxy(host, port)

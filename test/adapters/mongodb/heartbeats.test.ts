@@ -10,9 +10,9 @@ const open = () => {
   const { isHung } = heartbeats(client, 1_000, () => now)
   const one = { connectionId: '127.0.0.1:9', address: '127.0.0.1:9' }
   const other = { connectionId: '127.0.0.1:10' }
-  const beat = (name: string, whose: object = one): void => void (client as EventEmitter).emit(name, whose)
+  const emit = (name: string, whose: object = one): void => void (client as EventEmitter).emit(name, whose)
   return {
-    beat,
+    emit,
     other,
     isHungAt: (at: number): boolean => {
       now = at
@@ -22,30 +22,30 @@ const open = () => {
 }
 
 test('a heartbeat that takes longer than any can is hung', (t) => {
-  const { beat, isHungAt } = open()
+  const { emit, isHungAt } = open()
   t.false(isHungAt(5_000))
-  beat('serverHeartbeatStarted')
+  emit('serverHeartbeatStarted')
   t.false(isHungAt(6_000))
   t.true(isHungAt(6_001))
 })
 
 test('a heartbeat that ended, well or not, is not hung, nor is one of a server that was left', (t) => {
   for (const end of ['serverHeartbeatSucceeded', 'serverHeartbeatFailed', 'serverClosed']) {
-    const { beat, isHungAt } = open()
-    beat('serverHeartbeatStarted')
-    beat(end)
+    const { emit, isHungAt } = open()
+    emit('serverHeartbeatStarted')
+    emit(end)
     t.false(isHungAt(60_000), end)
-    beat('serverHeartbeatStarted')
+    emit('serverHeartbeatStarted')
     t.false(isHungAt(61_000), end)
     t.true(isHungAt(61_001), end)
   }
 })
 
 test('a server that answers does not hide the hung heartbeat of another', (t) => {
-  const { beat, other, isHungAt } = open()
-  beat('serverHeartbeatStarted', other)
+  const { emit, other, isHungAt } = open()
+  emit('serverHeartbeatStarted', other)
   t.false(isHungAt(900))
-  beat('serverHeartbeatStarted')
-  beat('serverHeartbeatSucceeded')
+  emit('serverHeartbeatStarted')
+  emit('serverHeartbeatSucceeded')
   t.true(isHungAt(1_001))
 })

@@ -93,7 +93,7 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
   }
 }
 
-/** How many milliseconds it took until `condition` held, in steps of a tenth of a second. */
+/** In how many milliseconds `condition` held, in steps of a tenth of a second. */
 export const waitFor = async (
   { advance, time }: LeaseFleet,
   condition: () => boolean,

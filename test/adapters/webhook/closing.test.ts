@@ -166,10 +166,10 @@ const twice: ReadonlyArray<Row> = [
   })),
 ]
 
-test.serial('a connection that breaks is a failure before the status and none behind it', (t) =>
+test.serial('a connection that breaks fails the attempt before the status, and not after it', (t) =>
   runRows(t, [...atOnce, ...broken]),
 )
-test.serial('an answer and the end of its connection', (t) => runRows(t, inOneGo))
-test.serial('an answer that comes early', (t) => runRows(t, early))
-test.serial('an answer before the request is whole', (t) => runRows(t, beforeTheRequestIsWhole))
-test.serial('what comes behind an answer closes the connection', (t) => runRows(t, twice))
+test.serial('an answer decides, however its connection ends', (t) => runRows(t, inOneGo))
+test.serial('an answer that comes before the request decides', (t) => runRows(t, early))
+test.serial('an answer that comes before the request is sent decides', (t) => runRows(t, beforeTheRequestIsWhole))
+test.serial('what comes after an answer closes the connection', (t) => runRows(t, twice))

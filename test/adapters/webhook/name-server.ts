@@ -37,7 +37,7 @@ export const openNameServer = async (names: Readonly<Record<string, NameRecord>>
   return { address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() }
 }
 
-/** Labels, each behind its length, then the type and the class (RFC 1035, section 4.1.2). */
+/** Labels, each after its length, then the type and the class (RFC 1035, section 4.1.2). */
 const questionIn = (query: Buffer): { readonly name: string; readonly type: number; readonly end: number } => {
   const labels: Array<string> = []
   let at = headerLength

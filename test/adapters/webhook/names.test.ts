@@ -38,10 +38,10 @@ const sources = (changed: Partial<Sources>): Sources => ({
   ...changed,
 })
 
-/** Names whose servers keep silent: far more than libuv has threads. */
+/** Names whose servers do not answer: far more than libuv has threads. */
 const silent = Array.from({ length: 100 }, (_, n) => `silent-${n}.test`)
 
-test('name servers are asked for both kinds of addresses', async (t) => {
+test('a name is looked up for its IPv4 and its IPv6 addresses', async (t) => {
   const servers = await asking(t)
   t.deepEqual(await servers('both.test'), [
     { address: ipv4, family: 4 },
@@ -52,13 +52,13 @@ test('name servers are asked for both kinds of addresses', async (t) => {
   t.deepEqual(await servers('six.test'), [{ address: '2001:db8::1', family: 6 }])
 })
 
-test('a name without an address, and one of which no server can tell', async (t) => {
+test('a look-up tells a name without an address from one that no server can look up', async (t) => {
   const servers = await asking(t)
   for (const name of ['none.test', 'unknown.test']) await t.throwsAsync(servers(name), { code: 'ENOTFOUND' }, name)
   for (const name of ['broken.test', 'silent.test']) await t.throwsAsync(servers(name), { code: 'EAI_AGAIN' }, name)
 })
 
-test('names whose servers keep silent delay no other, nor anything else that takes a thread', async (t) => {
+test('names whose servers do not answer delay no other look-up, nor anything else that takes a thread', async (t) => {
   const resolve = systemResolve(sources({ servers: await asking(t) }))
   let ended = 0
   const waiting = silent.map((name) => resolve(name).catch(() => (ended += 1)))
@@ -66,9 +66,9 @@ test('names whose servers keep silent delay no other, nor anything else that tak
   t.deepEqual(await resolve('healthy.test'), [{ address: '127.0.0.1', family: 4 }])
   t.true((await systemResolve()('localhost')).length > 0)
   await readFile(import.meta.filename)
-  const took = performance.now() - begun
+  const elapsed = performance.now() - begun
   t.is(ended, 0)
-  t.true(took < 500, `${took} ms`)
+  t.true(elapsed < 500, `${elapsed} ms`)
   await Promise.all(waiting)
   t.is(ended, silent.length)
 })
@@ -91,7 +91,7 @@ test('a webhook gets its post at once while a hundred wait for their names', asy
   )
 })
 
-test('the hosts file goes before the name servers, and local names are for the system', async (t) => {
+test('the hosts file goes before the name servers, and local names are looked up by the system', async (t) => {
   const directory = await temporaryDirectory()
   t.teardown(directory.remove)
   const path = join(directory.path, 'hosts')
@@ -121,7 +121,7 @@ test('the hosts file goes before the name servers, and local names are for the s
   t.deepEqual(await hostsFile(join(directory.path, 'none'))('crm.example.com'), [])
 })
 
-test('a name that several wait for is asked for once, and again afterwards', async (t) => {
+test('attempts that need the same name at the same time share one look-up, and later ones make another', async (t) => {
   const asked: Array<string> = []
   const servers: Resolve = (name) => {
     asked.push(name)

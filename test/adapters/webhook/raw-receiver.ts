@@ -25,7 +25,7 @@ class RequestParser {
   /** The length of the request that has begun, once its headers are there. */
   #expected: number | undefined
 
-  /** The request that these bytes complete; what comes behind it begins the next one. */
+  /** The request that these bytes complete; what comes after it begins the next one. */
   add(bytes: Buffer): string | undefined {
     this.#pieces.push(bytes)
     this.#length += bytes.length

@@ -60,7 +60,7 @@ export const resolve = async (host: string) => {
 const tcpHandles = (): number =>
   process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP') || name.startsWith('TLS')).length
 
-/** After all tests of a file: none of them left a socket or a server behind. */
+/** After all tests of a file: none of them left a socket or a server open. */
 export const noSocketIsLeft = async (): Promise<void> => {
   await until('no socket is left', 5_000, () => tcpHandles() === 0)
 }

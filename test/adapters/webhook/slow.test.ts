@@ -73,7 +73,7 @@ const late: ReadonlyArray<Row> = [
     staysOpen: true,
   },
   {
-    name: 'silence behind a name of two seconds',
+    name: 'silence after a name of two seconds',
     behaviour: silent,
     host: 'after-2000-ms.test',
     ends: noResponse,
@@ -95,7 +95,7 @@ const late: ReadonlyArray<Row> = [
     takes: afterThreeSeconds,
   },
   {
-    name: 'a status within the limit and the end of the headers behind it',
+    name: 'a status within the limit and the end of the headers after it',
     behaviour: says([2_000, head], [3_500, 'content-length: 0\r\n\r\n']),
     ends: noResponse,
     takes: afterThreeSeconds,
@@ -218,6 +218,8 @@ const floodings: ReadonlyArray<Row> = [
   { name: 'trailers', behaviour: floods(`${chunked}0\r\n`, `a: ${long}\r\n`), ends: 200 },
 ].map((row) => ({ ...row, name: `a flood: ${row.name}`, takes: atOnce }))
 
-test('a receiver that is late is a failure, unless its status comes in time (contract 6.6.1)', (t) => runRows(t, late))
-test('a status decides at the end of the clock, whatever the body does (contract 6.6.2)', (t) => runRows(t, dripping))
+test('an attempt fails where the receiver is late, unless its status comes in time (contract 6.6.1)', (t) =>
+  runRows(t, late))
+test('a status that came in time decides, whatever the body does until the timeout (contract 6.6.2)', (t) =>
+  runRows(t, dripping))
 test.serial('a flood is cut off at once, and a status before it decides', (t) => runRows(t, floodings))

@@ -103,7 +103,7 @@ const wrongVersion = disliked('WRONG_VERSION_NUMBER')
 
 const handshakes: ReadonlyArray<Row> = [
   plain('silence', {}, noConnection, { takes: afterThreeSeconds }),
-  plain('silence behind a name of two seconds', {}, noConnection, {
+  plain('silence after a name of two seconds', {}, noConnection, {
     host: 'after-2000-ms.test',
     takes: afterThreeSeconds,
   }),
@@ -189,7 +189,7 @@ const renegotiate = (connection: Socket, done: () => void): void => {
 const head = 'HTTP/1.1 200 OK\r\n'
 const body = `${head}content-length: 1000000\r\n\r\n`
 
-const behind: ReadonlyArray<Row> = [
+const responses: ReadonlyArray<Row> = [
   secured('silence', {}, noResponse, { takes: afterThreeSeconds }),
   secured(
     'a response of 3.5 seconds',
@@ -274,11 +274,11 @@ const behind: ReadonlyArray<Row> = [
   ),
 ]
 
-test.serial('a certificate that is not the host’s is a failure, and nothing is sent', (t) =>
+test.serial('where the certificate is not the host’s the attempt fails, and nothing is sent', (t) =>
   runRows(t, certificates, trusted),
 )
-test('a handshake has the time of the connection', (t) => runRows(t, handshakes, trusted))
-test('a secure response has the limits of any other', (t) => runRows(t, behind, trusted))
+test('a TLS handshake counts as part of connecting (contract 6.6.1)', (t) => runRows(t, handshakes, trusted))
+test('a response over TLS has the limits of any other', (t) => runRows(t, responses, trusted))
 
 test('a handshake of two seconds and a response of two: each has a clock of its own', async (t) => {
   const slow = await openRawReceiver(
@@ -295,7 +295,7 @@ test('a handshake of two seconds and a response of two: each has a clock of its 
   await runRows(t, [row], trusted)
 })
 
-test.serial('TLS where none is expected', (t) =>
+test.serial('an attempt fails where a receiver speaks TLS and the URL is http', (t) =>
   runRows(t, [
     { name: 'http', behaviour: answers, identity: good, ends: ['no valid response (HPE_INVALID_CONSTANT)', reset] },
   ]),
