@@ -11,37 +11,62 @@ export type ServedReadModel = {
   readonly follower: Pick<LeasedFollower, 'caughtUpTo'>
 }
 
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
 type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
   /** Resolves once this process has followed the log up to a position, as those beside it will have within moments. */
   readonly followed: (position: Position) => Promise<void>
   readonly time: Time
+  /** Aborts when the service stops. */
+  readonly ending: AbortSignal
 }
 
-/** In milliseconds. A read model that takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
-const longestWait = 1_000
+/** In milliseconds. What takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
+const longestWait = 3_000
 
-/** In milliseconds: after a wait in vain nobody waits for so long, so that read models that are away slow no lead down. */
-const rest = 2_000
+/** A read model or the log: how far it has to come for these events, and when it has. */
+type Awaited = {
+  readonly wantedFor: (events: Events) => Position
+  readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
+}
 
 /** Waits until the read models that these events concern show them, in whichever process they are kept. */
-export const readYourWrites = ({ readModels, followed, time }: Ports) => {
-  let restsUntil = Number.NEGATIVE_INFINITY
+export const readYourWrites = ({ readModels, followed, time, ending }: Ports) => {
+  const everything: ReadonlyArray<Awaited> = [
+    ...readModels.map(({ projection, follower }) => ({
+      wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
+      caughtUpTo: follower.caughtUpTo,
+    })),
+    { wantedFor: newestOf, caughtUpTo: followed },
+  ]
+  /** Nobody waits for what is late, until it has caught up: what is away slows down a few requests and not all. */
+  const late = new Set<Awaited>()
+  setMaxListeners(0, ending)
 
-  return async (events: ReadonlyArray<Recorded<DomainEvent>>): Promise<void> => {
-    if (time.now() < restsUntil) return
+  const becomesLate = async (one: Awaited, position: Position): Promise<void> => {
+    if (late.has(one)) return
+    late.add(one)
+    await one.caughtUpTo(position, ending)
+    late.delete(one)
+  }
+
+  return async (events: Events): Promise<void> => {
     const over = new AbortController()
     setMaxListeners(0, over.signal)
-    const waits = readModels.flatMap(({ projection, follower }) => {
-      const last = newestOf(events.filter((event) => projection.keyOf(event) !== undefined))
-      return last === beginning ? [] : [follower.caughtUpTo(last, over.signal)]
-    })
-    const shown = Promise.all([...waits, followed(newestOf(events))]).then(() => true)
-    const isShown = await Promise.race([shown, time.sleep(longestWait, over.signal).then(() => false)])
-    if (!isShown) restsUntil = time.now() + rest
+    const missing = new Map<Awaited, Position>()
+    const catchUp = async (one: Awaited): Promise<void> => {
+      const wanted = one.wantedFor(events)
+      if (wanted === beginning || late.has(one)) return
+      missing.set(one, wanted)
+      await one.caughtUpTo(wanted, over.signal)
+      missing.delete(one)
+    }
+    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, over.signal)])
+    for (const [one, wanted] of missing) void becomesLate(one, wanted)
     over.abort()
   }
 }
 
-const newestOf = (events: ReadonlyArray<Recorded<DomainEvent>>): Position =>
+const newestOf = (events: Events): Position =>
   events.reduce((newest, { position }) => (position > newest ? position : newest), beginning)

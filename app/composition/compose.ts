@@ -121,11 +121,12 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     ...means,
     observe: metrics.attempt,
   })
+  const ending = new AbortController()
   const queries = queriesOn({ store, documents, hasPendingReactions })
   metrics.watch(store, followers.all, background.openRequests)
   metrics.watchDeliveries(queries, clock)
 
-  const shown = readYourWrites({ readModels: followers.readModels, followed, time })
+  const shown = readYourWrites({ readModels: followers.readModels, followed, time, ending: ending.signal })
   const ports = {
     store,
     commandHandler,
@@ -142,6 +143,7 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
   const close = (): void => {
+    ending.abort()
     sender.close()
     mail.close()
   }

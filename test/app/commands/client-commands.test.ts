@@ -45,19 +45,14 @@ type Asked = { readonly name: string; readonly position: Position; readonly sign
 /** A time that stands still, and whose waits end when `end` is called. */
 const heldTime = () => {
   const ends: Array<() => void> = []
-  let now = 0
   const time: Time = {
-    now: () => now,
+    now: () => 0,
     sleep: (_milliseconds, signal) => abortable(signal, (done) => void ends.push(done)),
   }
   return {
     time,
     end: (): void => {
-      now += 1_000
       for (const end of ends.splice(0)) end()
-    },
-    pass: (milliseconds: number): void => {
-      now += milliseconds
     },
   }
 }
@@ -69,7 +64,8 @@ const submission = (n: number) => {
 
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
-  const second = heldTime()
+  const held = heldTime()
+  const ending = new AbortController()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
   const clock = systemClock(1)
@@ -103,14 +99,16 @@ const open = async (t: ExecutionContext) => {
       seen.push(position)
       return waitFor('the log')
     },
-    time: second.time,
+    time: held.time,
+    ending: ending.signal,
   })
   const { execute } = clientCommands({ store, ...here, ids, shown })
   return {
     store,
     asked,
     seen,
-    second,
+    time: held,
+    stop: (): void => ending.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
       let over = false
@@ -251,26 +249,55 @@ test('what another process wrote first because of the same event is waited for t
   t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
-test('it waits for a second at most, and then nobody waits for two', async (t) => {
-  const { asked, second, hold, define, isOver } = await open(t)
+test('it waits for three seconds at most, and nobody waits again for what is late until it has caught up', async (t) => {
+  const { asked, time, hold, define, isOver } = await open(t)
+  const go = hold('conversion_list')
+  const first = define(1)
+  t.false(await isOver(first))
+  time.end()
+  rightOf(await first)
+  const [ofFirst, whenLate] = asked
+  t.true(ofFirst?.signal.aborted, 'the request goes on waiting')
+  t.false(whenLate?.signal.aborted)
+
+  rightOf(await define(2))
+  t.is(asked.length, 2, 'it was waited for though it is late')
+  go()
+  await new Promise(setImmediate)
+  hold('conversion_list')
+  const next = define(3)
+  await until('it was asked for again', 20_000, () => asked.length === 3)
+  t.false(await isOver(next))
+  time.end()
+  rightOf(await next)
+})
+
+test('while one read model is late, the others are waited for as before', async (t) => {
+  const { asked, time, hold, define, openAccount, isOver } = await open(t)
   hold('conversion_list')
   const first = define(1)
   t.false(await isOver(first))
-  second.end()
+  time.end()
   rightOf(await first)
-  t.is(asked.length, 1)
-  t.true(asked[0]?.signal.aborted, 'nothing goes on waiting')
-
-  rightOf(await define(2))
-  second.pass(1_990)
-  rightOf(await define(3))
-  t.is(asked.length, 1)
-  second.pass(20)
-  const next = define(4)
-  await until('both were asked for', 20_000, () => asked.length === 2)
+  asked.length = 0
+  hold('playbook_list')
+  const next = openAccount()
+  await until('it was asked for', 20_000, () => asked.length > 0)
   t.false(await isOver(next))
-  second.end()
+  t.deepEqual(namesOf(asked), ['playbook_list'])
+  time.end()
   rightOf(await next)
+})
+
+test('once the service stops nobody waits for what is late', async (t) => {
+  const { asked, time, hold, define, isOver, stop } = await open(t)
+  hold('conversion_list')
+  const first = define(1)
+  t.false(await isOver(first))
+  time.end()
+  rightOf(await first)
+  stop()
+  t.true(asked.every(({ signal }) => signal.aborted))
 })
 
 test('a wait that ends well is over for all who were asked', async (t) => {

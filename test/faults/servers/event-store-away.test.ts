@@ -29,8 +29,8 @@ const outages: Readonly<Record<string, Outage>> = {
 
 /** All in milliseconds. */
 const length = 30_000
-/** A read or an append is given up after 5 s, and a lead that was accepted just before waits a second for the read models. */
-const longestAnswer = 6_500
+/** A read or an append is given up after 5 s, and a lead that was accepted just before waits 3 s for the read models. */
+const longestAnswer = 8_500
 const longestRecovery = 10_000
 
 type Search = {
