@@ -93,23 +93,59 @@ test('only main reads the environment', (t) => {
   )
 })
 
-test('imports between files go round in no circle', (t) => {
-  const to = new Map<string, ReadonlyArray<string>>(
-    sources.map((source) => [
-      source,
-      imports.filter((one) => one.from === source && isOurs(one.to)).map((one) => one.to),
-    ]),
-  )
+/** Every circle that is met on the way along `arrows`, written as a way that ends where it began. */
+const circlesAmong = (arrows: ReadonlyArray<Import>): ReadonlyArray<string> => {
+  const to = new Map<string, Array<string>>()
+  for (const arrow of arrows) to.set(arrow.from, [...(to.get(arrow.from) ?? []), arrow.to])
   const done = new Set<string>()
   const circles: Array<string> = []
-  const visit = (path: string, trail: ReadonlyArray<string>): void => {
-    if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '))
-    if (done.has(path) || trail.includes(path)) return
-    for (const next of to.get(path) ?? []) visit(next, [...trail, path])
-    done.add(path)
+  const visit = (place: string, trail: ReadonlyArray<string>): void => {
+    if (trail.includes(place)) circles.push([...trail.slice(trail.indexOf(place)), place].join(' -> '))
+    if (done.has(place) || trail.includes(place)) return
+    for (const next of to.get(place) ?? []) visit(next, [...trail, place])
+    done.add(place)
   }
-  for (const source of sources) visit(source, [])
+  for (const place of to.keys()) visit(place, [])
+  return circles
+}
+
+test('imports between files go round in no circle', (t) => {
+  t.deepEqual(circlesAmong(imports), [])
+})
+
+/** Every folder of the sources, with its rooms: its direct children. */
+const rooms = new Map<string, Set<string>>()
+for (const source of sources) {
+  for (let room = source, folder = dirname(room); folder !== '.'; room = folder, folder = dirname(room)) {
+    rooms.set(folder, (rooms.get(folder) ?? new Set()).add(room))
+  }
+}
+
+test('a circle is found where there is one', (t) => {
+  const chain = ['a', 'b', 'c'].map((from, n, all) => ({ from, to: all[n + 1] ?? 'd' }))
+  t.deepEqual(circlesAmong(chain), [])
+  t.deepEqual(circlesAmong([...chain, { from: 'd', to: 'b' }]), ['b -> c -> d -> b'])
+})
+
+test('imports between the rooms of a folder go round in no circle', (t) => {
+  const circles = [...rooms].flatMap(([folder, ofFolder]) => {
+    const roomOf = (path: string): string | undefined =>
+      [...ofFolder].find((room) => path === room || path.startsWith(`${room}/`))
+    const arrows = imports.flatMap((one) => {
+      const [from, to] = [roomOf(one.from), roomOf(one.to)]
+      return from === undefined || to === undefined || from === to ? [] : [{ from, to }]
+    })
+    return circlesAmong(arrows).map((circle) => `${folder}: ${circle}`)
+  })
   t.deepEqual(circles, [])
+})
+
+test('a folder has at most twelve rooms', (t) => {
+  const crowded = [...rooms].filter(([folder, { size }]) => folder !== 'domain' && size > 12)
+  t.deepEqual(
+    crowded.map(([folder]) => folder),
+    [],
+  )
 })
 
 test('no file is called after nothing, and folders are at most three deep', (t) => {

@@ -22,7 +22,8 @@ func main() {
 		Listener:  ferretdb.ListenerConfig{TCP: address},
 		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
-		SQLiteURL: "file:" + folder + "/",
+		// Its data need not outlive the machine, and a test should not wait for its disk.
+		SQLiteURL: "file:" + folder + "/?_pragma=synchronous(off)",
 	})
 	if err != nil {
 		fail(err.Error())
