@@ -1,11 +1,6 @@
-import { mongoDocuments } from '../../adapters/mongodb/documents.js'
 import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
-import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
-import { connect } from '../../adapters/eventstoredb/connection.js'
 import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
-import { mongoMembership } from '../../adapters/mongodb/leases/membership.js'
-import { connectMongo } from '../../adapters/mongodb/connection.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
 import type { EventStore, Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -55,24 +50,41 @@ const open = async (
   means: Means,
   closing: Closing,
 ): Promise<Either<string, Opened>> => {
-  const server = eventStoreUrl === undefined ? undefined : connect(eventStoreUrl)
-  if (server !== undefined && E.isLeft(server))
-    return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
-  const remote = server === undefined ? undefined : eventStoreDb(server.right)
-  if (remote !== undefined) closing.push(remote.close)
-  const mongo = mongoUrl === undefined ? undefined : connectMongo(mongoUrl, means.logger)
-  if (mongo !== undefined && E.isLeft(mongo)) return E.left('MONGODB_URL: this is no connection string.')
+  const log = eventStoreUrl === undefined ? undefined : await logServer(eventStoreUrl)
+  if (log !== undefined && E.isLeft(log)) return log
+  if (log !== undefined) closing.push(log.right.close)
+  const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, means)
+  if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
-  const documents = mongo === undefined ? undefined : mongoDocuments(mongo.right.db)
-  if (remote !== undefined && mongo !== undefined && documents !== undefined) {
-    return E.right({ store: remote, documents, membership: mongoMembership({ db: mongo.right.db, ...means }) })
+  if (log !== undefined && mongo !== undefined) {
+    return E.right({ store: log.right, documents: mongo.right.documents, membership: mongo.right.membership() })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
   closing.push(embedded.right.close)
   return E.right({
-    store: remote ?? sqliteEventStore(embedded.right),
-    documents: documents ?? sqliteDocuments(embedded.right),
+    store: log?.right ?? sqliteEventStore(embedded.right),
+    documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
     membership: singleProcessMembership(),
   })
+}
+
+// Loading the drivers of servers is the longer half of a start, so they are loaded where a server is named.
+
+const logServer = async (url: string) => {
+  const { connect } = await import('../../adapters/eventstoredb/connection.js')
+  const { eventStoreDb } = await import('../../adapters/eventstoredb/event-store.js')
+  const client = connect(url)
+  if (E.isRight(client)) return E.right(eventStoreDb(client.right))
+  return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
+}
+
+const documentServer = async (url: string, means: Means) => {
+  const { connectMongo } = await import('../../adapters/mongodb/connection.js')
+  const { mongoDocuments } = await import('../../adapters/mongodb/documents.js')
+  const { mongoMembership } = await import('../../adapters/mongodb/leases/membership.js')
+  const connection = connectMongo(url, means.logger)
+  if (E.isLeft(connection)) return E.left('MONGODB_URL: this is no connection string.')
+  const { db, close } = connection.right
+  return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...means }), close })
 }
