@@ -11,7 +11,7 @@ import { storeAt } from '../../kit/eventstoredb.js'
 import { send, sendJson, type Managed } from '../../kit/http.js'
 import { lead } from '../../kit/leads.js'
 import { rightOf } from '../../kit/right-of.js'
-import { bearer, having, openAccount } from '../../kit/service.js'
+import { bearer, having, openAccount, operatorKey } from '../../kit/service.js'
 import { passed } from '../../kit/until.js'
 
 /** In milliseconds: from the answer to a revocation to the first request that no process may accept any more. */
@@ -21,7 +21,9 @@ const longestTrust = 1_000
 test('a second after a revocation, a suspension or a disabling a process that hears nothing of it refuses too', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)
-  const service = startService(t, temporaryDirectory(t), { environment: { EVENTSTORE_URL: double.url } })
+  const service = startService(t, temporaryDirectory(t), {
+    environment: { EVENTSTORE_URL: double.url, OPERATOR_KEY: operatorKey },
+  })
   const site = { url: await addressOf(t, service) }
   const account = await openAccount(site)
   const disabled = await openAccount(site)
@@ -53,5 +55,5 @@ test('a second after a revocation, a suspension or a disabling a process that he
   rightOf(await elsewhere.execute(accounts, disabled.id as AccountId, { type: 'DisableAccount' }, cause))
   await passed(longestTrust)
 
-  t.deepEqual(await statuses(), [401, 403, 401, 403])
+  t.deepEqual(await statuses(), [403, 403, 403, 403])
 })
