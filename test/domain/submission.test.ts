@@ -1,6 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { phoneFromText } from '../../domain/phone.js'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission, originatorsOf } from '../../domain/submission.js'
@@ -268,6 +269,22 @@ test('no body makes the reader throw, and each problem names a field', (t) => {
       const problems = problemsOf(body)
       assert.ok(problems.length > 0)
       assert.ok(problems.every((problem) => /^.+ (is required|must (be|have) .+)$|at most 500 fields$/.test(problem)))
+    }),
+  )
+})
+
+test('every field that is accepted stands in the details, the consent or the additional information', (t) => {
+  holds(
+    t,
+    fc.property(fc.dictionary(extraName, leaf), fc.subarray(required), (extra, asked) => {
+      const decoded = decodeSubmission(asked, at(), { ...extra, ...valid })
+      assert.ok(E.isRight(decoded))
+      const { details, consent, fields } = decoded.right
+      const { additional_info, phone, ...others } = details
+      const stored = { ...additional_info, ...others, ...consent }
+      const { phone: sentPhone, ...sent } = fields
+      assert.equal(phone, phoneFromText(sentPhone ?? ''))
+      assert.deepEqual(stored, sent)
     }),
   )
 })
