@@ -28,13 +28,23 @@ export const outcomeLabels = [
 
 export const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
 
-/** What an activity is, and which labels it may carry (contract 6.4). */
+/**
+ * What an activity is, and which labels it may carry (contract 6.4). A label may be added; one that was ever stored stays for
+ * ever, since its events could not be decoded without it.
+ */
 export const labelsOf = { event: eventLabels, outcome: outcomeLabels, conversion: conversionLabels } as const
 
 export type ActivityType = keyof typeof labelsOf
 export type ActivityLabel = (typeof labelsOf)[ActivityType][number]
 
 export const activityLabels: ReadonlyArray<ActivityLabel> = [...eventLabels, ...outcomeLabels, ...conversionLabels]
+
+const types = Object.fromEntries(
+  (['event', 'outcome', 'conversion'] as const).flatMap((type) => labelsOf[type].map((label) => [label, type])),
+) as Readonly<Record<ActivityLabel, ActivityType>>
+
+/** A label belongs to one type. */
+export const typeOf = (label: ActivityLabel): ActivityType => types[label]
 
 const oneOf = <L extends string>(labels: ReadonlyArray<L>, name: string): t.Type<L> => {
   const keys = Object.fromEntries(labels.map((label) => [label, null])) as Record<L, null>

@@ -237,12 +237,11 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
       case 'report an activity': {
         const started = pick('EngagementStarted')
         if (started === undefined) return
-        const activityType = how % 2 === 0 ? 'event' : 'outcome'
-        const label = labelsOf[activityType][how % labelsOf[activityType].length] ?? 'interested'
+        const labels = how % 2 === 0 ? labelsOf.event : labelsOf.outcome
+        const label = labels[how % labels.length] ?? 'interested'
         execute(engagement, started.data.engagement_id, {
           type: 'RecordActivity',
           accountId: started.data.account_id,
-          activityType,
           label,
           note: how % 3 === 0 ? null : 'a note',
           properties: how % 5 === 0 ? { seconds: how } : {},

@@ -1,4 +1,4 @@
-import { ActivityLabel, ActivityType, labelsOf } from '../../../domain/activity.js'
+import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
 import { optional, t } from '../../../domain/codec.js'
 import { engagement } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
@@ -31,8 +31,8 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body)),
-      decide(({ account: { accountId }, engagement_id, body: { type: activityType, label, ...rest }, caller }) => {
-        const what = { activityType, label, note: rest.note ?? null, properties: rest.properties ?? {} }
+      decide(({ account: { accountId }, engagement_id, body: { label, note, properties }, caller }) => {
+        const what = { label, note: note ?? null, properties: properties ?? {} }
         const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now() } as const
         return ports.commands.execute(engagement, engagement_id, command, caller.actor)
       }),
@@ -43,12 +43,11 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
   },
 ]
 
-/** Each type of activity has labels of its own (contract 6.4). */
-const labelProblem = ({ type, label }: ReportRequest): Problem | undefined => {
-  const labels: ReadonlyArray<string> = labelsOf[type]
-  if (labels.includes(label)) return undefined
-  return { kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] }
-}
+/** The label decides the type, which the caller names too. */
+const labelProblem = ({ type, label }: ReportRequest): Problem | undefined =>
+  type === typeOf(label)
+    ? undefined
+    : { kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] }
 
 /** The time of the activity that was recorded: later than any before it in its conversation. */
 const timeIn = ([first]: ReadonlyArray<Recorded<DomainEvent>>): Instant | undefined =>
