@@ -5,6 +5,7 @@ import { eventOf } from './event.js'
 import { AccountId, ContactId, DeliveryId, EngagementId, LeadId, ResendId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { maximalAttempts } from './retry-schedule.js'
 
 const Facts = t.intersection([
   t.type({
@@ -56,7 +57,7 @@ export const DeliveryEvent = t.union([
   eventOf('DeliveryAttemptFailed', t.type({ outcome: AttemptOutcome, next_attempt_at: Instant })),
   eventOf('DeliverySucceeded', t.type({ outcome: AttemptOutcome })),
   /**
-   * `retries-exhausted`: the nineteenth attempt failed too (contract 6.6.4), after the first was due at `failing_since`;
+   * `retries-exhausted`: the last attempt of the schedule failed too (contract 6.6.4), after the first was due at `failing_since`;
    * `webhook-removed`: nobody is left to tell.
    */
   eventOf(
@@ -82,9 +83,6 @@ export const DeliveryEvent = t.union([
   eventOf('DeliveryResent', t.type({ resend_id: ResendOf, delivered: t.boolean, outcome: AttemptOutcome })),
 ])
 export type DeliveryEvent = t.TypeOf<typeof DeliveryEvent>
-
-/** One attempt and eighteen retries (contract 6.6.3). */
-export const maximalAttempts = 19
 
 export type KnownDelivery = {
   /** `failed`: its retries are exhausted; `abandoned`: its webhook was removed. */

@@ -4,6 +4,7 @@ import { eventOf } from './event.js'
 import { AccountId, MemberId, NoticeId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { maximalMailings } from './retry-schedule.js'
 
 /** No e-mail address stands here: it stands in the account's stream, and is read there when the notice is sent. */
 const Facts = t.intersection([
@@ -37,9 +38,6 @@ export const NoticeEvent = t.union([
   ),
 ])
 export type NoticeEvent = t.TypeOf<typeof NoticeEvent>
-
-/** In all about four days: see projections/notices/retry-schedule.ts. */
-export const maximalMailings = 32
 
 export type NoticeState =
   | { readonly kind: 'unknown' }

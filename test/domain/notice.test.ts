@@ -1,5 +1,6 @@
 import test from 'ava'
-import { maximalMailings, notice, type Mailing, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
+import { notice, type Mailing, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
+import { maximalMailings } from '../../domain/retry-schedule.js'
 import { at, noticeFacts } from '../kit/samples.js'
 import { given } from '../kit/specification.js'
 

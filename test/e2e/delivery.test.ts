@@ -1,5 +1,6 @@
 import test from 'ava'
 import { setTimeout as after } from 'node:timers/promises'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { sendJson, type Managed } from '../kit/http.js'
 import { lead, newPhone } from '../kit/leads.js'
 import { labelOf, payloadOf, type Received } from '../kit/receiver.js'
@@ -382,11 +383,11 @@ test('a receiver that nobody runs is a failure without a status', async (t) => {
   t.like(delivery, { state: 'due', last_outcome: { attempt: 1, status: null, reason: 'no response (ECONNREFUSED)' } })
 })
 
-test('nineteen failed attempts turn the webhook off, and what follows is held (contract 6.6.3 and 6.6.4)', async (t) => {
+test('the last failed attempt of a delivery turns the webhook off, and what follows is held (contract 6.6.3 and 6.6.4)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
   receiver.answer(() => 500)
   const { next_engagement_id } = await account.submitted()
-  const requests = await receiver.received(19)
+  const requests = await receiver.received(maximalAttempts)
   const off = await turned(account, webhookId, 'off')
   t.is(off?.['state'], 'off')
   t.like(off?.['turned_off'], { reason: 'status 500' })
@@ -399,19 +400,19 @@ test('nineteen failed attempts turn the webhook off, and what follows is held (c
   t.is((await account.report(next_engagement_id, 'event', 'interested')).status, 201)
   const [held, failed] = await settled(account, webhookId, 2)
   t.like(held, { label: 'interested', state: 'held', attempts: 0 })
-  t.like(failed, { label: 'started', state: 'failed', attempts: 19 })
-  t.like(failed?.['last_outcome'], { attempt: 19, status: 500 })
+  t.like(failed, { label: 'started', state: 'failed', attempts: maximalAttempts })
+  t.like(failed?.['last_outcome'], { attempt: maximalAttempts, status: 500 })
   await after(100)
-  t.is(receiver.requests.length, 19)
+  t.is(receiver.requests.length, maximalAttempts)
 })
 
 test('the last retry may still succeed, and then nothing is turned off (contract 6.6.4)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
-  receiver.answer((n) => (n < 19 ? 500 : 200))
+  receiver.answer((n) => (n < maximalAttempts ? 500 : 200))
   await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   const [delivery] = await settled(account, webhookId, 1)
-  t.like(delivery, { state: 'succeeded', attempts: 19 })
+  t.like(delivery, { state: 'succeeded', attempts: maximalAttempts })
   t.is((await webhookOf(account, webhookId))?.['state'], 'on')
 })
 
@@ -421,7 +422,7 @@ test('a webhook that is off does not concern another of the same account', async
   const fine = await receiverFor(t)
   await account.addWebhook({ url: fine.url, token })
   await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   await account.submitted()
   t.is((await fine.received(2)).length, 2)

@@ -1,5 +1,6 @@
 import test from 'ava'
 import { randomBytes } from 'node:crypto'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { send, sendForm, sendJson, sendRaw, type Answer } from '../kit/http.js'
 import { lead, requiredFields } from '../kit/leads.js'
 import { openReceiver } from '../kit/receiver.js'
@@ -94,7 +95,7 @@ const collect = async (
   const good = lead(values)
   const key = { 'idempotency-key': secrets.idempotencyKey }
   const submitted = having(await account.submit(good, key), 'contact_id')
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   await followUp(account, webhookId)
 

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fromAddress } from '../../app/composition/mail.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { textOf } from '../kit/mail-text.js'
 import { openReceiver } from '../kit/receiver.js'
 import { composed, configOf, openAccount, removeDataDir, type InProcess, type Site } from '../kit/service.js'
@@ -33,7 +34,7 @@ const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
   return server
 }
 
-/** An account with an admin, a manager and an agent, whose webhook fails nineteen times. */
+/** An account with an admin, a manager and an agent, whose webhook fails until it is turned off. */
 const turnedOff = async (t: ExecutionContext, site: Site) => {
   const receiver = await openReceiver()
   t.teardown(receiver.close)
@@ -45,7 +46,7 @@ const turnedOff = async (t: ExecutionContext, site: Site) => {
   const url = `${receiver.url}/path-of-the-hook?key=in-the-query`
   const webhookId = await account.addWebhook({ url, token: 'token-of-the-hook' })
   await account.submitted({ first_name: 'Zebedee' })
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   return { account, webhookId, origin: new URL(receiver.url).origin }
 }
 

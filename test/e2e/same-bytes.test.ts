@@ -1,5 +1,6 @@
 import test from 'ava'
 import { createHash } from 'node:crypto'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { newPhone } from '../kit/leads.js'
 import type { Received } from '../kit/receiver.js'
 import { serviceForFile } from '../kit/service.js'
@@ -11,7 +12,7 @@ const rushing = serviceForFile({ clockRate: 1_000_000 })
 const digestOf = ({ body }: Received): string => createHash('sha256').update(body).digest('hex')
 
 for (const format of ['agent', 'flat']) {
-  test(`nineteen attempts, a resend and what is caught up with are the same bytes, whatever changes: ${format}`, async (t) => {
+  test(`all attempts, a resend and what is caught up with are the same bytes, whatever changes: ${format}`, async (t) => {
     const { account, receiver, webhookId } = await subscribed(t, rushing, { format })
     const phone = newPhone()
     const changed = (n: number) =>
@@ -25,13 +26,13 @@ for (const format of ['agent', 'flat']) {
     await receiver.received(1)
     await changed(1)
     await turned(account, webhookId, 'off')
-    t.is(attempts().length, 19)
+    t.is(attempts().length, maximalAttempts)
     await changed(2)
     const id = webhookIdOf(receiver.requests[0] as Received)
     await account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
     await eventually(
       () => Promise.resolve(attempts().length),
-      (count) => count === 20,
+      (count) => count === maximalAttempts + 1,
     )
     await changed(3)
     receiver.answer(() => 200)
@@ -40,7 +41,7 @@ for (const format of ['agent', 'flat']) {
       () => deliveriesOf(account, webhookId, '&state=succeeded'),
       (all) => all.length === 4,
     )
-    t.is(attempts().length, 21)
+    t.is(attempts().length, maximalAttempts + 2)
     t.is(new Set(attempts().map(digestOf)).size, 1)
     t.is(new Set(receiver.requests.map(digestOf)).size, 4, 'the other leads differ')
     t.regex(receiver.requests.at(0)?.body.toString('utf8') ?? '', format === 'agent' ? /"Zoë"/ : /"L-0"/)

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { namedIn } from '../kit/http.js'
 import { minutesAgo, withPast } from '../kit/past-deliveries.js'
 import { labelOf, payloadOf, type Received } from '../kit/receiver.js'
@@ -21,16 +22,16 @@ const rushing = serviceForFile({ clockRate: 1_000_000 })
 
 type Off = Subscription & { readonly engagementId: string; readonly turnOffAttempts: number }
 
-/** A webhook that `started` has turned off, by its nineteenth failed attempt; from then on the receiver answers 200. */
+/** A webhook that `started` has turned off, by its last failed attempt; from then on the receiver answers 200. */
 const turnedOff = async (t: ExecutionContext): Promise<Off> => {
   const subscription = await subscribed(t, rushing)
   const { account, receiver, webhookId } = subscription
   receiver.answer(() => 500)
   const { next_engagement_id: engagementId } = await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
-  return { ...subscription, engagementId, turnOffAttempts: 19 }
+  return { ...subscription, engagementId, turnOffAttempts: maximalAttempts }
 }
 
 const shownOf = (request: Received): string =>
@@ -55,7 +56,7 @@ test('caught up with: what was held arrives, and what turned the webhook off', a
   const attempts = Object.fromEntries(
     all.map((one) => [`${String(one['label'])} ${String(one['engagement_id'])}`, one]),
   )
-  t.is(attempts[`started ${engagementId}`]?.['attempts'], 20, 'attempts are numbered on')
+  t.is(attempts[`started ${engagementId}`]?.['attempts'], maximalAttempts + 1, 'attempts are numbered on')
   t.is(attempts[`interested ${engagementId}`]?.['attempts'], 1)
 
   const shown = await webhookOf(account, webhookId)
@@ -140,32 +141,32 @@ test('skipped: what was held is never posted, and its log says who chose so', as
   t.is(receiver.requests.length, turnOffAttempts + 1)
 })
 
-test('what is caught up with has nineteen attempts again, and may turn the webhook off once more', async (t) => {
+test('what is caught up with has all its attempts again, and may turn the webhook off once more', async (t) => {
   const { account, receiver, webhookId, turnOffAttempts } = await turnedOff(t)
   receiver.answer(() => 503)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  const requests = await receiver.received(turnOffAttempts + 19)
+  const requests = await receiver.received(turnOffAttempts + maximalAttempts)
   const off = await turned(account, webhookId, 'off')
   t.like(off?.['turned_off'], { reason: 'status 503' })
   t.is(new Set(requests.map(webhookIdOf)).size, 1)
   const [failed] = await settled(account, webhookId, 1)
-  t.like(failed, { state: 'failed', attempts: 38 })
-  t.is(receiver.requests.length, turnOffAttempts + 19)
+  t.like(failed, { state: 'failed', attempts: 2 * maximalAttempts })
+  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts)
 
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + 20)
+  await receiver.received(turnOffAttempts + maximalAttempts + 1)
   const [delivered] = await settled(account, webhookId, 1)
-  t.like(delivered, { state: 'succeeded', attempts: 39 })
+  t.like(delivered, { state: 'succeeded', attempts: 2 * maximalAttempts + 1 })
 })
 
 for (const [status, expected] of [
-  [200, { state: 'succeeded', attempts: 19 }],
-  [500, { state: 'due', attempts: 19 }],
+  [200, { state: 'succeeded', attempts: maximalAttempts }],
+  [500, { state: 'due', attempts: maximalAttempts }],
 ] as const) {
   test(`an attempt that was under way while the webhook went off and on does not turn it off: ${status}`, async (t) => {
     const answers: Array<(status: number) => void> = []
-    const lastTry = { at: minutesAgo(5), attempts: 18 }
+    const lastTry = { at: minutesAgo(5), attempts: maximalAttempts - 1 }
     const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {
       if (n > 2) return 200
       answers.push((answered) => void response.writeHead(answered).end())
@@ -182,7 +183,7 @@ for (const [status, expected] of [
     answers[1]?.(status)
     const [late] = await eventually(
       async () => (await deliveriesOf(account, webhookId)).filter(({ id }) => id === second),
-      (found) => found[0]?.['attempts'] === 19,
+      (found) => found[0]?.['attempts'] === maximalAttempts,
     )
     t.like(late, expected)
     t.is((await webhookOf(account, webhookId))?.['state'], 'on')
@@ -199,11 +200,11 @@ test('what was skipped stays skipped when the webhook is turned off and on again
   )
   receiver.answer(() => 500)
   await account.report(engagementId, 'event', 'interested')
-  await receiver.received(turnOffAttempts + 19)
+  await receiver.received(turnOffAttempts + maximalAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + 20)
+  await receiver.received(turnOffAttempts + maximalAttempts + 1)
   const all = await settled(account, webhookId, 2)
   t.deepEqual(
     all.map(({ label, state }) => [label, state]),
@@ -212,7 +213,7 @@ test('what was skipped stays skipped when the webhook is turned off and on again
       ['started', 'skipped'],
     ],
   )
-  t.is(receiver.requests.length, turnOffAttempts + 20)
+  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts + 1)
 })
 
 test('turning on a webhook that is on changes nothing', async (t) => {

@@ -5,7 +5,7 @@ import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../domain/decider.js'
-import { delivery, maximalAttempts, type DeliveryCommand } from '../../domain/delivery.js'
+import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import {
   contactIdOf,
   deliveryIdOf,
@@ -25,6 +25,7 @@ import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
 import { resend } from '../../domain/resend.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { webhook } from '../../domain/webhook.js'
 import {
   accountId,

@@ -9,6 +9,7 @@ import {
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
+import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
@@ -18,7 +19,6 @@ import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.js'
-import { nextAttemptAt } from './retry-schedule.js'
 import { signedRequest } from './signed-request.js'
 
 export type AttemptPorts = {

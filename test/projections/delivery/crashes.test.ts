@@ -1,4 +1,5 @@
 import test from 'ava'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { at } from '../../kit/samples.js'
 import {
   addWebhook,
@@ -26,7 +27,7 @@ const longAway = 4 * 24 * 3_600_000
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({
     seed: 3,
-    answer: (_webhook, nth) => ({ status: isAway || nth <= 19 ? 503 : 200, takes: 100 }),
+    answer: (_webhook, nth) => ({ status: isAway || nth <= maximalAttempts ? 503 : 200, takes: 100 }),
     slowest: 0,
     unsaved: 1n,
     longestAway: isAway ? longAway : 5_000,
