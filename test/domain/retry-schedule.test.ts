@@ -52,7 +52,9 @@ test('the delay counts from the time at which the attempt failed', (t) => {
 })
 
 test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {
-  const waits = upTo(noticeRetries).map((attempt) => millisecondsOf(nextMailingAt(attempt, at())) - millisecondsOf(at()))
+  const waits = upTo(noticeRetries).map(
+    (attempt) => millisecondsOf(nextMailingAt(attempt, at())) - millisecondsOf(at()),
+  )
   t.deepEqual(
     waits.slice(0, 10).map((wait) => wait / 60_000),
     [1, 2, 4, 8, 16, 32, 64, 128, 240, 240],
