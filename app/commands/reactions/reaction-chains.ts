@@ -24,8 +24,10 @@ export type ReactionChains = {
   readonly forget: (event: Recorded<DomainEvent>) => void
   /** Nothing more follows from this event: what it asked for is refused. */
   readonly giveUp: (event: Recorded<DomainEvent>) => void
-  /** A follower of this process takes away the chains of the events that it handles; undefined: none does. */
-  readonly handledUpTo: (position: Position | undefined) => void
+  /** The follower of this process has come to `position`: it takes away the chains of the events that it handles. */
+  readonly handledUpTo: (position: Position) => void
+  /** No follower runs in this process any more. */
+  readonly followerEnded: () => void
   readonly hasUnfinished: () => boolean
 }
 
@@ -41,6 +43,7 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   const chains = new Map<string, Chain>()
   /** Events whose chains failed here, until the follower of this process has finished them. */
   const unfinished = new Set<string>()
+  /** How far the follower of this process has come; undefined where none runs here. */
   let handled: Position | undefined
 
   const follow: ReactionChains['follow'] = async (handler, events) => {
@@ -74,10 +77,10 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
     if (handled === undefined || event.position > handled) chains.set(event.id, chain)
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
-      // One that failed must not be found again: whoever asks next tries anew.
-      else if (chains.delete(event.id) && handled !== undefined) unfinished.add(event.id)
-      // Without a follower in this process nobody else takes it away.
-      if (handled === undefined) chains.delete(event.id)
+      else if (handled !== undefined && chains.has(event.id)) unfinished.add(event.id)
+      // One that failed must not be found again: whoever asks next tries anew. One that succeeded is taken away by the follower,
+      // where there is one.
+      if (E.isLeft(done) || handled === undefined) chains.delete(event.id)
     })
     return chain
   }
@@ -89,7 +92,9 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
     giveUp: ({ id }) => void unfinished.delete(id),
     handledUpTo: (position) => {
       handled = position
-      if (position !== undefined) return
+    },
+    followerEnded: () => {
+      handled = undefined
       chains.clear()
       unfinished.clear()
     },

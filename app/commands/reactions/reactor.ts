@@ -5,7 +5,7 @@ import { E } from '../../../domain/prelude.js'
 import { reactingCategories } from '../../../domain/reactions.js'
 import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
-import { reactionChains } from './reaction-chains.js'
+import { reactionChains, type Chain, type ReactionFailure } from './reaction-chains.js'
 
 export type Reactor = {
   /**
@@ -33,18 +33,17 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
    * @throws where it could not be carried out now
    */
   const finish = async (fenced: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
-    // The first may be one that a request began, which met another state of the store.
-    for (const isLast of [false, true]) {
-      const done = await chains.of(fenced, event)
-      chains.forget(event)
-      if (done === undefined || E.isRight(done)) return
-      const { left: failure } = done
-      if (!isLast) continue
-      if ('reason' in failure) throw new Error(`a reaction could not be written, ${failure.reason}`)
-      if (failure.kind === 'contended') throw new Error('a reaction was contended')
-      chains.giveUp(event)
-      logger.warn({ event: event.id, type: event.type, refusal: failure.kind }, 'a reaction was refused')
-    }
+    const failure = failureOf(await chains.of(fenced, event))
+    chains.forget(event)
+    if (failure === undefined) return
+    // That chain may be one that a request began, which met another state of the store.
+    const finalFailure = failureOf(await chains.of(fenced, event))
+    chains.forget(event)
+    if (finalFailure === undefined) return
+    if ('reason' in finalFailure) throw new Error(`a reaction could not be written, ${finalFailure.reason}`)
+    if (finalFailure.kind === 'contended') throw new Error('a reaction was contended')
+    chains.giveUp(event)
+    logger.warn({ event: event.id, type: event.type, refusal: finalFailure.kind }, 'a reaction was refused')
   }
 
   return {
@@ -69,9 +68,12 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
         await checkpoint.advance(position)
       },
       end: async (position) => {
-        chains.handledUpTo(undefined)
+        chains.followerEnded()
         await checkpoint.flush(position)
       },
     }),
   }
 }
+
+const failureOf = (done: Awaited<Chain> | undefined): ReactionFailure | undefined =>
+  done === undefined || E.isRight(done) ? undefined : done.left
