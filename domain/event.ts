@@ -27,5 +27,8 @@ export type Envelope = {
   readonly actor: string
 }
 
+/** Whether nothing brought the event about but a request. */
+export const beginsChain = ({ id, causationId }: Pick<Envelope, 'id' | 'causationId'>): boolean => causationId === id
+
 export type Recorded<Event> = Event &
   Envelope & { readonly stream: string; readonly revision: number; readonly position: Position }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../domain/aggregate.js'
 import { E } from '../../domain/prelude.js'
+import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { causeOf, type Aggregates, type Folding } from './aggregates.js'
 
@@ -14,24 +15,21 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
 
   return {
-    load: async <State, Event extends DomainEvent>(
-      folding: Folding<State, Event>,
-      stream: string,
-      assumed?: Aggregate<State>,
-    ) => {
+    isCached: (stream) => cache.has(stream),
+    load: async <State, Event extends DomainEvent>(folding: Folding<State, Event>, stream: string) => {
       const hit = cache.get(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
-      const loaded = await aggregates.load(folding, stream, assumed)
-      if (E.isRight(loaded) && loaded.right !== assumed) cache.set(stream, loaded.right)
+      const loaded = await aggregates.load(folding, stream)
+      if (E.isRight(loaded)) cache.set(stream, loaded.right)
       return loaded
     },
     append: async (folding, stream, aggregate, events) => {
-      const isCertain = cache.get(stream) === aggregate
+      const isCertain = cache.get(stream)?.revision === aggregate.revision
       const appended = await aggregates.append(folding, stream, aggregate, events)
-      const [first] = events
-      // Events whose ids follow from their cause may have been there before, and the stream gone on since.
-      const isFirstTime = isCertain || first.causationId === first.id
+      // Where the revision was assumed, events whose ids follow from their cause may have been there before, and the stream gone
+      // on since: a store answers a repeat like a first append.
+      const isFirstTime = isCertain || beginsChain(events[0])
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right

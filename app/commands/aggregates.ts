@@ -15,11 +15,12 @@ export type Grown<State> = Appended & { readonly state: State }
 
 /** Where the command handler finds aggregates, and where it leaves what it decided. */
 export type Aggregates = {
-  /** Takes `assumed` for the aggregate unless more is known. */
+  /** Whether `load` needs no read: then nothing has to be assumed. */
+  readonly isCached: (stream: string) => boolean
+
   readonly load: <State, Event extends DomainEvent>(
     folding: Folding<State, Event>,
     stream: string,
-    assumed?: Aggregate<State>,
   ) => Promise<Either<StoreFailure, Aggregate<State>>>
 
   /** Appends at the revision of `aggregate`. */
@@ -33,8 +34,8 @@ export type Aggregates = {
 
 /** Aggregates as the store has them: each one is read and folded. */
 export const storedAggregates = (store: Pick<EventStore, 'read' | 'append'>): Aggregates => ({
-  load: async (folding, stream, assumed) => {
-    if (assumed !== undefined) return E.right(assumed)
+  isCached: () => false,
+  load: async (folding, stream) => {
     const read = await store.read(stream)
     if (E.isLeft(read)) return read
     const { events, revision } = read.right

@@ -28,13 +28,14 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   execute: async (decider, id, command, cause, assumed) => {
     const stream = streamOf(decider, id)
     for (let tries = 0; tries < maximalTries; tries += 1) {
-      const loaded = await aggregates.load(decider, stream, tries === 0 ? assumed : undefined)
+      const isAssumed = tries === 0 && assumed !== undefined && !aggregates.isCached(stream)
+      const loaded = isAssumed ? E.right(assumed) : await aggregates.load(decider, stream)
       if (E.isLeft(loaded)) return loaded
       const aggregate = loaded.right
       const decided = decider.decide(command, aggregate.state)
       const [first, ...rest] = E.isLeft(decided) ? [] : newEvents(decided.right, cause, aggregate, clock)
       // Only an append proves an assumption: what is refused, or is so already, is decided on the stream itself.
-      if (first === undefined && aggregate === assumed) continue
+      if (first === undefined && isAssumed) continue
       if (E.isLeft(decided)) return decided
       if (first === undefined) return alreadySo(store, stream, aggregate, cause)
       const appended = await aggregates.append(decider, stream, aggregate, [first, ...rest])
