@@ -32,6 +32,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   const { store, documents, logger, time, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
+  /** Batches since the last one that was saved. */
   let idle = 0
   /** Everything up to here is written. A checkpoint beyond it would lose what is still to be written. */
   let handled = beginning
@@ -71,8 +72,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       },
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
-        idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
-        if (idle > 0 && idle < idleBatches) {
+        const isIdle = mine.length === 0 && !(isWaitedFor && events.length > 0)
+        const mustSave = !isIdle || idle + 1 >= idleBatches
+        if (!mustSave) {
+          idle += 1
           handled = position
           if (isWaitedFor) void saveSoon()
           return
