@@ -131,7 +131,7 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     store,
     commandHandler,
     currentStates,
-    commands: clientCommands({ store, commandHandler, reactor, ids, shown }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, shown }),
     queries,
     hasPendingReactions,
     vault,

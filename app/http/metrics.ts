@@ -9,7 +9,7 @@ import { webhookList } from '../../projections/read-models/webhook-list.js'
 import type { Queries } from '../../projections/queries.js'
 import type { Surface } from './endpoint.js'
 import type { Observed } from './server.js'
-import { find } from './steps.js'
+import { bind } from './steps.js'
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
@@ -34,7 +34,7 @@ export const metricsSurface = ({ text }: Pick<Metrics, 'text'>): Surface<undefin
       method: 'GET',
       path: '/metrics',
       handle: flow(
-        find('body', async () => E.right(await text())),
+        bind('body', async () => E.right(await text())),
         TE.map(({ body }) => ({ status: 200, body, headers: { 'content-type': contentType } })),
       ),
     },

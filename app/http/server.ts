@@ -7,7 +7,7 @@ import { E, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 import { answerTo, type Answer, type Problem } from './problem.js'
-import { check, find } from './steps.js'
+import { bind, check } from './steps.js'
 import { traceOf } from './trace.js'
 
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
@@ -134,7 +134,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
   const handled = (ctx: Context): TaskEither<Problem, Answer> =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
-      find('caller', ({ request }) => surface.authenticate(request)),
+      bind('caller', ({ request }) => surface.authenticate(request)),
       check(() => read && unreadable(ctx, surface, read)),
       endpoint.handle,
     )

@@ -11,12 +11,12 @@ import { decodeSubmission, originatorsOf, type Submission } from '../../domain/s
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, decide, find } from '../http/steps.js'
+import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
 export type SubmitPorts = {
-  readonly commandHandler: CommandHandler
-  readonly commands: ClientCommands
+  readonly commandHandler: Pick<CommandHandler, 'execute'>
+  readonly clientCommands: ClientCommands
   readonly ids: Ids
   readonly clock: Clock
 }
@@ -24,13 +24,13 @@ export type SubmitPorts = {
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
 export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handle'] =>
   flow(
-    find('key', ({ request }) => idempotencyKeyIn(request)),
-    find('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
-    find('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
-    decide(({ facts }) =>
-      ports.commands.execute(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor', newAggregate(lead)),
+    bind('key', ({ request }) => idempotencyKeyIn(request)),
+    bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
+    bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
+    execute(({ facts }) =>
+      ports.clientCommands.execute(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor', newAggregate(lead)),
     ),
-    find('ids', ({ decided }) => idsOf(decided.state)),
+    bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
 
@@ -94,6 +94,7 @@ const leadIdOfKey = async (
   leadId: LeadId,
 ): Promise<Either<Problem, LeadId>> => {
   const submissionKeyId = submissionKeyIdOf(secret, sourceId, key)
+  // Not by `clientCommands`: nothing reacts to a key, and no read model shows it, so there is nothing to wait for.
   const claimed = await commandHandler.execute(
     submissionKey,
     submissionKeyId,

@@ -7,8 +7,8 @@ import type { Queries } from '../../projections/queries.js'
 /** What the management API works with. */
 export type ManagePorts = {
   readonly store: EventStore
-  readonly commandHandler: CommandHandler
-  readonly commands: ClientCommands
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly clientCommands: ClientCommands
   readonly queries: Queries
   readonly vault: Vault
   readonly ids: Ids

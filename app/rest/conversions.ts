@@ -14,13 +14,13 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, decide, find, withBody } from '../http/steps.js'
+import { answer, bind, execute, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
   readonly queries: Queries
-  readonly commands: ClientCommands
-  readonly commandHandler: CommandHandler
+  readonly clientCommands: ClientCommands
+  readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clock: Clock
   /** Whether a lead that was accepted may still lack its contact. */
   readonly hasPendingReactions: HasPendingReactions
@@ -56,7 +56,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/conversions',
     handle: flow(
-      find('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
+      bind('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },
@@ -65,16 +65,22 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     path: '/conversions/:conversion_id/events',
     handle: flow(
       withBody(RecordRequest),
-      find('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
-      find('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      find('facts', (report) => factsOf(report, ports.clock.now())),
-      decide(({ facts, caller: { actor } }) => {
+      bind('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
+      bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      bind('facts', (report) => factsOf(report, ports.clock.now())),
+      execute(({ facts, caller: { actor } }) => {
         const command = { type: 'RecordConversion', facts } as const
-        return ports.commands.execute(conversionRecord, facts.record_id, command, actor, newAggregate(conversionRecord))
+        return ports.clientCommands.execute(
+          conversionRecord,
+          facts.record_id,
+          command,
+          actor,
+          newAggregate(conversionRecord),
+        )
       }),
       answer(
-        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
-        ({ decided: { state }, facts }) => ({
+        ({ result }) => (result.events.length > 0 ? 201 : 200),
+        ({ result: { state }, facts }) => ({
           conversion_contact: shownRecord(state.kind === 'recorded' ? state.facts : facts),
         }),
       ),

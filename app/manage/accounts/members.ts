@@ -3,7 +3,7 @@ import { refined, t } from '../../../domain/codec.js'
 import { MemberId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, pathId, withBody } from '../../http/steps.js'
+import { answer, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -23,8 +23,8 @@ export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withAccount(ports),
       withBody(AddRequest),
       TE.let('memberId', (): MemberId => `mbr_${ports.ids.ulid()}`),
-      decide(({ account: { accountId }, body, memberId, caller }) =>
-        ports.commands.execute(account, accountId, { type: 'AddMember', memberId, ...body }, caller.actor),
+      execute(({ account: { accountId }, body, memberId, caller }) =>
+        ports.clientCommands.execute(account, accountId, { type: 'AddMember', memberId, ...body }, caller.actor),
       ),
       answer(201, ({ memberId, body }) => ({ member: { id: memberId, ...body } })),
     ),
@@ -35,8 +35,8 @@ export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withAccount(ports),
       pathId('member_id', MemberId, { kind: 'member-not-found' }),
-      decide(({ account: { accountId }, member_id, caller }) =>
-        ports.commands.execute(account, accountId, { type: 'RemoveMember', memberId: member_id }, caller.actor),
+      execute(({ account: { accountId }, member_id, caller }) =>
+        ports.clientCommands.execute(account, accountId, { type: 'RemoveMember', memberId: member_id }, caller.actor),
       ),
       answer(200, ({ member_id }) => ({ member: { id: member_id } })),
     ),

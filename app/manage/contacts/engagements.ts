@@ -8,7 +8,7 @@ import type { Instant } from '../../../domain/instant.js'
 import { flow } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, decide, pathId, withBody } from '../../http/steps.js'
+import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -31,13 +31,13 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body)),
-      decide(({ account: { accountId }, engagement_id, body: { label, note, properties }, caller }) => {
+      execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, caller }) => {
         const what = { label, note: note ?? null, properties: properties ?? {} }
         const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now() } as const
-        return ports.commands.execute(engagement, engagement_id, command, caller.actor)
+        return ports.clientCommands.execute(engagement, engagement_id, command, caller.actor)
       }),
-      answer(201, ({ body: { type, label }, engagement_id, decided }) => ({
-        activity: { type, label, next_engagement_id: engagement_id, created_at: timeIn(decided.events) },
+      answer(201, ({ body: { type, label }, engagement_id, result }) => ({
+        activity: { type, label, next_engagement_id: engagement_id, created_at: timeIn(result.events) },
       })),
     ),
   },
