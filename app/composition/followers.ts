@@ -1,6 +1,6 @@
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
-import { deliveryProjector } from '../../projections/delivery/projector.js'
-import { noticeProjector } from '../../projections/notices/projector.js'
+import { deliveryFanOut } from '../../projections/delivery/fan-out.js'
+import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
@@ -78,8 +78,9 @@ export const followersOn = (ports: Ports): Followers => {
 
   const served = readModels.map(readModel)
   const reactions = processManager('reactions', reactor.follower)
-  const delivery = processManager('delivery_projector', (fenced) => deliveryProjector({ store, clock, ...fenced }))
-  const notices = processManager('notice_projector', (fenced) => noticeProjector({ store, clock, ...fenced }))
+  // Checkpoints and leases are stored under these two names: they stay as they are.
+  const delivery = processManager('delivery_projector', (fenced) => deliveryFanOut({ store, clock, ...fenced }))
+  const notices = processManager('notice_projector', (fenced) => noticeFanOut({ store, clock, ...fenced }))
   return {
     readModels: served,
     reactions,

@@ -31,7 +31,7 @@ export type WorkerPorts = AttemptPorts &
   }
 
 /**
- * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The projector is
+ * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The fan-out is
  * the half that makes deliveries due. What the log tells waits in `arrivals` until the read model shows it; then the scheduler
  * begins the attempts of the webhook's queue, and jobs settle its backlog and carry out its bulk resends.
  */

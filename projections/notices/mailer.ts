@@ -33,7 +33,7 @@ const mailsAtOnce = 4
 type Holding = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
 
 /**
- * The half of the process manager of notices that sends: events in, e-mails and commands out. The projector is the half that
+ * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
  * makes notices due.
  */
 export const mailer = (ports: MailerPorts): Mailer => ({

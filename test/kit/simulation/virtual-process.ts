@@ -8,7 +8,7 @@ import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
-import { deliveryProjector } from '../../../projections/delivery/projector.js'
+import { deliveryFanOut } from '../../../projections/delivery/fan-out.js'
 import type { WebhookSender } from '../../../projections/delivery/sender.js'
 import { shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
@@ -107,7 +107,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     (lease) => {
       const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'delivery_projector', unsaved)
       return follow(
-        deliveryProjector({ store, commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint, clock }),
+        deliveryFanOut({ store, commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint, clock }),
         following,
       )
     },

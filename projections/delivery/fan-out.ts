@@ -14,9 +14,9 @@ import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
 import { payloadOf } from './payload.js'
 
-type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
+type RecordedOf<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
 
-type ProjectorPorts = {
+type FanOutPorts = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
@@ -24,12 +24,12 @@ type ProjectorPorts = {
 }
 
 /**
- * The half of the process manager of deliveries that makes them due: activities in, commands out. It makes one delivery due for
- * each activity and each webhook that is subscribed at that point of the log, and posts nothing: that is the worker's half. A
+ * The half of the process manager of deliveries that makes them due: activities in, commands out. It fans each activity out, to
+ * one delivery for each webhook that is subscribed at that point of the log, and posts nothing: that is the worker's half. A
  * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
  */
-export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
-  /** The webhooks as they were at the position that the projector has come to. */
+export const deliveryFanOut = ({ store, commandHandler, checkpoint, clock }: FanOutPorts): Follower => {
+  /** The webhooks as they were where the log was followed to. */
   const webhooks = new Map<AccountId, Map<WebhookId, WebhookState>>()
   const accounts = new Map<WebhookId, AccountId>()
 
@@ -47,7 +47,7 @@ export const deliveryProjector = ({ store, commandHandler, checkpoint, clock }: 
       (one): one is KnownWebhook => (one.kind === 'on' || one.kind === 'off') && isSubscribed(one, activity),
     )
 
-  const makeDue = async (event: Recorded<'ActivityRecorded'>, to: ReadonlyArray<KnownWebhook>): Promise<void> => {
+  const makeDue = async (event: RecordedOf<'ActivityRecorded'>, to: ReadonlyArray<KnownWebhook>): Promise<void> => {
     const { activity } = event.data
     const contact = await contactAsOf(store, event)
     if (contact === undefined) return
@@ -111,7 +111,7 @@ const isSubscribed = ({ settings }: KnownWebhook, activity: Activity): boolean =
   (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
 
 /** The contact as it was when the activity happened; undefined where its stream was deleted since. */
-const contactAsOf = async (store: EventStore, event: Recorded<'ActivityRecorded'>): Promise<Contact | undefined> => {
+const contactAsOf = async (store: EventStore, event: RecordedOf<'ActivityRecorded'>): Promise<Contact | undefined> => {
   const { events } = orThrow(await store.read(`contact-${event.data.activity.contact_id}`))
   const document = events
     .filter(({ position }) => position < event.position)
@@ -123,7 +123,7 @@ const contactAsOf = async (store: EventStore, event: Recorded<'ActivityRecorded'
 }
 
 /** How the lead was submitted; undefined where its stream was deleted since. */
-const submittedOf = async (store: EventStore, activity: Activity): Promise<Recorded<'LeadSubmitted'> | undefined> => {
+const submittedOf = async (store: EventStore, activity: Activity): Promise<RecordedOf<'LeadSubmitted'> | undefined> => {
   const { events } = orThrow(await store.read(`lead-${activity.lead_id}`))
   return events.find((event) => event.type === 'LeadSubmitted')
 }

@@ -8,7 +8,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { noticeProjector } from '../../../projections/notices/projector.js'
+import { noticeFanOut } from '../../../projections/notices/fan-out.js'
 import { manualClock } from '../../kit/manual-clock.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -26,7 +26,7 @@ import { cachedHandler } from '../../kit/command-handlers.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
-/** An account with a webhook, and a projector that has handled no event yet. */
+/** An account with a webhook, and a fan-out that has handled no event yet. */
 const openStage = async () => {
   const { port, close } = await openSqlite((database: SqliteDatabase) => ({
     store: sqliteEventStore(database),
@@ -68,13 +68,13 @@ const openStage = async () => {
       const command = { type: 'TurnOffWebhook', ...failed } as const
       return rightOf(await commandHandler.execute(webhook, webhookId(), command, cause)).events[0]
     },
-    /** Runs a projector over the whole log, from its start. */
+    /** Runs a fan-out over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
       const fresh = cachedHandler(store, clock)
-      const projector = noticeProjector({ store, commandHandler: fresh, checkpoint, clock })
-      await projector.begin()
-      for await (const batch of store.history(beginning, projector.categories)) await projector.handle(batch)
+      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock })
+      await fanOut.begin()
+      for await (const batch of store.history(beginning, fanOut.categories)) await fanOut.handle(batch)
     },
     due: async () => {
       const found: Array<Due> = []
