@@ -46,6 +46,7 @@ const decide = (
   E.right(state.kind === 'recorded' ? [] : [{ type: 'ConversionRecorded', data: command.facts }])
 
 export const conversionRecord: Decider<ConversionRecordState, ConversionRecordCommand, ConversionRecordEvent, never> = {
+  // What the API calls a record. Streams are stored under it, so it stays as it is.
   category: 'conversion_contact',
   initial: { kind: 'unknown' },
   evolve,

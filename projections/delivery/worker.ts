@@ -46,7 +46,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const resending = scheduledJob({ name: 'a bulk resend', work: resends.carryOut }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
-  const resume = (queue: WebhookQueue): void => {
+  const lookForWork = (queue: WebhookQueue): void => {
     schedule(queue)
     settling.run(queue)
     if (resends.areRunning(queue.webhookId)) resending.run(queue)
@@ -58,7 +58,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     notify: {
       due: schedule,
       resend: (queue) => expect(queue, 'resend'),
-      unsettled: resume,
+      unsettled: lookForWork,
     },
   })
 
@@ -79,7 +79,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         for await (const { events } of store.history(beginning, ['webhook', 'resend'])) events.forEach(learn)
         for (const webhookId of webhooks) {
           const queue = queues.of(webhookId)
-          if (queue !== undefined) resume(queue)
+          if (queue !== undefined) lookForWork(queue)
         }
         return position
       },
@@ -98,7 +98,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       for (const webhookId of webhooks) {
         const queue = queues.of(webhookId)
         if (queue?.lease !== lease) continue
-        resume(queue)
+        lookForWork(queue)
         // What came while another process held the shard may not be shown yet.
         arrived.add('resend', webhookId)
         arrived.add('unsettled', webhookId)
