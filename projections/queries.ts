@@ -3,7 +3,8 @@ import { streamOf } from '../domain/decider.js'
 import type { AccountId, ContactId } from '../domain/ids.js'
 import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
-import { contacts, type Contact, type ContactDocument } from './read-models/contacts.js'
+import { contactFrom, type Contact, type ContactDocument } from './contact.js'
+import { contacts } from './read-models/contacts.js'
 import type { Collection, Documents, Entry, IndexPart, Json, Query } from './ports.js'
 import { collectionOf, type Projection } from './projection.js'
 
@@ -64,7 +65,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
-    const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
+    const folded = contactFrom(read.right.events)
     return E.right(folded?.account_id === account ? folded.contact : undefined)
   }
 

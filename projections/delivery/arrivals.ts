@@ -1,5 +1,7 @@
+import { idIn } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
+import { webhook } from '../../domain/webhook.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import type { HeldQueues } from './queue/held-queues.js'
@@ -72,7 +74,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
         case 'WebhookTurnedOff':
         case 'WebhookTurnedOn':
         case 'WebhookRemoved':
-          learnOf('unsettled', event.stream.slice('webhook-'.length) as WebhookId, event)
+          learnOf('unsettled', idIn(webhook, event.stream) as WebhookId, event)
           return
         case 'DeliveryDue':
           learnOf('due', event.data.webhook_id, event)

@@ -1,3 +1,4 @@
+import { idIn } from '../../../domain/decider.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
@@ -26,7 +27,7 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
     learn: (event) => {
       if (event.type === 'ResendStarted') running.set(event.data.resend_id, event.data.webhook_id)
       else if (event.type === 'ResendCancelled' || event.type === 'ResendCompleted')
-        running.delete(event.stream.slice('resend-'.length) as ResendId)
+        running.delete(idIn(resend, event.stream) as ResendId)
     },
     areRunning: (webhookId) => [...running.values()].includes(webhookId),
     carryOut: async (queue) => {
