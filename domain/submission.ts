@@ -1,5 +1,8 @@
+import { contactIdOf, leadIdOf, type AccountSecret } from './derived-id.js'
+import type { EngagementId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
-import type { LeadDetails, Originator } from './lead.js'
+import type { LeadDetails, LeadFacts, Originator } from './lead.js'
+import type { MarketingSourceState } from './marketing-source.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
 
@@ -101,6 +104,38 @@ export const originatorsOf = (
   const name = names.find((candidate) => Object.hasOwn(fields, candidate))
   const key = name === undefined ? undefined : fields[name]?.trim()
   return key === undefined ? [] : [{ origin: source.title, key }]
+}
+
+/** A marketing source that takes leads, and the secret of its account. */
+type Acceptor = {
+  readonly source: Extract<MarketingSourceState, { readonly kind: 'created' }>
+  readonly secret: AccountSecret
+}
+
+/**
+ * The lead that a submission becomes. One with an originator becomes the same lead whenever it comes again with its phone number;
+ * any other becomes a lead of its own, `newLeadId`.
+ */
+export const leadFactsOf = (
+  { source, secret }: Acceptor,
+  { details, consent, fields }: Submission,
+  newLeadId: LeadId,
+  engagementId: EngagementId,
+): LeadFacts => {
+  const originators = originatorsOf(source, fields)
+  const [originator] = originators
+  return {
+    lead_id: originator === undefined ? newLeadId : leadIdOf(secret, source.sourceId, originator.key, details.phone),
+    account_id: source.accountId,
+    source_id: source.sourceId,
+    source_title: source.title,
+    playbook_id: source.playbookId,
+    contact_id: contactIdOf(secret, details.phone),
+    engagement_id: engagementId,
+    details,
+    consent,
+    originators,
+  }
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
