@@ -10,7 +10,7 @@ const limit = '100kb'
  * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here, and a
  * name that comes twice becomes a list.
  */
-export const readBody = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
+export const bodyParserFor = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
   const options = {
     enableTypes: [...bodies],
     jsonLimit: limit,

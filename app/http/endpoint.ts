@@ -36,6 +36,7 @@ export type Surface<Caller> = {
   readonly bodies: ReadonlyArray<'json' | 'form'>
   /** Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors list. */
   readonly invalidJson: Problem
+  /** Asked before the body is read: of a caller who is turned away nothing is parsed. */
   readonly authenticate: (request: Request) => Found<Caller>
   readonly endpoints: ReadonlyArray<Endpoint<Caller>>
 }

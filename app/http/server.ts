@@ -3,11 +3,11 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from '../../domain/ports.js'
-import { E, pipe, TE, type TaskEither } from '../../domain/prelude.js'
-import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
+import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 import { answerTo, type Answer, type Problem } from './problem.js'
-import { bind, check } from './steps.js'
+import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
 /** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
@@ -129,13 +129,15 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
 /** A request to one endpoint as a pipeline, and its end as an answer. */
 const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
-  const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
+  const parse = endpoint.method === 'GET' ? undefined : bodyParserFor(surface.bodies)
 
   const handled = (ctx: Context): TaskEither<Problem, Answer> =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
       bind('caller', ({ request }) => surface.authenticate(request)),
-      check(() => read && unreadable(ctx, surface, read)),
+      bind('request', ({ request }) =>
+        parse === undefined ? E.right(request) : withParsedBody(ctx, request, surface, parse),
+      ),
       endpoint.handle,
     )
   return async (ctx) => {
@@ -157,26 +159,35 @@ const logStoreFailure = (problem: Problem, route: string, logger: Logger): void 
   }
 }
 
-/** Parses the body, which is found at the request from then on; what keeps it from being parsed. */
-const unreadable = async (
+/** The request with its body, or what keeps it from being parsed. */
+const withParsedBody = async (
   ctx: Context,
+  request: Request,
   { bodies, invalidJson }: Pick<Surface<unknown>, 'bodies' | 'invalidJson'>,
-  read: Middleware,
-): Promise<Problem | undefined> => {
+  parse: Middleware,
+): Promise<Either<Problem, Request>> => {
   const refused = headerProblem(ctx.req.headers, bodies)
-  if (refused !== undefined) return refused
+  if (refused !== undefined) return E.left(refused)
   try {
-    await read(ctx, () => Promise.resolve())
-    return depthProblem((ctx.request as { readonly body?: unknown }).body)
+    const body = await bodyParsedBy(parse, ctx)
+    const tooDeep = depthProblem(body)
+    return tooDeep === undefined ? E.right({ ...request, body }) : E.left(tooDeep)
   } catch (error) {
     const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error
     // What was not read of the body can't be told from the next request.
     ctx.set('connection', 'close')
-    return problem
+    return E.left(problem)
   }
 }
 
+/** The parser is a middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here. */
+const bodyParsedBy = async (parse: Middleware, ctx: Context): Promise<unknown> => {
+  await parse(ctx, () => Promise.resolve())
+  return (ctx.request as { readonly body?: unknown }).body
+}
+
+/** The request as it is before its body is read. */
 const requestOf = (ctx: Context): Request => ({
   params: ctx['params'] as Readonly<Record<string, string>>,
   query: (name) => {
@@ -187,9 +198,7 @@ const requestOf = (ctx: Context): Request => ({
     const value = ctx.req.headers[name]
     return typeof value === 'string' ? value : undefined
   },
-  get body() {
-    return (ctx.request as { readonly body?: unknown }).body
-  },
+  body: undefined,
 })
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {
