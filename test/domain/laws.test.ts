@@ -198,7 +198,7 @@ test('the activities of a conversation have times of their own, and it ends once
   )
 })
 
-test('a delivery is attempted nineteen times at most, one after the other, and nothing follows its end', (t) => {
+test('a delivery is attempted as often as its schedule says at most, one after the other, and nothing follows its end', (t) => {
   const attempt = (n: number, delivered: boolean): DeliveryCommand => ({
     type: 'RecordAttempt',
     delivered,

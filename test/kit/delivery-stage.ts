@@ -160,7 +160,7 @@ export const openStage = async () => {
       rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
-    /** Records nineteen attempts that failed, made by the first version of the webhook. */
+    /** Records all attempts of a schedule, which failed, made by the first version of the webhook. */
     exhaust: async (n: number) => {
       for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
