@@ -49,7 +49,7 @@ export const AttemptOutcome = t.intersection(
 )
 export type AttemptOutcome = t.TypeOf<typeof AttemptOutcome>
 
-/** Null where a single delivery was asked for. */
+/** The bulk resend that asked for it; null where one delivery was resent. */
 const ResendOf = t.union([ResendId, t.null])
 
 export const DeliveryEvent = t.union([
@@ -88,9 +88,9 @@ export type KnownDelivery = {
   /** `failed`: its retries are exhausted; `abandoned`: its webhook was removed. */
   readonly kind: 'due' | 'held' | 'succeeded' | 'failed' | 'skipped' | 'abandoned'
   readonly facts: DeliveryFacts
-  /** All that were made, which numbers them. */
+  /** All attempts that were ever made; the next one is numbered after them. */
   readonly attempts: number
-  /** Those of the schedule, since it last began. */
+  /** Attempts since the schedule last began. */
   readonly tries: number
   /** When the schedule last began. */
   readonly since: Instant
@@ -223,7 +223,7 @@ const decide = (
     }
     case 'RequestResend': {
       const { resendId, dueAt } = command
-      // One that waits serves whoever asks meanwhile, and one of many takes each delivery once.
+      // A waiting resend serves every further request, and a bulk resend takes each delivery once.
       if (state.resend !== undefined || (resendId !== null && state.resends.has(resendId))) return E.right([])
       const data = { webhook_id: state.facts.webhook_id, resend_id: resendId, due_at: dueAt }
       return E.right([{ type: 'DeliveryResendRequested', data }])

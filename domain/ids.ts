@@ -1,6 +1,6 @@
 import { refined, type t } from './codec.js'
 
-/** 128 bits in Crockford's base 32: what stands behind the prefix of every id of ours. */
+/** 128 bits in Crockford's base 32, which follow the prefix of every id. */
 const body = '[0-9A-HJKMNP-TV-Z]{26}'
 
 const prefixed = <P extends string>(prefix: P, name: string): t.Type<`${P}_${string}`, `${P}_${string}`> => {

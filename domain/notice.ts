@@ -45,8 +45,8 @@ export type NoticeState =
   | { readonly kind: 'over' }
 
 /**
- * How one attempt ended. `sent`: whoever took it answers for it from now on; `refused`: for good; `failed`: it is tried again.
- * `reason` is one of a few words of ours and holds nothing that a server said.
+ * How one attempt ended. `sent`: a mail server, or the outbox, accepted it; `refused`: for good; `failed`: it is tried
+ * again. `reason` is one of a few words of ours and holds nothing that a server said.
  */
 export type Mailing = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
 

@@ -39,7 +39,7 @@ export const WebhookEvent = t.union([
 ])
 export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
 
-/** Undefined `until`: for as long as no other is issued. */
+/** `until` is undefined for the newest secret, which signs until another is issued. */
 export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
 /** How a webhook was turned on last, and the version that it had then. */
@@ -53,7 +53,7 @@ export type KnownWebhook = {
   readonly settings: WebhookSettings
   /** The newest first, and what it replaced; none where none was ever issued. */
   readonly signingSecrets: ReadonlyArray<SigningSecret>
-  /** Counts the events of the stream: what was decided by one version is known to come before what made the next. */
+  /** Counts the events of the stream, so that an attempt made at an older version is known to be older. */
   readonly version: number
   readonly turnedOn: TurnedOn | undefined
 }
@@ -78,7 +78,10 @@ export type WebhookCommand =
       readonly deliveryId: DeliveryId
       readonly reason: string
       readonly failingSince: Instant | undefined
-      /** The version that the last attempt went by; undefined where nobody wrote it down. */
+      /**
+       * The version that the last attempt went by; undefined for attempts that were recorded before versions were
+       * stored.
+       */
       readonly version: number | undefined
     }
   | { readonly type: 'TurnOnWebhook'; readonly accountId: AccountId; readonly catchUp: boolean; readonly by: string }
@@ -155,7 +158,10 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
   }
 }
 
-/** Whether something was decided by a version from before the webhook was turned on last: that settled it. */
+/**
+ * Whether something is of a version from before the webhook was last turned on; that turning on decided what becomes of
+ * it.
+ */
 export const isLate = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
   turnedOn !== undefined && (version ?? 0) < turnedOn.version
 

@@ -37,7 +37,7 @@ export type Queries = {
 /** Whether a lead that was accepted may still lack what follows from it, because a store failed in between. */
 export type HasPendingReactions = () => Promise<boolean>
 
-/** A contact that is not there may be one that an accepted lead still lacks: then its absence is not for certain. */
+/** The answer instead of 'not found' while an accepted lead may still create the contact. */
 export const contactPending: StoreFailure = {
   kind: 'unavailable',
   reason: 'an accepted lead may still lack its contact',

@@ -47,7 +47,7 @@ export async function* catchUp(
   }
 }
 
-/** The driver's subscription, and how far it was taken. */
+/** The driver's subscription, and how many of its events were consumed. */
 class CatchUpSubscription {
   readonly #client: ReconnectingClient
   readonly #subscription: AllStreamSubscription

@@ -1,6 +1,6 @@
 import type { Position } from '../../domain/event.js'
 
-/** A position that the log has been read to once so many events of the subscription were taken. */
+/** `position` is reached once `afterEvents` events of the subscription were consumed. */
 export type Checkpoint = {
   readonly afterEvents: number
   readonly position: Position

@@ -27,8 +27,8 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
     append: async (folding, stream, aggregate, events) => {
       const isCertain = cache.get(stream)?.revision === aggregate.revision
       const appended = await aggregates.append(folding, stream, aggregate, events)
-      // Where the revision was assumed, events whose ids follow from their cause may have been there before, and the stream gone
-      // on since: a store answers a repeat like a first append.
+      // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
+      // it already had, and the stream may be longer by now.
       const isFirstTime = isCertain || beginsChain(events[0])
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {

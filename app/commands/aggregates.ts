@@ -13,7 +13,7 @@ export type Folding<State, Event> = {
 /** An append, and the state after it. */
 export type Grown<State> = Appended & { readonly state: State }
 
-/** Where the command handler finds aggregates, and where it leaves what it decided. */
+/** Loads aggregates for the command handler, and appends what it decided. */
 export type Aggregates = {
   /** Whether `load` needs no read: then nothing has to be assumed. */
   readonly isCached: (stream: string) => boolean

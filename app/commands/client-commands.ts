@@ -15,8 +15,9 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Reactor } from './reactions/reactor.js'
 
 /**
- * Executes the commands of clients so that their next request sees the result, also where it was so already: somebody else may
- * have seen to it a moment ago.
+ * Executes a client's command and waits until the read models show its events, so that the client's next request sees
+ * them. Where the command changes nothing, it waits for the events that are already there: another client may have just
+ * written them.
  */
 export type ClientCommands = {
   /** `assumed`: as for `CommandHandler.execute`. */
@@ -39,7 +40,9 @@ type Ports = {
 }
 
 export const clientCommands = ({ store, commandHandler, reactor, ids, shown }: Ports): ClientCommands => {
-  /** What there is instead of what nobody had to write; a store that fails leaves nothing to wait for. */
+  /**
+   * The events that made the command unnecessary; none where the stream can't be read, and then nothing is waited for.
+   */
   const standing = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
     const read = await store.read(stream)
     return E.isRight(read) ? read.right.events : []

@@ -16,7 +16,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { schemaVersion } from '../../domain/stored-event.js'
 import type { Aggregates } from './aggregates.js'
 
-/** A conflict, or an assumption that was wrong, is decided anew so often in all. */
+/** Attempts in all: after a conflict, or a wrong assumption, the command is decided again. */
 const maximalTries = 4
 
 type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'read'>; readonly clock: Clock }
@@ -49,7 +49,7 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   },
 })
 
-/** Nothing to append; a reaction that runs again is told what it appended the first time. */
+/** Nothing to append. A reaction that runs again gets the events that it appended the first time. */
 const alreadySo = async <State>(
   store: Pick<EventStore, 'read'>,
   stream: string,
@@ -62,7 +62,7 @@ const alreadySo = async <State>(
   return E.right({ state, events: read.right.events.filter(({ causationId }) => causationId === cause.id) })
 }
 
-/** What was appended, as it is told to whoever asked: see `CommandResult`. */
+/** The appended events with stream, revision and position, as `CommandResult` describes them. */
 const recordedIn = (
   stream: string,
   events: ReadonlyArray<NewEvent>,

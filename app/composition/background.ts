@@ -19,7 +19,7 @@ import type { Role } from './config.js'
 import { storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
-/** Whatever goes on in this process beside requests. */
+/** The work of this process beside requests: followers, deliveries, mail. */
 export type Background = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
@@ -32,7 +32,7 @@ type Ports = {
   readonly stores: Stores
   readonly roles: ReadonlySet<Role>
   readonly followers: Followers
-  /** What every process follows for itself, whatever its roles. */
+  /** Followers that run in every process, whatever its roles. */
   readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
@@ -58,7 +58,7 @@ export const background = (ports: Ports): Background => {
   const start = (follower: Follower): RunningFollower =>
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
 
-  /** In one turn, so that the others learn at once of all that this process does. */
+  /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
   const takeShares = (): void => {
     if (roles.has('projector')) {
       const byName = new Map(followers.all.map((one) => [one.name, one]))
@@ -123,7 +123,7 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
   return found.follower
 }
 
-/** Until each read model is there: whoever builds one, here or elsewhere, lets it be seen when it is whole. */
+/** Waits until every read model exists: one appears only when it is completely built, by this process or another. */
 const built = async ({ stores, followers, logger, time }: Ports, signal: AbortSignal): Promise<void> => {
   for (let tries = 1; !signal.aborted; tries += 1) {
     const missing: Array<string> = []

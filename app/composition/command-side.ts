@@ -32,7 +32,7 @@ export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, t
   return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
 }
 
-/** This process alone writes: what it keeps is current. */
+/** Only this process writes to the log, so its cache is current. */
 const cached = (store: EventStore, clock: Clock) => {
   const aggregates = aggregateCache(storedAggregates(store))
   const handler = streamQueue(commandHandler({ aggregates, store, clock }))

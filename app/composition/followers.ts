@@ -36,7 +36,10 @@ export const storeBackoff = { first: 200, longest: 3_000 }
 /** Between two looks at how far a follower in another process has come, in milliseconds. */
 const polling = { first: 2, longest: 50, factor: 1.5 }
 
-/** Positions that a follower may go without saving how far it has come. Where others wait for it, it always saves. */
+/**
+ * Positions between two saves of a checkpoint, at least. Where other processes wait for the checkpoint, each batch
+ * saves it.
+ */
 const checkpointInterval = { alone: 500n, shared: 1n }
 
 type FencedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
@@ -59,7 +62,7 @@ export const followersOn = (ports: Ports): Followers => {
       leased,
     ),
   })
-  /** One that keeps no documents: its checkpoint and its commands end with its lease. */
+  /** A follower without documents: its checkpoint and its commands end with its lease. */
   const processManager = (name: string, followerOf: (fenced: FencedPorts) => Follower): LeasedFollower => {
     const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
     return leasedFollower(

@@ -15,7 +15,7 @@ export type Request = {
 export const bearerOf = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
 
-/** What was found, or what keeps it from being found, now or after an `await`. */
+/** A value, or the problem that prevents it; at once or as a promise. */
 export type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>>
 
 /** A request, and who makes it. */

@@ -24,7 +24,7 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
       path: '/ready',
       handle: flow(
         bind('readiness', () => readinessOf(ports)),
-        // What has stopped is for the operator to see; the rest goes on taking requests.
+        // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
         answer(
           ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
           ({ readiness }) => readiness,

@@ -10,7 +10,7 @@ import { answerTo, type Answer, type Problem } from './problem.js'
 import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
-/** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
+/** The outcome of a request, for the metrics: the declared route, never the path that was sent. */
 export type Observed = {
   readonly surface: string
   readonly route: string
@@ -18,7 +18,7 @@ export type Observed = {
   readonly seconds: number
 }
 
-/** The routes of a surface whose callers are forgotten, so that all surfaces are alike. */
+/** The routes of a surface without the type of its callers, so that all surfaces fit one list. */
 export type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
@@ -50,7 +50,10 @@ export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }:
   return server
 }
 
-/** A request that never ends is cut off; an idle connection outlives the minute that proxies keep theirs. */
+/**
+ * In milliseconds. A request that takes too long is cut off; an idle connection stays open longer than the minute after
+ * which proxies close theirs.
+ */
 const timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -126,7 +129,7 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
   ctx.set('allow', [...new Set(allowed)].join(', '))
 }
 
-/** A request to one endpoint as a pipeline, and its end as an answer. */
+/** Runs the pipeline of an endpoint for a request, and sends the answer. */
 const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
   const parse = endpoint.method === 'GET' ? undefined : bodyParserFor(surface.bodies)
@@ -152,14 +155,14 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
   }
 }
 
-/** The operator's to see: a client can do nothing about it. */
+/** For the operator: a client can do nothing about a failing store. */
 const logStoreFailure = (problem: Problem, route: string, logger: Logger): void => {
   if (problem.kind === 'unavailable' || problem.kind === 'corrupt') {
     logger.error({ route, reason: problem.reason }, 'the store failed, a request was turned away')
   }
 }
 
-/** The request with its body, or what keeps it from being parsed. */
+/** Parses the body into the request; left: why it can't be read. */
 const withParsedBody = async (
   ctx: Context,
   request: Request,
@@ -175,7 +178,7 @@ const withParsedBody = async (
   } catch (error) {
     const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error
-    // What was not read of the body can't be told from the next request.
+    // The unread rest of the body would be taken for the next request.
     ctx.set('connection', 'close')
     return E.left(problem)
   }

@@ -20,7 +20,8 @@ type Named<Name extends string, A> = { readonly [N in Name]: A }
 export type HasRequest = { readonly request: Request }
 
 /**
- * Adds what `look` finds under a name: `TE.bind` for ports, which are asked with `await`. A plain value is added by `TE.let`.
+ * Adds the result of `look` under `name`, as `TE.bind` does; `look` may return an Either or a promise of one. For what
+ * can't fail use `TE.let`.
  */
 export const bind =
   <Context, Name extends string, A>(
@@ -80,7 +81,7 @@ export const withBody = <Context extends HasRequest, A>(
     return E.isLeft(decoded) ? E.left(invalid(decoded.left)) : decoded
   })
 
-/** What a command came to: the events that it appended, if any. */
+/** The result of a command: the events that it appended, if any. */
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
 
 /**

@@ -70,7 +70,7 @@ const factsOf = async (
   return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
 }
 
-/** The lead that this Idempotency-Key stands for: the one that whoever sent it first was about to submit. */
+/** The lead that this Idempotency-Key stands for: that of the first submission with it. */
 const leadIdOfKey = async (
   { commandHandler, ids }: SubmitPorts,
   { source: { sourceId }, secret }: AcceptingSource,

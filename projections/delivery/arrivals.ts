@@ -15,8 +15,8 @@ const kinds = ['due', 'resend', 'unsettled'] as const
 export type ArrivalKind = (typeof kinds)[number]
 
 /**
- * What was learnt from the log about webhooks of this process, and may not stand in the read model yet. It waits until the
- * read model shows it: a queue that was filled earlier would not find it, and would have no reason to be filled again.
+ * Events about webhooks of this process that the read model may not show yet. A queue is notified once it does:
+ * notified earlier it would find nothing, and nothing would make it look again.
  */
 export type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void

@@ -18,9 +18,9 @@ export type Follower = {
 
 export type RunningFollower = {
   readonly name: string
-  /** How far it has come; equal to the head of the log when it lags behind nothing. */
+  /** The position up to which everything is handled; the head of the log where it has caught up. */
   readonly position: () => Position
-  /** Why it stands still; undefined while it follows. */
+  /** Why it has stopped; undefined while it follows. */
   readonly failure: () => string | undefined
   /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
   readonly caughtUpTo: (position: Position) => Promise<void>

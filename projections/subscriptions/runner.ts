@@ -6,7 +6,7 @@ import type { Documents, Stored } from '../ports.js'
 import { rebuild } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
 
-/** Of the batches that change nothing only one in so many saves the checkpoint, since that costs a write. */
+/** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
 const idleBatches = 100
 
 /** Milliseconds until the checkpoint of a read model that has nothing to do is saved for other processes to see. */

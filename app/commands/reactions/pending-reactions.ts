@@ -16,7 +16,10 @@ export const ownPendingReactions =
   () =>
     Promise.resolve(reactor.hasUnfinished())
 
-/** Where other processes write too, their events are waited for: what has reactions, as far as it was seen here. */
+/**
+ * Where other processes write too: waits until the reactions have come to the newest event with reactions that this
+ * process has received.
+ */
 export const sharedPendingReactions = (
   store: Pick<EventStore, 'head'>,
   reactions: Pick<LeasedFollower, 'caughtUpTo' | 'position'>,

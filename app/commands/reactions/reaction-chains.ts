@@ -9,12 +9,12 @@ import { reactions, type Intent } from '../../../domain/reactions.js'
 
 export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
 
-/** All that was appended because of an event, and because of what was appended, in no order. */
+/** All events that were appended because of an event, directly or through further reactions, in no particular order. */
 export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
 type Handler = Pick<CommandHandler, 'execute'>
 
-/** The chains of reactions that are under way in this process: one for each event, whoever asks for it first. */
+/** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
 export type ReactionChains = {
   /** What follows from these events; gives them and all that was appended because of them. */
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
@@ -22,9 +22,9 @@ export type ReactionChains = {
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
   /** Whoever asks for the chain of this event next begins it anew. */
   readonly forget: (event: Recorded<DomainEvent>) => void
-  /** Nothing more follows from this event: what it asked for is refused. */
+  /** Drops the event for good: its reactions were refused. */
   readonly giveUp: (event: Recorded<DomainEvent>) => void
-  /** The follower of this process has come to `position`: it takes away the chains of the events that it handles. */
+  /** The position up to which the follower of this process has handled events, and dropped their chains. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
   readonly followerEnded: () => void
@@ -78,8 +78,8 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
       else if (handled !== undefined && chains.has(event.id)) unfinished.add(event.id)
-      // One that failed must not be found again: whoever asks next tries anew. One that succeeded is taken away by the follower,
-      // where there is one.
+      // A failed chain is dropped, so that the next request for it starts it again; one that succeeded is dropped by the
+      // follower, where one runs in this process.
       if (E.isLeft(done) || handled === undefined) chains.delete(event.id)
     })
     return chain

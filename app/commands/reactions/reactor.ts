@@ -29,14 +29,15 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
   const chains = reactionChains(clock)
 
   /**
-   * In the order of the log all that an event needs stands there by its turn, so a refusal is final.
+   * Events are handled in the order of the log, so all that a reaction depends on has been written, and a refusal is
+   * final.
    * @throws where it could not be carried out now
    */
   const finish = async (fenced: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
     const failure = failureOf(await chains.of(fenced, event))
     chains.forget(event)
     if (failure === undefined) return
-    // That chain may be one that a request began, which met another state of the store.
+    // That chain may have been started by a request, on an older state of the store: so it is tried once more.
     const finalFailure = failureOf(await chains.of(fenced, event))
     chains.forget(event)
     if (finalFailure === undefined) return
@@ -61,7 +62,8 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
         return position
       },
       handle: async ({ events, position }) => {
-        // A request that wrote these begins their chains before the loop turns: it waits for them, and so does this.
+        // The request that appended these events starts their chains in the same turn of the event loop; one turn later
+        // the follower finds and shares them.
         await new Promise(setImmediate)
         for (const event of events) await finish(fenced, event)
         chains.handledUpTo(position)

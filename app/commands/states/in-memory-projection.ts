@@ -10,12 +10,12 @@ import type { CurrentStates } from './current-states.js'
 import { freshness } from './freshness.js'
 import { isAtLeast, streamReads } from './stream-reads.js'
 
-/** In milliseconds: how old a state may be that a request is accepted by. */
+/** In milliseconds: a request is accepted only by a state that is at most this old. */
 const longestTrust = 1_000
 
 const capacity = 5_000
 
-/** A state that is folded further as events are delivered. `asOf`: it lacks nothing that stood in the log then. */
+/** A cached state, to which delivered events are applied. `asOf`: when it was known to be current. */
 type Entry = {
   readonly evolve: (state: unknown, event: DomainEvent) => unknown
   readonly state: unknown

@@ -1,6 +1,6 @@
 import type { Revision } from '../../../domain/event.js'
 
-/** A stream that is being read, while a subscription goes on delivering its events: what is read may be older than those. */
+/** A read that is under way, while a subscription goes on delivering events of the stream, which the read may lack. */
 export type StreamRead = {
   /** Whether the stream, read up to `revision`, lacks nothing that the subscription has delivered. */
   readonly lacksNothing: (revision: Revision) => boolean
@@ -12,7 +12,7 @@ export type StreamRead = {
 export type StreamReads = {
   readonly begin: (stream: string) => StreamRead
   readonly delivered: (event: { readonly stream: string; readonly revision: number }) => void
-  /** Another subscription begins: what was read before may lack what was written before. */
+  /** Another subscription begins: what was read before may lack events that no subscription delivers. */
   readonly subscribed: () => void
 }
 

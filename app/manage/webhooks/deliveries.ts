@@ -96,7 +96,7 @@ const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
   return { index: 'by_state', equals: stateOf(webhookId, state), ...bounds }
 }
 
-/** How many there are in all; undefined where nobody asks: counting all that were ever delivered would walk through them. */
+/** Undefined without a state or with a lead: counting all deliveries would read every one of them. */
 const countOf = async (
   { queries }: ManagePorts,
   { state, lead_id }: Filter,

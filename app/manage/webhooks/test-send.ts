@@ -9,7 +9,7 @@ import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
 
-/** A test goes out at once and to whatever URL is saved: nobody may use it as a hammer. */
+/** Limited, because a test is posted at once to whatever URL is saved, and could flood it. */
 const testsPerMinute = 10
 
 /** Sending a sample to a webhook, to see that it arrives (contract 6.5). */

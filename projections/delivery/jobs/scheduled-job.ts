@@ -6,7 +6,10 @@ import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
 export type ScheduledJob = {
-  /** Runs it for the queue. Where it runs already it runs once more afterwards: it may have passed over what is new. */
+  /**
+   * Runs it for the queue. Where it runs already it runs once more afterwards: the run under way may have missed what
+   * is new.
+   */
   readonly run: (queue: WebhookQueue) => void
   /** Resolves once it does not run for the queue. */
   readonly ended: (queue: WebhookQueue) => Promise<void>

@@ -31,8 +31,8 @@ export type AttemptsInFlightPorts = {
 export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
 
 /**
- * Begins attempts: each takes a slot and reserves its delivery. `schedule` is called with the queue when an attempt has ended,
- * and where its delivery may be due again when it is no longer reserved.
+ * Begins attempts: each takes a slot and reserves its delivery. `schedule` is called when an attempt has ended, and
+ * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
   const { attempt, projected, slots, logger, backoff } = ports
