@@ -57,7 +57,7 @@ export const ActivityType: t.Type<ActivityType> = t.keyof(
 )
 export const ActivityLabel: t.Type<ActivityLabel> = oneOf(activityLabels, `one of ${activityLabels.join(', ')}`)
 
-/** One thing that happened in a conversation (contract 2.4), with the ids that attribute it. */
+/** One thing that happened in an engagement (contract 2.4), with the ids that attribute it. */
 export const Activity = t.type(
   {
     account_id: AccountId,

@@ -41,7 +41,7 @@ export const ContactEvent = t.union([
 ])
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
 
-/** Which lead brought a conversation about. */
+/** The lead that began an engagement. */
 export type Touch = { readonly leadId: LeadId; readonly sourceId: SourceId; readonly engagementId: EngagementId }
 
 /** A list that grows in front without copying: a number may be submitted thousands of times. */
@@ -59,7 +59,7 @@ export type ContactState =
       readonly leads: Leads
       readonly newest: Touch | undefined
       readonly lastEngagedAt: Instant | undefined
-      /** Conversations that no conversion has ended yet. */
+      /** Engagements that no conversion has ended yet. */
       readonly unconverted: ReadonlyArray<EngagementId>
       readonly records: ReadonlyArray<RecordId>
     }

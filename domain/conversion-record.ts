@@ -15,11 +15,11 @@ const Facts = {
   contact_id: ContactId,
   converted_at: Instant,
   value: t.number,
-  /** The contact's newest conversation, which the activity belongs to, and the lead and source it came from. */
+  /** The contact's newest engagement, which the activity belongs to, and the lead and source it came from. */
   engagement_id: EngagementId,
   lead_id: LeadId,
   source_id: SourceId,
-  /** Open conversations that this record ends; none when they are kept open. */
+  /** Open engagements that this record ends; none where they are to stay open. */
   ends: t.readonlyArray(EngagementId),
 }
 

@@ -101,7 +101,7 @@ const decide = (
       const { label, note, properties } = command
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
       const isOutcome = typeOf(label) === 'outcome'
-      // Whoever says STOP is heard, whatever became of the conversation.
+      // A contact that opts out is heard, even where the engagement has ended.
       if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const activity = recorded(attribution, { label, note, properties, at }, null)

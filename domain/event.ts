@@ -23,7 +23,7 @@ export type Envelope = {
   /** The id of the event that caused this one; its own id at the start of a chain. */
   readonly causationId: string
   readonly schemaVersion: number
-  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery`, `notice` or an API key's id. */
+  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery`, `notice`, `first-start` or an API key's id. */
   readonly actor: string
 }
 

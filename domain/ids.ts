@@ -32,7 +32,7 @@ export type LeadId = t.TypeOf<typeof LeadId>
 export const ContactId = prefixed('nct', 'a contact id')
 export type ContactId = t.TypeOf<typeof ContactId>
 
-export const EngagementId = prefixed('neg', 'a conversation id')
+export const EngagementId = prefixed('neg', 'an engagement id')
 export type EngagementId = t.TypeOf<typeof EngagementId>
 
 /** The id of a conversion record: neither `nct_` nor `cnv_` stands before it (contract 2.3). */

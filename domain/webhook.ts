@@ -10,7 +10,7 @@ import { E, unreachable, type Either } from './prelude.js'
 export const PayloadFormat = t.keyof({ agent: null, flat: null }, 'agent or flat')
 export type PayloadFormat = t.TypeOf<typeof PayloadFormat>
 
-/** `events` empty subscribes to all of them (contract 6.1); a `playbook_id` narrows to that playbook's conversations. */
+/** `events` empty subscribes to all of them (contract 6.1); a `playbook_id` narrows to that playbook's engagements. */
 export const WebhookSettings = t.type(
   {
     url: t.string,

@@ -7,8 +7,8 @@ import { decodedPart, type LogTail } from './log-tail.js'
 const pageSize = 500
 
 /**
- * Reads the history until it reaches the tail of the log, and the tail from there on: without gap or repeat, no faster than
- * the consumer takes it. A consumer that falls behind the tail reads the history again.
+ * Reads the history until it reaches the tail of the log, and the tail from there on: without gap or repeat, no faster
+ * than the consumer takes it. A consumer that lags until the tail has dropped its next event reads the history again.
  */
 export async function* liveSubscription(
   tail: LogTail,

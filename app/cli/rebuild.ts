@@ -54,7 +54,7 @@ const rebuildIn = async (
   const { membership, close } = opened.right
   try {
     if (!(await holdsAll(membership, projections))) {
-      return E.left('A process with the role projector keeps these read models: stop it first.')
+      return E.left('A process with the role projector maintains these read models: stop it first.')
     }
     return await rebuilt(projections, opened.right)
   } catch (error) {

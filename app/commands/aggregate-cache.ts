@@ -8,8 +8,8 @@ import { causeOf, type Aggregates, type Folding } from './aggregates.js'
 const capacity = 5_000
 
 /**
- * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other process
- * writes to: nobody tells it what others append.
+ * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other
+ * process writes to: the cache would not learn what others append.
  */
 export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })

@@ -8,7 +8,7 @@ import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
 import type { Config } from './config.js'
 
-/** Where everything is kept. */
+/** Where everything is stored. */
 export type Stores = {
   readonly store: EventStore
   readonly documents: Documents

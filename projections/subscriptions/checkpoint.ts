@@ -11,7 +11,7 @@ export type Checkpoint = {
   /** Saves `position` where the last one saved is an interval older. */
   readonly advance: (position: Position) => Promise<void>
   readonly save: (position: Position) => Promise<void>
-  /** Saves at the end; a failure is passed over, since what was not saved is handled again and changes nothing. */
+  /** Saves at the end; a failure is ignored, since what was not saved is handled again and changes nothing. */
   readonly flush: (position: Position) => Promise<void>
 }
 

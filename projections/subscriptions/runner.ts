@@ -25,7 +25,7 @@ export type RunnerPorts = FollowPorts & {
 }
 
 /**
- * Keeps a read model up to date: a batch of events becomes one change for each document, written with the checkpoint. A read
+ * Maintains a read model: a batch of events becomes one change for each document, written with the checkpoint. A read
  * model that is missing, or missing in this version, is built from the whole log first.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
@@ -89,7 +89,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       },
       end: async (position) => {
         ending.abort()
-        // A failure is passed over: what was not saved is handled again and changes nothing.
+        // A failure is ignored: what was not saved is handled again and changes nothing.
         if (position > saved) await inTurn(() => documents.apply(collection, [], position))
       },
     },

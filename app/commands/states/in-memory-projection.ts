@@ -75,6 +75,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
 
   const follower: Follower = {
     name: 'in_memory_projection',
+    // Of all categories: each append of this process is a probe, whatever it is about.
     categories,
     begin: async () => {
       const head = orThrow(await store.head())

@@ -21,7 +21,7 @@ const ReportRequest = t.type({
 })
 type ReportRequest = t.TypeOf<typeof ReportRequest>
 
-/** What a telephony system or a member reports about a conversation. */
+/** What a telephony system or a member reports about an engagement. */
 export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'POST',
@@ -49,6 +49,6 @@ const labelProblem = ({ type, label }: ReportRequest): Problem | undefined =>
     ? undefined
     : { kind: 'invalid', messages: [`label must be one of the labels of the type ${type}`] }
 
-/** The time of the activity that was recorded: later than any before it in its conversation. */
+/** The time of the activity that was recorded: later than any before it in its engagement. */
 const timeIn = ([first]: ReadonlyArray<Recorded<DomainEvent>>): Instant | undefined =>
   first?.type === 'ActivityRecorded' ? first.data.activity.at : undefined

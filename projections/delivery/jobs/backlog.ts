@@ -20,10 +20,10 @@ type Batch = ReadonlyArray<DeliveryDocument>
 const collection = collectionOf(deliveries)
 
 /**
- * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is due is
- * held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever turned it on chose.
- * After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns, so a settling that was
- * interrupted begins anew and does nothing twice.
+ * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is
+ * due is held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever
+ * turned it on chose. After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns,
+ * so a settling that was interrupted begins anew and does nothing twice.
  * @throws where a store fails
  */
 export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {

@@ -66,7 +66,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     slots.wake(schedule)
   }
 
-  /** Sees to it that the queue is filled again when there is a reason to. */
+  /** Waits for what makes the queue worth filling again: a free slot, or the time of the next retry. */
   const wait = (queue: WebhookQueue, filled: Awaited<ReturnType<typeof fill>>): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
     if (isOver(queue.lease) || filled === undefined) return
