@@ -5,7 +5,7 @@ import { collectionOf, type AnyProjection } from '../../projections/projection.j
 import { readModels } from '../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { checkpointCollection, checkpointIn, type Checkpoint } from '../../projections/subscriptions/checkpoint.js'
-import { fencedCommandHandler, fencedDocuments } from '../../projections/subscriptions/fencing.js'
+import { guardedCommandHandler, guardedDocuments } from '../../projections/subscriptions/lease-guard.js'
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
@@ -42,7 +42,7 @@ const polling = { first: 2, longest: 50, factor: 1.5 }
  */
 const checkpointInterval = { alone: 500n, shared: 1n }
 
-type FencedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
+type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
   const { stores, commandHandler, reactor, clock, logger, time } = ports
@@ -56,22 +56,22 @@ export const followersOn = (ports: Ports): Followers => {
       projection.name,
       collectionOf(projection),
       (lease) => {
-        const fenced = fencedDocuments(documents, lease)
-        return runProjection(projection, { ...following, time, documents: fenced, isWaitedFor: isShared })
+        const guarded = guardedDocuments(documents, lease)
+        return runProjection(projection, { ...following, time, documents: guarded, isWaitedFor: isShared })
       },
       leased,
     ),
   })
   /** A follower without documents: its checkpoint and its commands end with its lease. */
-  const processManager = (name: string, followerOf: (fenced: FencedPorts) => Follower): LeasedFollower => {
+  const processManager = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
     const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
     return leasedFollower(
       name,
       checkpointCollection(name),
       (lease) => {
-        const checkpoint = checkpointIn(fencedDocuments(documents, lease), name, interval)
+        const checkpoint = checkpointIn(guardedDocuments(documents, lease), name, interval)
         return follow(
-          followerOf({ commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint }),
+          followerOf({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
           following,
         )
       },
@@ -82,8 +82,8 @@ export const followersOn = (ports: Ports): Followers => {
   const served = readModels.map(readModel)
   const reactions = processManager('reactions', reactor.follower)
   // Checkpoints and leases are stored under these two names: they stay as they are.
-  const delivery = processManager('delivery_projector', (fenced) => deliveryFanOut({ store, clock, ...fenced }))
-  const notices = processManager('notice_projector', (fenced) => noticeFanOut({ store, clock, ...fenced }))
+  const delivery = processManager('delivery_projector', (guarded) => deliveryFanOut({ store, clock, ...guarded }))
+  const notices = processManager('notice_projector', (guarded) => noticeFanOut({ store, clock, ...guarded }))
   return {
     readModels: served,
     reactions,

@@ -1,17 +1,13 @@
 /** A lease on a name: at most one process holds it at a time. */
 export type Lease = {
   readonly name: string
-  /** Grows with each new holder of the name: tells a holder that was paused from the one that followed it. */
-  readonly fencingToken: number
   /**
-   * False from the moment when another process may hold it: asked before every write. Where it is given back in good order
-   * it stays true until the work under it has ended.
+   * False from the moment when another process may hold it: asked before every write. Where it is given back in good
+   * order it stays true until the work under it has ended.
    */
   readonly isHeld: () => boolean
   /** Aborts when it is lost or to be given back: the work under it must end. */
   readonly lost: AbortSignal
-  /** Gives it back, for others to take. Resolves when the work under it has ended, which must not wait for this. */
-  readonly release: () => Promise<void>
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */

@@ -12,7 +12,7 @@ import type {
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Backoff } from './backoff.js'
-import { fencedCommandHandler } from './fencing.js'
+import { guardedCommandHandler } from './lease-guard.js'
 import { isOver, type Lease } from './leases.js'
 
 export type RetryPorts = {
@@ -42,7 +42,7 @@ export const executeWithRetry = async <
   id: string,
   command: Command,
 ): Promise<Either<Refusal, CommandResult<State>>> => {
-  const { execute } = fencedCommandHandler(commandHandler, lease)
+  const { execute } = guardedCommandHandler(commandHandler, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
   const cause = { actor, event: 'last-of-stream', eventId: () => event } as const

@@ -33,12 +33,12 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
    * final.
    * @throws where it could not be carried out now
    */
-  const finish = async (fenced: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
-    const failure = failureOf(await chains.of(fenced, event))
+  const finish = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
+    const failure = failureOf(await chains.of(guarded, event))
     chains.forget(event)
     if (failure === undefined) return
     // That chain may have been started by a request, on an older state of the store: so it is tried once more.
-    const finalFailure = failureOf(await chains.of(fenced, event))
+    const finalFailure = failureOf(await chains.of(guarded, event))
     chains.forget(event)
     if (finalFailure === undefined) return
     if ('reason' in finalFailure) throw new Error(`a reaction could not be written, ${finalFailure.reason}`)
@@ -53,7 +53,7 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
       return E.isRight(done) ? done.right : events
     },
     hasUnfinished: chains.hasUnfinished,
-    follower: ({ commandHandler: fenced, checkpoint }) => ({
+    follower: ({ commandHandler: guarded, checkpoint }) => ({
       name: 'reactions',
       categories: reactingCategories,
       begin: async () => {
@@ -65,7 +65,7 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
         // The request that appended these events starts their chains in the same turn of the event loop; one turn later
         // the follower finds and shares them.
         await new Promise(setImmediate)
-        for (const event of events) await finish(fenced, event)
+        for (const event of events) await finish(guarded, event)
         chains.handledUpTo(position)
         await checkpoint.advance(position)
       },

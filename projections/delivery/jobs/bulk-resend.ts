@@ -6,7 +6,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { fencedCommandHandler } from '../../subscriptions/fencing.js'
+import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isOver } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
@@ -89,6 +89,6 @@ const waitingResends = async ({ documents }: JobPorts, { webhookId }: WebhookQue
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-  const done = await fencedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
+  const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
   if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
 }

@@ -3,7 +3,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { beginning } from '../../../domain/event.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Documents } from '../../../projections/ports.js'
 import { testLease } from '../../kit/lease.js'
 import { openSqlite } from '../../kit/open-sqlite.js'
@@ -95,7 +95,7 @@ test('what is not new is not written again', async (t) => {
 test('a save that fails is thrown and tried with the next one; an end that fails is not', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('reactions')
-  const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n)
+  const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n)
   await checkpoint.load()
   await checkpoint.save(5n)
   lease.expire()
@@ -103,7 +103,7 @@ test('a save that fails is thrown and tried with the next one; an end that fails
   await t.throwsAsync(checkpoint.advance(6n), { instanceOf: StoreFailed })
   await checkpoint.flush(6n)
   t.is(await saved(documents), 5n)
-  await t.throwsAsync(checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n).load(), {
+  await t.throwsAsync(checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,
   })
   await close()
