@@ -15,7 +15,7 @@ import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
-import type { Role } from './config.js'
+import type { ProcessRole } from './config.js'
 import { storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
@@ -30,7 +30,7 @@ export type Background = {
 
 type Ports = {
   readonly stores: Stores
-  readonly roles: ReadonlySet<Role>
+  readonly roles: ReadonlySet<ProcessRole>
   readonly followers: Followers
   /** Followers that run in every process, whatever its roles. */
   readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>

@@ -7,7 +7,7 @@ import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
 import { restSurface, type RestPorts } from '../rest/surface.js'
-import type { Role } from './config.js'
+import type { ProcessRole } from './config.js'
 
 export type SurfacePorts = ManagePorts &
   RestPorts &
@@ -16,7 +16,7 @@ export type SurfacePorts = ManagePorts &
     readonly operatorKey: string
     readonly metrics: Metrics
     readonly logger: Logger
-    readonly roles: ReadonlySet<Role>
+    readonly roles: ReadonlySet<ProcessRole>
   }
 
 /** The server of everything that this process answers; what has not the role `api` answers for itself only. */

@@ -1,5 +1,5 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { account, type AccountEvent, type Role } from '../../domain/account.js'
+import { account, type AccountEvent, type MemberRole } from '../../domain/account.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
@@ -21,7 +21,7 @@ type FanOutPorts = {
 }
 
 /** Roles whose members are notified (contract 6.6.4). */
-const notifiedRoles: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
+const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'manager'])
 
 /**
  * The half of the process manager of notices that makes them due: webhooks that are turned off in, commands out. It fans

@@ -1,4 +1,4 @@
-import { account, Role } from '../../../domain/account.js'
+import { account, MemberRole } from '../../../domain/account.js'
 import { refined, t } from '../../../domain/codec.js'
 import { MemberId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
@@ -12,7 +12,7 @@ const Email = refined(
   'an e-mail address',
   (value): value is string => typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value),
 )
-const AddRequest = t.type({ email: Email, role: Role })
+const AddRequest = t.type({ email: Email, role: MemberRole })
 
 /** Who works in an account; admins and managers are told when a webhook is turned off (contract 6.6.4). */
 export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [

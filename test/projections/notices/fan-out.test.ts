@@ -3,7 +3,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { account, type AccountCommand, type Role } from '../../../domain/account.js'
+import { account, type AccountCommand, type MemberRole } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import { webhook } from '../../../domain/webhook.js'
@@ -59,7 +59,7 @@ const openStage = async () => {
   rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
 
   return {
-    addMember: (n: number, role: Role) =>
+    addMember: (n: number, role: MemberRole) =>
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     /** Returns the event. */
