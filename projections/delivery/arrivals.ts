@@ -4,7 +4,7 @@ import type { WebhookId } from '../../domain/ids.js'
 import { webhook } from '../../domain/webhook.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import type { HeldQueues } from './queue/held-queues.js'
+import type { LeasedQueues } from './queue/leased-queues.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
 /**
@@ -30,7 +30,7 @@ export type Arrivals = {
 export type ArrivalsPorts = {
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
-  readonly queues: Pick<HeldQueues, 'of'>
+  readonly queues: Pick<LeasedQueues, 'of'>
   /** Called once for each queue, however many events there were of it. */
   readonly notify: { readonly [kind in ArrivalKind]: (queue: WebhookQueue) => void }
 }

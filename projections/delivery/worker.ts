@@ -11,7 +11,7 @@ import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
-import { heldQueues } from './queue/held-queues.js'
+import { leasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
@@ -38,7 +38,7 @@ export type WorkerPorts = AttemptPorts &
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   const webhooks = new Set<WebhookId>()
-  const queues = heldQueues()
+  const queues = leasedQueues()
   const { schedule, expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)

@@ -29,8 +29,8 @@ export const mailerName = 'mailer'
 /** E-mails that are in flight at most. */
 const mailsAtOnce = 4
 
-/** What one holder of the lease mails with. */
-type Holding = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
+/** The holder of the lease, and what it mails with. */
+type LeaseHolder = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
 
 /**
  * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
@@ -41,12 +41,12 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.lost)])
     if (siteUrl === undefined) return
-    const holding: Holding = { lease, siteUrl, wakeUp: wakeUp() }
-    void aborted(lease.lost).then(holding.wakeUp.wake)
-    const following = follow(arrivals(ports, holding), { store, logger, backoff })
+    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
+    void aborted(lease.lost).then(holder.wakeUp.wake)
+    const following = follow(dueNotices(ports, holder), { store, logger, backoff })
     while (!isOver(lease)) {
       try {
-        await mailDue(ports, holding)
+        await mailDue(ports, holder)
       } catch (error) {
         logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
         await backoff(0, lease.lost)
@@ -57,7 +57,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
 })
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
-const arrivals = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Holding): Follower => ({
+const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: LeaseHolder): Follower => ({
   name: mailerName,
   categories: ['notice'],
   begin: async () => {
@@ -76,10 +76,10 @@ const arrivals = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Holdi
 })
 
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
-const mailDue = async (ports: MailerPorts, holding: Holding): Promise<void> => {
+const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
   const { documents, clock, projected, backoff } = ports
-  const { lease } = holding
-  const woken = holding.wakeUp.signal()
+  const { lease } = holder
+  const woken = holder.wakeUp.signal()
   const query = { index: 'due', equals: [], limit: mailsAtOnce }
   const found = orThrow(await documents.find(collectionOf(notices), query))
   const next = found.map(({ document }) => document as NoticeDocument)
@@ -90,7 +90,7 @@ const mailDue = async (ports: MailerPorts, holding: Holding): Promise<void> => {
     const first = next[0]?.next_attempt_at
     return first === undefined ? aborted(woken) : clock.sleepUntil(first, woken)
   }
-  const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holding, id)))
+  const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holder, id)))
   // Before the read model shows how they ended it would show them as due again.
   for (const position of recorded) {
     if (position === undefined) await backoff(0, lease.lost)
@@ -98,9 +98,9 @@ const mailDue = async (ports: MailerPorts, holding: Holding): Promise<void> => {
   }
 }
 
-const attempt = async (ports: MailerPorts, holding: Holding, id: NoticeId): Promise<Position | undefined> => {
+const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
-    return await attemptNotice(ports, holding, id)
+    return await attemptNotice(ports, holder, id)
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
     return undefined

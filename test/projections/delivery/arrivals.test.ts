@@ -2,7 +2,7 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import { arrivals } from '../../../projections/delivery/arrivals.js'
-import { heldQueues } from '../../../projections/delivery/queue/held-queues.js'
+import { leasedQueues } from '../../../projections/delivery/queue/leased-queues.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
 import { testLease } from '../../kit/lease.js'
 import { logOf } from '../../kit/log.js'
@@ -20,7 +20,7 @@ const openStage = () => {
   const awaited: Array<{ readonly position: Position; readonly show: () => void }> = []
   const notified: Array<string> = []
   const log: Array<readonly [string, DomainEvent]> = []
-  const queues = heldQueues()
+  const queues = leasedQueues()
   const lease = testLease(shardOf(webhookId(1)))
   queues.hold(lease)
   const note = (kind: string) => (queue: { readonly webhookId: string }) => {
