@@ -63,7 +63,7 @@ export const followersOn = (ports: Ports): Followers => {
     ),
   })
   /** A follower without documents: its checkpoint and its commands end with its lease. */
-  const processManager = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
+  const checkpointedFollower = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
     const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
     return leasedFollower(
       name,
@@ -80,10 +80,10 @@ export const followersOn = (ports: Ports): Followers => {
   }
 
   const served = readModels.map(readModel)
-  const reactions = processManager('reactions', reactor.follower)
+  const reactions = checkpointedFollower('reactions', reactor.follower)
   // Checkpoints and leases are stored under these two names: they stay as they are.
-  const delivery = processManager('delivery_projector', (guarded) => deliveryFanOut({ store, clock, ...guarded }))
-  const notices = processManager('notice_projector', (guarded) => noticeFanOut({ store, clock, ...guarded }))
+  const delivery = checkpointedFollower('delivery_projector', (guarded) => deliveryFanOut({ store, clock, ...guarded }))
+  const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, clock, ...guarded }))
   return {
     readModels: served,
     reactions,
