@@ -126,12 +126,12 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
   metrics.watch(store, followers.all, background.openRequests)
   metrics.watchDeliveries(queries, clock)
 
-  const shown = readYourWrites({ readModels: followers.readModels, followed, time, ending: ending.signal })
+  const awaitReadModels = readYourWrites({ readModels: followers.readModels, followed, time, ending: ending.signal })
   const ports = {
     store,
     commandHandler,
     currentStates,
-    clientCommands: clientCommands({ store, commandHandler, reactor, ids, shown }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, awaitReadModels }),
     queries,
     hasPendingReactions,
     vault,

@@ -22,8 +22,8 @@ export type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void
   /** Adds what this process may not have learnt, since it happened before it held the webhook. */
   readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
-  /** Notifies the queues of all that was learnt and added, once the read model shows it. */
-  readonly notifyWhenShown: () => void
+  /** Notifies the queues of all that was learnt and added, once the read model has caught up with it. */
+  readonly notifyWhenCaughtUp: () => void
   readonly stop: () => void
 }
 
@@ -96,7 +96,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
     add: (kind, webhookId) => {
       waiting[kind].add(webhookId)
     },
-    notifyWhenShown: () => {
+    notifyWhenCaughtUp: () => {
       if (!isNotifying) void notifyAll()
     },
     stop: () => stopping.abort(),

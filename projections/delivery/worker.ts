@@ -85,7 +85,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       },
       handle: ({ events }) => {
         events.forEach(learn)
-        arrived.notifyWhenShown()
+        arrived.notifyWhenCaughtUp()
         return Promise.resolve()
       },
       end: () => {
@@ -103,7 +103,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         arrived.add('resend', webhookId)
         arrived.add('unsettled', webhookId)
       }
-      arrived.notifyWhenShown()
+      arrived.notifyWhenCaughtUp()
       await aborted(lease.lost)
       await Promise.all(
         queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),

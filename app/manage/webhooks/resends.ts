@@ -24,7 +24,7 @@ const path = '/accounts/:account_id/webhooks/:webhook_id/resends'
 const notFound: Problem = { kind: 'resend-not-found' }
 
 /** The read model has not caught up yet with what was started a moment ago. */
-const notShownYet: Problem = { kind: 'unavailable', reason: 'the resend is not shown yet' }
+const notProjectedYet: Problem = { kind: 'unavailable', reason: 'the resend is not projected yet' }
 
 /** Resends of all deliveries of a period that failed: their progress, and their end. */
 export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -65,7 +65,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
       bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
-      bindOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notShownYet),
+      bindOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notProjectedYet),
       answer(200, ({ document }) => ({ resend: shown(document) })),
     ),
   },

@@ -93,7 +93,7 @@ const open = async (t: ExecutionContext) => {
       },
     },
   })
-  const shown = readYourWrites({
+  const awaitReadModels = readYourWrites({
     readModels: readModels.map(served),
     followed: (position) => {
       seen.push(position)
@@ -102,7 +102,7 @@ const open = async (t: ExecutionContext) => {
     time: held.time,
     ending: ending.signal,
   })
-  const { execute } = clientCommands({ store, ...here, ids, shown })
+  const { execute } = clientCommands({ store, ...here, ids, awaitReadModels })
   return {
     store,
     asked,

@@ -48,7 +48,7 @@ const openStage = () => {
       logOf(...log)
         .slice(-events.length)
         .forEach(tested.learn)
-      tested.notifyWhenShown()
+      tested.notifyWhenCaughtUp()
     },
     /** The read model shows what is waited for. */
     show: async (): Promise<void> => {
@@ -150,11 +150,11 @@ test('nobody is notified where another process took over while the read model wa
 })
 
 test('what is added waits for the newest event that was learnt, whichever webhook that concerned', async (t) => {
-  const { learn, add, notifyWhenShown, show, awaited, notified } = openStage()
+  const { learn, add, notifyWhenCaughtUp, show, awaited, notified } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
   add('resend', webhookId(1))
   add('unsettled', webhookId(1))
-  notifyWhenShown()
+  notifyWhenCaughtUp()
   t.deepEqual(awaited(), [2n])
   await show()
   t.deepEqual(notified, [`resend ${webhookId(1)}`, `unsettled ${webhookId(1)}`])
