@@ -91,7 +91,7 @@ export type KnownDelivery = {
   /** All attempts that were ever made; the next one is numbered after them. */
   readonly attempts: number
   /** Attempts since the schedule last began. */
-  readonly tries: number
+  readonly attemptsOfSchedule: number
   /** When the schedule last began. */
   readonly since: Instant
   /** When the next attempt of the schedule comes, while it is due. */
@@ -131,7 +131,7 @@ const begun = (facts: DeliveryFacts): KnownDelivery => ({
   kind: 'due',
   facts,
   attempts: 0,
-  tries: 0,
+  attemptsOfSchedule: 0,
   since: facts.due_at,
   dueAt: facts.due_at,
   resend: undefined,
@@ -170,13 +170,18 @@ const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
   switch (event.type) {
     case 'DeliveryAttemptFailed': {
       const { outcome, next_attempt_at } = event.data
-      return { ...after, attempts: outcome.attempt, tries: state.tries + 1, dueAt: next_attempt_at }
+      return {
+        ...after,
+        attempts: outcome.attempt,
+        attemptsOfSchedule: state.attemptsOfSchedule + 1,
+        dueAt: next_attempt_at,
+      }
     }
     case 'DeliveryHeld':
     case 'DeliverySkipped':
       return after
     case 'DeliveryResumed':
-      return { ...after, tries: 0, since: event.data.due_at, dueAt: event.data.due_at }
+      return { ...after, attemptsOfSchedule: 0, since: event.data.due_at, dueAt: event.data.due_at }
     case 'DeliverySucceeded':
       return { ...after, attempts: event.data.outcome.attempt }
     case 'DeliveryAbandoned': {
@@ -247,7 +252,7 @@ const recorded = (
   // A second record of one attempt is a repeat: only the next one counts.
   if (outcome.attempt !== state.attempts + 1) return []
   if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
-  if (state.tries + 1 >= maximalAttempts && state.kind !== 'skipped')
+  if (state.attemptsOfSchedule + 1 >= maximalAttempts && state.kind !== 'skipped')
     return [abandoned(state, 'retries-exhausted', outcome)]
   return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
 }

@@ -79,7 +79,7 @@ export const attemptWith = (ports: AttemptPorts): Attempt => {
     const { state } = loaded
     if (state.kind !== 'due') return unrecorded(false)
     // The read model may not show yet what another process did before this one took over.
-    if (state.tries > 0 && state.dueAt > clock.now()) return unrecorded(true)
+    if (state.attemptsOfSchedule > 0 && state.dueAt > clock.now()) return unrecorded(true)
     const receiver = await receiverOf(queue)
     // The lease may have been lost while the streams were read, and then another process posts to the webhook.
     if (isOver(queue.lease)) return unrecorded(true)
@@ -87,7 +87,7 @@ export const attemptWith = (ports: AttemptPorts): Attempt => {
       return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
     if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state)
-    const next = nextAttemptAt(state.tries + 1, clock.now(), random())
+    const next = nextAttemptAt(state.attemptsOfSchedule + 1, clock.now(), random())
     return record(queue, id, loaded, { type: 'RecordAttempt', ...posted, nextAttemptAt: next })
   }
 
