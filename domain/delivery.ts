@@ -223,8 +223,8 @@ const decide = (
     case 'SkipDelivery':
       return E.right(isWaiting ? [{ type: 'DeliverySkipped', data: { chosen_by: command.by } }] : [])
     case 'AbandonDelivery': {
-      const isOver = state.kind === 'succeeded' || state.kind === 'skipped' || state.kind === 'abandoned'
-      return E.right(isOver && state.resend === undefined ? [] : [abandoned(state, 'webhook-removed', null)])
+      const isFinal = state.kind === 'succeeded' || state.kind === 'skipped' || state.kind === 'abandoned'
+      return E.right(isFinal && state.resend === undefined ? [] : [abandoned(state, 'webhook-removed', null)])
     }
     case 'RequestResend': {
       const { resendId, dueAt } = command

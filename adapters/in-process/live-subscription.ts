@@ -18,13 +18,13 @@ export async function* liveSubscription(
   signal: AbortSignal,
 ): AsyncGenerator<EventBatch> {
   const wanted = new Set<string>(categories)
-  const isOver = (): boolean => signal.aborted
+  const isAborted = (): boolean => signal.aborted
   let position = after
-  while (!isOver()) {
+  while (!isAborted()) {
     const batch = tail.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
     if (batch === undefined) {
       for await (const old of history(position, categories)) {
-        if (isOver()) return
+        if (isAborted()) return
         position = old.position
         yield old
       }

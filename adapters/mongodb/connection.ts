@@ -68,11 +68,11 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
 const stayConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
   const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
-  const isOver = (): boolean => signal.aborted
-  while (!isOver()) {
+  const isStopping = (): boolean => signal.aborted
+  while (!isStopping()) {
     await untilConnected(client, logger, signal)
-    while (!isOver() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
-    if (isOver()) return
+    while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
+    if (isStopping()) return
     logger?.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
     await client.close()
   }
@@ -80,18 +80,18 @@ const stayConnected = async (client: MongoClient, logger: Logger | undefined, si
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
 const untilConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
-  const isOver = (): boolean => signal.aborted
+  const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
-  while (!isOver()) {
+  while (!isStopping()) {
     const attempt = await tryCatch(() => client.connect())
     if (E.isRight(attempt)) break
-    if (attempt.left.reason !== reason && !isOver()) {
+    if (attempt.left.reason !== reason && !isStopping()) {
       reason = attempt.left.reason
       logger?.warn({ reason }, 'MongoDB is not there yet')
     }
     await monotonicTime.sleep(interval, signal)
   }
-  if (reason !== undefined && !isOver()) logger?.info({}, 'MongoDB is there')
+  if (reason !== undefined && !isStopping()) logger?.info({}, 'MongoDB is there')
 }
 
 /** By hand, because a URL with several hosts is none to a parser of URLs. */

@@ -7,7 +7,7 @@ import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isOver, type Lease } from '../subscriptions/leases.js'
+import { isLost, type Lease } from '../subscriptions/leases.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from './wake-up.js'
 
@@ -44,7 +44,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
     void aborted(lease.lost).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
-    while (!isOver(lease)) {
+    while (!isLost(lease)) {
       try {
         await mailDue(ports, holder)
       } catch (error) {
@@ -85,7 +85,7 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   const next = found.map(({ document }) => document as NoticeDocument)
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
-  if (isOver(lease)) return
+  if (isLost(lease)) return
   if (due.length === 0) {
     const first = next[0]?.next_attempt_at
     return first === undefined ? aborted(woken) : clock.sleepUntil(first, woken)

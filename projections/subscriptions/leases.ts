@@ -11,7 +11,7 @@ export type Lease = {
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */
-export const isOver = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
+export const isLost = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
 
 /** One process among those that share work. */
 export type Membership = {

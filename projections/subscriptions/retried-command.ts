@@ -13,7 +13,7 @@ import type {
 import { E, type Either } from '../../domain/prelude.js'
 import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
-import { isOver, type Lease } from './leases.js'
+import { isLost, type Lease } from './leases.js'
 
 export type RetryPorts = {
   readonly commandHandler: CommandHandler
@@ -52,7 +52,7 @@ export const executeWithRetry = async <
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-    if (isOver(lease)) throw new Error(`the store was ${kind}`)
+    if (isLost(lease)) throw new Error(`the store was ${kind}`)
     await backoff(failures, lease.lost)
   }
 }

@@ -35,10 +35,10 @@ export const livenessSince = (
 ): Liveness => {
   const over = new AbortController()
   let until = joinedAt + lease - margin
-  const isOver = (): boolean => over.signal.aborted
-  const isAlive = (): boolean => !isOver() && now() < until
+  const hasEnded = (): boolean => over.signal.aborted
+  const isAlive = (): boolean => !hasEnded() && now() < until
   const lose = (reason: string): void => {
-    if (isOver()) return
+    if (hasEnded()) return
     onLost(reason)
     over.abort()
   }
@@ -51,7 +51,7 @@ export const livenessSince = (
     lose,
     end: () => over.abort(),
     expire: async () => {
-      while (!isOver()) {
+      while (!hasEnded()) {
         if (isAlive()) await sleep(until - now(), over.signal)
         else lose('no heartbeat was acknowledged in time')
       }

@@ -5,7 +5,7 @@ import { isLate, webhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -27,7 +27,7 @@ const collection = collectionOf(deliveries)
  * @throws where a store fails
  */
 export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  if (isOver(queue.lease)) return
+  if (isLost(queue.lease)) return
   const receiver = await receiverNow(ports, queue)
   switch (receiver.kind) {
     case 'on':
@@ -51,13 +51,13 @@ const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: Deliver
     // An attempt that is in flight may leave its delivery due.
     else if (reserved.size > 0) await ports.backoff(0, lease.lost)
     else return
-    if (isOver(lease) || (await receiverNow(ports, queue)).kind === 'on') return
+    if (isLost(lease) || (await receiverNow(ports, queue)).kind === 'on') return
     if (batch.length >= batchSize) await throttle(ports, queue, batch.length, perSecond.recorded)
   }
 }
 
 const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  while (!isOver(queue.lease)) {
+  while (!isLost(queue.lease)) {
     const batch = await backlogAfter(ports, queue, undefined)
     await settle(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
     if (batch.length < batchSize) return
@@ -68,7 +68,7 @@ const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<voi
 /** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */
 const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   let after: Cursor | undefined
-  while (!isOver(queue.lease)) {
+  while (!isLost(queue.lease)) {
     const receiver = await receiverNow(ports, queue)
     if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
     const page = await backlogAfter(ports, queue, after)
@@ -94,7 +94,7 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 /** Until most of those that were caught up with before have been posted. */
 const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
   const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')] }
-  while (!isOver(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
+  while (!isLost(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
 }
 
 const settle = async (

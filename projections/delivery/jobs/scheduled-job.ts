@@ -1,7 +1,7 @@
 import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
@@ -32,7 +32,7 @@ export const scheduledJob = (
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
     let failures = 0
-    while (run.isWantedAgain && !isOver(queue.lease)) {
+    while (run.isWantedAgain && !isLost(queue.lease)) {
       run.isWantedAgain = false
       try {
         await work(queue)

@@ -4,7 +4,7 @@ import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { Slots } from './slots.js'
 import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
 
@@ -64,7 +64,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   }
 
   return (queue, id, kind) => {
-    if (isOver(queue.lease)) return
+    if (isLost(queue.lease)) return
     queue.reserved.add(id)
     queue.inFlight.set(id, run(queue, id, kind))
   }

@@ -4,7 +4,7 @@ import type { Documents } from '../../ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { processSlots } from './slots.js'
@@ -40,7 +40,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const slots = processSlots()
 
   const schedule = (queue: WebhookQueue): void => {
-    if (isOver(queue.lease)) slots.scheduled(queue)
+    if (isLost(queue.lease)) slots.scheduled(queue)
     else if (queue.isFilling) queue.needsRefill = true
     else void run(queue)
   }
@@ -60,7 +60,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         queue.needsRefill = true
         await backoff(0, queue.lease.lost)
       }
-    } while (queue.needsRefill && !isOver(queue.lease))
+    } while (queue.needsRefill && !isLost(queue.lease))
     queue.isFilling = false
     slots.scheduled(queue)
     slots.wake(schedule)
@@ -69,7 +69,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   /** Waits for what makes the queue worth filling again: a free slot, or the time of the next retry. */
   const wait = (queue: WebhookQueue, filled: Awaited<ReturnType<typeof fill>>): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
-    if (isOver(queue.lease) || filled === undefined) return
+    if (isLost(queue.lease) || filled === undefined) return
     if (filled === 'no-slot') waitForSlot(queue)
     else setTimer(queue, filled)
   }
