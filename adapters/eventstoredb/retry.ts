@@ -39,9 +39,9 @@ export type Retry = <A>(
   whenNotFound?: A,
 ) => Promise<Either<StoreFailure | Conflict, A>>
 
-/** Once `closing` aborts nothing is repeated any more. */
+/** Once `stopping` aborts nothing is repeated any more. */
 export const retryingWith =
-  (policy: RetryPolicy, time: Time, closing: AbortSignal): Retry =>
+  (policy: RetryPolicy, time: Time, stopping: AbortSignal): Retry =>
   async (client, call, whenNotFound) => {
     const deadline = time.now() + policy.retryFor
     for (let failures = 0; ; failures += 1) {
@@ -56,8 +56,8 @@ export const retryingWith =
       client.failed(error)
       const reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
       const wait = backoffAfter(policy, failures)
-      if (closing.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
-      await time.sleep(wait, closing)
+      if (stopping.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
+      await time.sleep(wait, stopping)
     }
   }
 

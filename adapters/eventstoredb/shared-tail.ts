@@ -18,13 +18,13 @@ export const sharedTail = (
   { follow }: LogReader,
   /** The head of the log, retried until there is one; undefined when the signal aborts. */
   headOf: (signal: AbortSignal) => Promise<Position | undefined>,
-  closing: AbortSignal,
+  stopping: AbortSignal,
 ): SharedTail => {
   let following: { readonly tail: LogTail; readonly done: Promise<void> } | undefined
 
   const fill = async (tail: LogTail, head: Position): Promise<void> => {
     let position = head
-    for await (const batch of follow({ after: head, categories, signal: closing, retryFor: Infinity })) {
+    for await (const batch of follow({ after: head, categories, signal: stopping, retryFor: Infinity })) {
       tail.add(position, batch)
       position = batch.position
     }

@@ -48,12 +48,12 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
   try {
     const client = new MongoClient(url, options)
     const db = client.db(databaseOf(url))
-    const closing = new AbortController()
-    const connecting = stayConnected(client, logger, closing.signal)
+    const stopping = new AbortController()
+    const connecting = stayConnected(client, logger, stopping.signal)
     return E.right({
       db,
       close: async () => {
-        closing.abort()
+        stopping.abort()
         await client.close()
         await connecting
         // An attempt that was under way may have connected after the first close.

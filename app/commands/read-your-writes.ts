@@ -19,7 +19,7 @@ type Ports = {
   readonly followed: (position: Position) => Promise<void>
   readonly time: Time
   /** Aborts when the service stops. */
-  readonly ending: AbortSignal
+  readonly stopping: AbortSignal
 }
 
 /**
@@ -35,7 +35,7 @@ type Awaited = {
 }
 
 /** Waits until the read models that these events concern show them, in whichever process they are maintained. */
-export const readYourWrites = ({ readModels, followed, time, ending }: Ports) => {
+export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) => {
   const everything: ReadonlyArray<Awaited> = [
     ...readModels.map(({ projection, follower }) => ({
       wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
@@ -48,29 +48,29 @@ export const readYourWrites = ({ readModels, followed, time, ending }: Ports) =>
    * all.
    */
   const late = new Set<Awaited>()
-  setMaxListeners(0, ending)
+  setMaxListeners(0, stopping)
 
   const becomesLate = async (one: Awaited, position: Position): Promise<void> => {
     if (late.has(one)) return
     late.add(one)
-    await one.caughtUpTo(position, ending)
+    await one.caughtUpTo(position, stopping)
     late.delete(one)
   }
 
   return async (events: Events): Promise<void> => {
-    const over = new AbortController()
-    setMaxListeners(0, over.signal)
+    const waiting = new AbortController()
+    setMaxListeners(0, waiting.signal)
     const missing = new Map<Awaited, Position>()
     const catchUp = async (one: Awaited): Promise<void> => {
       const wanted = one.wantedFor(events)
       if (wanted === beginning || late.has(one)) return
       missing.set(one, wanted)
-      await one.caughtUpTo(wanted, over.signal)
+      await one.caughtUpTo(wanted, waiting.signal)
       missing.delete(one)
     }
-    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, over.signal)])
+    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, waiting.signal)])
     for (const [one, wanted] of missing) void becomesLate(one, wanted)
-    over.abort()
+    waiting.abort()
   }
 }
 

@@ -121,12 +121,17 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     ...means,
     observe: metrics.attempt,
   })
-  const ending = new AbortController()
+  const stopping = new AbortController()
   const queries = queriesOn({ store, documents, hasPendingReactions })
   metrics.watch(store, followers.all, background.openRequests)
   metrics.watchDeliveries(queries, clock)
 
-  const awaitReadModels = readYourWrites({ readModels: followers.readModels, followed, time, ending: ending.signal })
+  const awaitReadModels = readYourWrites({
+    readModels: followers.readModels,
+    followed,
+    time,
+    stopping: stopping.signal,
+  })
   const ports = {
     store,
     commandHandler,
@@ -143,7 +148,7 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
   const close = (): void => {
-    ending.abort()
+    stopping.abort()
     sender.close()
     mail.close()
   }

@@ -38,7 +38,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   let handled = beginning
   let isSavingSoon = false
   let lastWrite: Promise<unknown> = Promise.resolve()
-  const ending = new AbortController()
+  const stopping = new AbortController()
 
   /** Writes wait for each other: some servers lose one of two concurrent updates of a checkpoint. */
   const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
@@ -50,10 +50,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   const saveSoon = async (): Promise<void> => {
     if (isSavingSoon) return
     isSavingSoon = true
-    await time.sleep(idleDelay, ending.signal)
+    await time.sleep(idleDelay, stopping.signal)
     isSavingSoon = false
     await inTurn(async () => {
-      if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+      if (handled > saved && !stopping.signal.aborted) await documents.apply(collection, [], handled)
     })
   }
   return follow(
@@ -88,7 +88,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
         })
       },
       end: async (position) => {
-        ending.abort()
+        stopping.abort()
         // A failure is ignored: what was not saved is handled again and changes nothing.
         if (position > saved) await inTurn(() => documents.apply(collection, [], position))
       },

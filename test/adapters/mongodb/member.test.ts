@@ -37,7 +37,7 @@ type Lives = {
 /** One member that lives as `me`, and whose work takes until `finish` to end. */
 const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void>): Promise<void> => {
   const time = manualTime(settled)
-  const leaving = new AbortController()
+  const stopping = new AbortController()
   const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
   const leases = new Map<string, LeaseRecord>()
   const hooks = new Map<Operation, () => Promise<void> | void>()
@@ -101,7 +101,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     members: memberRecords,
     leases: leaseRecords,
     shares: [share],
-    leaving: leaving.signal,
+    stopping: stopping.signal,
     time: own,
     timing: standardTiming,
     logger: silentLogger,
@@ -114,7 +114,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     freeze: own.freeze,
     thaw: own.thaw,
   })
-  leaving.abort()
+  stopping.abort()
   await settled()
   finish()
   await time.advance(20_000)

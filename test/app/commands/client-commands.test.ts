@@ -65,7 +65,7 @@ const submission = (n: number) => {
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
   const held = heldTime()
-  const ending = new AbortController()
+  const stopping = new AbortController()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
   const clock = systemClock(1)
@@ -100,7 +100,7 @@ const open = async (t: ExecutionContext) => {
       return waitFor('the log')
     },
     time: held.time,
-    ending: ending.signal,
+    stopping: stopping.signal,
   })
   const { execute } = clientCommands({ store, ...here, ids, awaitReadModels })
   return {
@@ -108,7 +108,7 @@ const open = async (t: ExecutionContext) => {
     asked,
     seen,
     time: held,
-    stop: (): void => ending.abort(),
+    stop: (): void => stopping.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
       let over = false
