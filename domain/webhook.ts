@@ -92,8 +92,8 @@ export type WebhookRefusal = { readonly kind: 'webhook-not-found' }
 const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
   if (event.type === 'WebhookAdded') {
     const { webhook_id, account_id, settings } = event.data
-    const settled = { signingSecrets: [], version: 1, turnedOn: undefined }
-    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, ...settled }
+    const initial = { signingSecrets: [], version: 1, turnedOn: undefined }
+    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, ...initial }
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return state
   const version = state.version + 1

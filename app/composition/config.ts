@@ -62,8 +62,8 @@ const setting = <A>(name: string, read: (text: string) => A | undefined): t.Type
     name,
     (_value): _value is A => false,
     (value, context) => {
-      const settled = typeof value === 'string' ? read(value.trim()) : undefined
-      return settled === undefined ? t.failure(value, context) : t.success(settled)
+      const parsed = typeof value === 'string' ? read(value.trim()) : undefined
+      return parsed === undefined ? t.failure(value, context) : t.success(parsed)
     },
     t.identity,
   )

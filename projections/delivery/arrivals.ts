@@ -8,10 +8,10 @@ import type { LeasedQueues } from './queue/leased-queues.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
 /**
- * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `unsettled`, its
- * backlog is to be settled or a bulk resend is to be carried out.
+ * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `jobs`, its
+ * scheduled jobs have work: a backlog to be settled, or a bulk resend.
  */
-const kinds = ['due', 'resend', 'unsettled'] as const
+const kinds = ['due', 'resend', 'jobs'] as const
 export type ArrivalKind = (typeof kinds)[number]
 
 /**
@@ -37,7 +37,7 @@ export type ArrivalsPorts = {
 
 type Waiting = { readonly [kind in ArrivalKind]: Set<WebhookId> }
 
-const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), unsettled: new Set() })
+const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), jobs: new Set() })
 
 export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals => {
   const stopping = new AbortController()
@@ -74,18 +74,18 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
         case 'WebhookTurnedOff':
         case 'WebhookTurnedOn':
         case 'WebhookRemoved':
-          learnOf('unsettled', idIn(webhook, event.stream) as WebhookId, event)
+          learnOf('jobs', idIn(webhook, event.stream) as WebhookId, event)
           return
         case 'DeliveryDue':
           learnOf('due', event.data.webhook_id, event)
           return
         case 'DeliveryHeld':
           // Only old events do not name their webhook.
-          if (event.data.webhook_id !== undefined) learnOf('unsettled', event.data.webhook_id, event)
+          if (event.data.webhook_id !== undefined) learnOf('jobs', event.data.webhook_id, event)
           return
         case 'DeliveryAbandoned':
         case 'ResendStarted':
-          learnOf('unsettled', event.data.webhook_id, event)
+          learnOf('jobs', event.data.webhook_id, event)
           return
         case 'DeliveryResendRequested':
           learnOf('resend', event.data.webhook_id, event)

@@ -58,7 +58,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     notify: {
       due: schedule,
       resend: (queue) => expect(queue, 'resend'),
-      unsettled: lookForWork,
+      jobs: lookForWork,
     },
   })
 
@@ -101,7 +101,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         lookForWork(queue)
         // What came while another process held the shard may not be shown yet.
         arrived.add('resend', webhookId)
-        arrived.add('unsettled', webhookId)
+        arrived.add('jobs', webhookId)
       }
       arrived.notifyWhenCaughtUp()
       await aborted(lease.lost)

@@ -39,13 +39,13 @@ export const notices: Projection<NoticeDocument> = {
         return { ...document, attempts: attempt, last_reason: reason, next_attempt_at }
       }
       case 'NoticeSent':
-        return { ...settled(document), state: 'sent', attempts: event.data.attempt }
+        return { ...withoutNextAttempt(document), state: 'sent', attempts: event.data.attempt }
       case 'NoticeAbandoned':
-        return { ...settled(document), state: 'abandoned', last_reason: event.data.reason }
+        return { ...withoutNextAttempt(document), state: 'abandoned', last_reason: event.data.reason }
       default:
         return document
     }
   },
 }
 
-const settled = ({ next_attempt_at: _next, ...document }: NoticeDocument): NoticeDocument => document
+const withoutNextAttempt = ({ next_attempt_at: _next, ...document }: NoticeDocument): NoticeDocument => document

@@ -35,7 +35,7 @@ const openStage = () => {
         }),
     },
     queues,
-    notify: { due: note('due'), resend: note('resend'), unsettled: note('unsettled') },
+    notify: { due: note('due'), resend: note('resend'), jobs: note('jobs') },
   })
   return {
     ...tested,
@@ -93,25 +93,25 @@ const turnedOff: DomainEvent = { type: 'WebhookTurnedOff', data: { delivery_id: 
 const cases: ReadonlyArray<readonly [string, DomainEvent, string]> = [
   [delivery, dueTo(1), 'due'],
   [delivery, resendTo(1), 'resend'],
-  [delivery, { type: 'DeliveryHeld', data: { webhook_id: webhookId(), webhook_version: 2 } }, 'unsettled'],
+  [delivery, { type: 'DeliveryHeld', data: { webhook_id: webhookId(), webhook_version: 2 } }, 'jobs'],
   [
     delivery,
     {
       type: 'DeliveryAbandoned',
       data: { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'webhook-removed', outcome: null },
     },
-    'unsettled',
+    'jobs',
   ],
-  [`webhook-${webhookId()}`, turnedOff, 'unsettled'],
-  [`webhook-${webhookId()}`, { type: 'WebhookTurnedOn', data: { catch_up: true, by: 'somebody' } }, 'unsettled'],
-  [`webhook-${webhookId()}`, { type: 'WebhookRemoved', data: {} }, 'unsettled'],
+  [`webhook-${webhookId()}`, turnedOff, 'jobs'],
+  [`webhook-${webhookId()}`, { type: 'WebhookTurnedOn', data: { catch_up: true, by: 'somebody' } }, 'jobs'],
+  [`webhook-${webhookId()}`, { type: 'WebhookRemoved', data: {} }, 'jobs'],
   [
     `resend-${resendId()}`,
     {
       type: 'ResendStarted',
       data: { resend_id: resendId(), account_id: accountId(), webhook_id: webhookId(), from: at(), to: at() },
     },
-    'unsettled',
+    'jobs',
   ],
 ]
 
@@ -153,11 +153,11 @@ test('what is added waits for the newest event that was learnt, whichever webhoo
   const { learn, add, notifyWhenCaughtUp, show, awaited, notified } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
   add('resend', webhookId(1))
-  add('unsettled', webhookId(1))
+  add('jobs', webhookId(1))
   notifyWhenCaughtUp()
   t.deepEqual(awaited(), [2n])
   await show()
-  t.deepEqual(notified, [`resend ${webhookId(1)}`, `unsettled ${webhookId(1)}`])
+  t.deepEqual(notified, [`resend ${webhookId(1)}`, `jobs ${webhookId(1)}`])
 })
 
 test('after it was stopped nobody is notified', async (t) => {
