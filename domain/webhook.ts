@@ -140,7 +140,7 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
       return E.right(command.signing.sealed === state.signingSecrets[0]?.sealed ? [] : [issued(command.signing)])
     case 'TurnOffWebhook': {
-      if (state.kind === 'off' || isLate(command.version, state)) return E.right([])
+      if (state.kind === 'off' || isOlderThanTurningOn(command.version, state)) return E.right([])
       const { deliveryId, reason, failingSince } = command
       const since = failingSince === undefined ? {} : { failing_since: failingSince }
       return E.right([{ type: 'WebhookTurnedOff', data: { delivery_id: deliveryId, reason, ...since } }])
@@ -162,7 +162,7 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
  * Whether something is of a version from before the webhook was last turned on; that turning on decided what becomes of
  * it.
  */
-export const isLate = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
+export const isOlderThanTurningOn = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
   turnedOn !== undefined && (version ?? 0) < turnedOn.version
 
 const issued = ({ sealed, previousUntil }: NewSigningSecret): WebhookEvent => ({

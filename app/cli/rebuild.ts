@@ -73,14 +73,14 @@ const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjecti
   new Promise((resolve) => {
     const names = projections.map(({ name }) => name)
     const held = new Set<string>()
-    const late = setTimeout(resolve, longestWait, false)
+    const timeout = setTimeout(resolve, longestWait, false)
     membership.share(
       'projector',
       () => names,
       async (lease) => {
         held.add(lease.name)
         if (held.size === names.length) {
-          clearTimeout(late)
+          clearTimeout(timeout)
           resolve(true)
         }
         await aborted(lease.lost)

@@ -47,14 +47,14 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
    * What did not catch up in time. No request waits for it until it has, so an outage slows down a few requests and not
    * all.
    */
-  const late = new Set<Awaited>()
+  const lagging = new Set<Awaited>()
   setMaxListeners(0, stopping)
 
-  const becomesLate = async (one: Awaited, position: Position): Promise<void> => {
-    if (late.has(one)) return
-    late.add(one)
+  const trackLagging = async (one: Awaited, position: Position): Promise<void> => {
+    if (lagging.has(one)) return
+    lagging.add(one)
     await one.caughtUpTo(position, stopping)
-    late.delete(one)
+    lagging.delete(one)
   }
 
   return async (events: Events): Promise<void> => {
@@ -63,13 +63,13 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     const missing = new Map<Awaited, Position>()
     const catchUp = async (one: Awaited): Promise<void> => {
       const wanted = one.wantedFor(events)
-      if (wanted === beginning || late.has(one)) return
+      if (wanted === beginning || lagging.has(one)) return
       missing.set(one, wanted)
       await one.caughtUpTo(wanted, waiting.signal)
       missing.delete(one)
     }
     await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, waiting.signal)])
-    for (const [one, wanted] of missing) void becomesLate(one, wanted)
+    for (const [one, wanted] of missing) void trackLagging(one, wanted)
     waiting.abort()
   }
 }

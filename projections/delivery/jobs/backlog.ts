@@ -1,7 +1,7 @@
 import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { isLate, webhook, type WebhookState } from '../../../domain/webhook.js'
+import { isOlderThanTurningOn, webhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
@@ -72,7 +72,7 @@ const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void
     const receiver = await receiverNow(ports, queue)
     if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
     const page = await backlogAfter(ports, queue, after)
-    const batch = page.filter(({ backlog_version }) => isLate(backlog_version, receiver))
+    const batch = page.filter(({ backlog_version }) => isOlderThanTurningOn(backlog_version, receiver))
     const { catchUp, by } = receiver.turnedOn
     if (catchUp) await resume(ports, queue, batch)
     else await settle(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
