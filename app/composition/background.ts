@@ -20,7 +20,7 @@ import { storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
-export type Background = {
+export type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
   /** Takes this process's share of the work; resolves once the read models can answer. */
@@ -33,7 +33,7 @@ type Ports = {
   readonly roles: ReadonlySet<ProcessRole>
   readonly followers: Followers
   /** Followers that run in every process, whatever its roles. */
-  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+  readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
   readonly sender: WebhookSender
@@ -48,7 +48,7 @@ type Ports = {
   readonly observe: (response: WebhookResponse) => void
 }
 
-export const background = (ports: Ports): Background => {
+export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
   const { delivery, mails } = workers(ports)
@@ -59,7 +59,7 @@ export const background = (ports: Ports): Background => {
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
 
   /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
-  const takeShares = (): void => {
+  const shareWork = (): void => {
     if (roles.has('projector')) {
       const byName = new Map(followers.all.map((one) => [one.name, one]))
       membership.share(
@@ -78,8 +78,8 @@ export const background = (ports: Ports): Background => {
     openRequests: delivery.open,
     begin: async () => {
       const head = orThrow(await store.head())
-      running = ports.ownFollowers.map((one) => one.start())
-      takeShares()
+      running = ports.everyProcessFollowers.map((one) => one.start())
+      shareWork()
       await built(ports, stopping.signal)
       await Promise.all(followers.all.map((one) => one.caughtUpHere(head)))
       if (roles.has('delivery')) running = [...running, start(delivery.follower)]

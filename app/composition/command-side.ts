@@ -25,9 +25,9 @@ export type CommandSide = {
   readonly projection: InMemoryProjection | undefined
 }
 
-type Means = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
+type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
 
-export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Means): CommandSide => {
+export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Ports): CommandSide => {
   const parts = isLogEmbedded ? cached(store, clock) : projected(store, clock, time)
   return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
 }
@@ -48,20 +48,20 @@ const projected = (stored: EventStore, clock: Clock, time: Time) => {
   return { store, commandHandler: handler, currentStates: projection, projection }
 }
 
-/** What this process knows of what the others write. */
-export type LogView = {
+/** How this process follows what the others write. */
+export type LogFollowing = {
   /** Resolves once this process has followed the log up to a position; at once where nobody else writes. */
   readonly followed: (position: Position) => Promise<void>
   readonly hasPendingReactions: HasPendingReactions
-  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+  readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
 }
 
-export const logView = (
-  { store, projection, reactor }: CommandSide,
+export const logFollowing = (
+  { store, projection, reactor }: Pick<CommandSide, 'store' | 'projection' | 'reactor'>,
   { isShared }: Stores,
   reactions: LeasedFollower,
-  { logger, time }: Means,
-): LogView => {
+  { logger, time }: Ports,
+): LogFollowing => {
   const backoff = exponentialBackoff(storeBackoff, time)
   let running: RunningFollower | undefined
   const following = projection && {
@@ -72,6 +72,6 @@ export const logView = (
   return {
     followed: async (position) => running?.caughtUpTo(position),
     hasPendingReactions: pending?.hasPending ?? ownPendingReactions(reactor),
-    ownFollowers: [following, pendingFollower].filter((one) => one !== undefined),
+    everyProcessFollowers: [following, pendingFollower].filter((one) => one !== undefined),
   }
 }
