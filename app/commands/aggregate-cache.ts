@@ -3,7 +3,7 @@ import type { Aggregate } from '../../domain/aggregate.js'
 import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
-import { causeOf, type Aggregates, type Folding } from './aggregates.js'
+import { causeOf, type Aggregates, type Evolver } from './aggregates.js'
 
 const capacity = 5_000
 
@@ -16,17 +16,17 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
 
   return {
     isCached: (stream) => cache.has(stream),
-    load: async <State, Event extends DomainEvent>(folding: Folding<State, Event>, stream: string) => {
+    load: async <State, Event extends DomainEvent>(evolver: Evolver<State, Event>, stream: string) => {
       const hit = cache.get(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
-      const loaded = await aggregates.load(folding, stream)
+      const loaded = await aggregates.load(evolver, stream)
       if (E.isRight(loaded)) cache.set(stream, loaded.right)
       return loaded
     },
-    append: async (folding, stream, aggregate, events) => {
+    append: async (evolver, stream, aggregate, events) => {
       const isCertain = cache.get(stream)?.revision === aggregate.revision
-      const appended = await aggregates.append(folding, stream, aggregate, events)
+      const appended = await aggregates.append(evolver, stream, aggregate, events)
       // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
       // it already had, and the stream may be longer by now.
       const isFirstTime = isCertain || beginsChain(events[0])

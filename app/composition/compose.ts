@@ -127,8 +127,9 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   })
   const stopping = new AbortController()
   const queries = queriesOn({ store, documents, hasPendingReactions })
-  metrics.watch(store, followers.all, background.openRequests)
-  metrics.watchDeliveries(queries, clock)
+  metrics.observeFollowers(store, followers.all)
+  metrics.observeOpenRequests(background.openRequests)
+  metrics.observeDeliveries(queries, clock)
 
   const awaitReadModels = readYourWrites({
     readModels: followers.readModels,

@@ -8,7 +8,7 @@ import { isLost } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { processSlots } from './slots.js'
-import type { SeldomKind, WebhookQueue } from './webhook-queue.js'
+import type { RareKind, WebhookQueue } from './webhook-queue.js'
 
 export type Scheduler = {
   /**
@@ -16,8 +16,8 @@ export type Scheduler = {
    * retry is due. To be called where something else changes: a delivery became due.
    */
   readonly schedule: (queue: WebhookQueue) => void
-  /** Does the same where the read model may show deliveries of a kind that comes seldom. */
-  readonly expect: (queue: WebhookQueue, kind: SeldomKind) => void
+  /** Does the same where the read model may show deliveries of a rare kind. */
+  readonly expect: (queue: WebhookQueue, kind: RareKind) => void
   /** Called when the lease of the queue is lost; resolves when none of its attempts is in flight any more. */
   readonly end: (queue: WebhookQueue) => Promise<void>
   /** Attempts that are in flight now. */

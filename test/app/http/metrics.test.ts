@@ -78,7 +78,7 @@ const failure = E.left({ kind: 'unavailable', reason: 'gone' } as const)
 test('what the read models do not tell is left out, and the rest is told', async (t) => {
   const told = metrics()
   let isGone = false
-  told.watchDeliveries(
+  told.observeDeliveries(
     {
       count: ({ name }) => Promise.resolve(isGone && name === 'deliveries' ? failure : E.right(3)),
       page: () => Promise.resolve(isGone ? failure : E.right([])),
@@ -95,7 +95,7 @@ test('what the read models do not tell is left out, and the rest is told', async
 test('a read model that was replaced counts nothing as nothing', async (t) => {
   const told = metrics()
   const documents = memoryDocuments(documentState())
-  told.watchDeliveries(
+  told.observeDeliveries(
     queries({ store: {} as EventStore, documents, hasPendingReactions: () => Promise.resolve(false) }),
     {
       now: () => now,
