@@ -67,7 +67,7 @@ export const logFollowing = (
   const following = projection && {
     start: () => (running = follow(projection.follower, { store, logger, backoff })),
   }
-  const pending = isShared ? sharedPendingReactions(store, reactions) : undefined
+  const pending = isShared ? sharedPendingReactions(store, reactions, time) : undefined
   const pendingFollower = pending && { start: () => follow(pending.follower, { store, logger, backoff }) }
   return {
     followed: async (position) => running?.caughtUpTo(position),
