@@ -36,7 +36,6 @@ type AnyIntent = {
   readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
   readonly id: string
   readonly command: { readonly type: string }
-  readonly beginsStream?: true
 }
 
 export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
@@ -102,9 +101,17 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   }
 }
 
+/** Commands that usually begin their stream: they are decided on a new aggregate first, which spares a read. */
+const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']>([
+  'DefineConversion',
+  'CreatePlaybook',
+  'EngageLead',
+  'StartEngagement',
+])
+
 const carryOut = (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
-  const { decider, id, command, beginsStream } = intent as unknown as AnyIntent
+  const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
-  const assumed = beginsStream === undefined ? undefined : newAggregate(decider)
+  const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
   return handler.execute(decider, id, command, { actor: 'reaction', event, eventId }, assumed)
 }
