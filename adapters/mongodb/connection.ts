@@ -44,7 +44,7 @@ const longestHeartbeat = timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTim
  * Opens the database that the path of `url` names, or `leadloop`. The server may be away, now or later: meanwhile every
  * operation fails. Left when `url` can't be used; it may hold a password, so nothing of it is told.
  */
-export const connectMongo = (url: string, logger?: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+export const connectMongo = (url: string, logger: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
   try {
     const client = new MongoClient(url, options)
     const db = client.db(databaseOf(url))
@@ -66,20 +66,20 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
 }
 
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
-const stayConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
+const stayConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
   const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
   const isStopping = (): boolean => signal.aborted
   while (!isStopping()) {
     await untilConnected(client, logger, signal)
     while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
-    logger?.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
+    logger.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
     await client.close()
   }
 }
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
-const untilConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
+const untilConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
   while (!isStopping()) {
@@ -87,11 +87,11 @@ const untilConnected = async (client: MongoClient, logger: Logger | undefined, s
     if (E.isRight(attempt)) break
     if (attempt.left.reason !== reason && !isStopping()) {
       reason = attempt.left.reason
-      logger?.warn({ reason }, 'MongoDB is not there yet')
+      logger.warn({ reason }, 'MongoDB is not there yet')
     }
     await monotonicTime.sleep(interval, signal)
   }
-  if (reason !== undefined && !isStopping()) logger?.info({}, 'MongoDB is there')
+  if (reason !== undefined && !isStopping()) logger.info({}, 'MongoDB is there')
 }
 
 /** By hand, because a URL with several hosts is none to a parser of URLs. */

@@ -9,6 +9,7 @@ import { leasesContract } from '../../contracts/leases.js'
 import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
 import { holdsAsync } from '../../kit/property.js'
 import { rightOf } from '../../kit/right-of.js'
+import { silentLogger } from '../../kit/silent-logger.js'
 import { tcpProxy } from '../../kit/tcp-proxy.js'
 import {
   counts,
@@ -244,7 +245,7 @@ if (mongoUrl === undefined) {
       const { host, port } = addressOf(database.url)
       const proxy = await tcpProxy(host, port)
       await proxy.bringBack()
-      const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port))))
+      const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port), silentLogger)))
       try {
         const names = numbered(6)
         const members = [fleet.start(names), fleet.start(names)]
