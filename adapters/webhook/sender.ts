@@ -7,7 +7,7 @@ import { Exchange } from './exchange.js'
 import { connections, type Connections } from './connections.js'
 import { excerptOf } from './excerpt.js'
 import { ForbiddenAddress } from './addresses/forbidden-address.js'
-import { reasonOf } from './reason.js'
+import { noStatusReason } from './reason.js'
 import { systemResolve, type Resolve } from './addresses/resolve.js'
 
 export type SenderOptions = {
@@ -46,7 +46,7 @@ export const webhookSender = ({
       const excerpt = excerptOf(await beginningOf(body as Readable), request.token)
       return ended(status, ok ? delivered : `status ${status}`, excerpt)
     } catch (error) {
-      return ended(null, exchange.abortReason ?? reasonOf(error, exchange.isSecuring), null)
+      return ended(null, exchange.abortReason ?? noStatusReason(error, exchange.isSecuring), null)
     } finally {
       exchange.finish()
     }

@@ -13,6 +13,7 @@ import type { Documents } from '../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { compareGenerations } from '../../projections/subscriptions/comparison.js'
+import { reasonOf } from '../../projections/subscriptions/failure-reason.js'
 import { rebuild } from '../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../projections/subscriptions/runner.js'
 import { configFrom, type Config } from '../composition/config.js'
@@ -202,8 +203,6 @@ const promote = async (
 const clear = async (projections: ReadonlyArray<AnyProjection>, documents: Documents): Promise<void> => {
   for (const projection of projections) await documents.drop(collectionOf(projection, 'next'))
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const shown = (count: number): string => count.toLocaleString('en-US')
 
