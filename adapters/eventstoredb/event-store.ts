@@ -5,6 +5,7 @@ import type { Category, DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
@@ -12,7 +13,7 @@ import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
 import { decodeEvent, encodeEvent, isEncodable } from './event-codec.js'
 import { logReader } from './log-reader.js'
-import { backoffAfter, retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
+import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './shared-tail.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
@@ -38,7 +39,7 @@ export const eventStoreDb = (
     for (let failures = 0; !signal.aborted; failures += 1) {
       const answer = await head()
       if (E.isRight(answer)) return answer.right
-      await time.sleep(backoffAfter(policy, failures), signal)
+      await time.sleep(backoffAfter(policy.backoff, failures), signal)
     }
     return undefined
   }
