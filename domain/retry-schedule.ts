@@ -16,19 +16,19 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
   return instantOf(millisecondsOf(at) + Math.ceil(seconds * 1000))
 }
 
-/** How often a notice is mailed again after its first mailing. */
+/** How often a notice is mailed again after its first attempt. */
 export const noticeRetries = 31
 
 /** A notice is abandoned when the last one fails. */
-export const maximalMailings = noticeRetries + 1
+export const maximalMailAttempts = noticeRetries + 1
 
 /** In milliseconds. */
-const firstMailingWait = 60_000
-const longestMailingWait = 4 * 60 * 60_000
+const firstMailWait = 60_000
+const longestMailWait = 4 * 60 * 60_000
 
 /**
- * When the next mailing of a notice comes after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each
- * time, four hours at most. So 31 retries take 4 days and a quarter of an hour.
+ * When the next attempt to mail a notice comes after `attempt`, from 1 on, failed at `at`: a minute later, then twice
+ * as long each time, four hours at most. So 31 retries take 4 days and a quarter of an hour.
  */
-export const nextMailingAt = (attempt: number, at: Instant): Instant =>
-  later(at, Math.min(firstMailingWait * 2 ** (attempt - 1), longestMailingWait))
+export const nextMailAttemptAt = (attempt: number, at: Instant): Instant =>
+  later(at, Math.min(firstMailWait * 2 ** (attempt - 1), longestMailWait))

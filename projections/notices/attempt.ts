@@ -4,7 +4,7 @@ import type { NoticeId } from '../../domain/ids.js'
 import { notice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { nextMailingAt } from '../../domain/retry-schedule.js'
+import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
@@ -46,10 +46,10 @@ export const attemptNotice = async (
   const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
   if (isLost(lease)) return undefined
-  const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
+  const outcome = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
-  const nextAttemptAt = nextMailingAt(attempt, clock.now())
-  return record(ports, lease, id, { type: 'RecordAttempt', attempt, mailing, nextAttemptAt })
+  const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())
+  return record(ports, lease, id, { type: 'RecordAttempt', attempt, outcome, nextAttemptAt })
 }
 
 const record = async (

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { millisecondsOf } from '../../domain/instant.js'
-import { deliveryRetries, nextAttemptAt, nextMailingAt, noticeRetries } from '../../domain/retry-schedule.js'
+import { deliveryRetries, nextAttemptAt, nextMailAttemptAt, noticeRetries } from '../../domain/retry-schedule.js'
 import { holds } from '../kit/property.js'
 import { at } from '../kit/samples.js'
 
@@ -53,7 +53,7 @@ test('the delay counts from the time at which the attempt failed', (t) => {
 
 test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {
   const waits = upTo(noticeRetries).map(
-    (attempt) => millisecondsOf(nextMailingAt(attempt, at())) - millisecondsOf(at()),
+    (attempt) => millisecondsOf(nextMailAttemptAt(attempt, at())) - millisecondsOf(at()),
   )
   t.deepEqual(
     waits.slice(0, 10).map((wait) => wait / 60_000),

@@ -6,8 +6,8 @@ import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { account, type AccountCommand } from '../../../domain/account.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
-import { notice, type Mailing } from '../../../domain/notice.js'
-import { maximalMailings } from '../../../domain/retry-schedule.js'
+import { notice, type MailOutcome } from '../../../domain/notice.js'
+import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
 import { webhook } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
@@ -36,9 +36,9 @@ import {
 import { sharedHandler } from '../../kit/command-handlers.js'
 import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/turns.js'
 
-type Answer = (mail: Mail) => Promise<Mailing>
+type Answer = (mail: Mail) => Promise<MailOutcome>
 
-const greylisted: Mailing = { kind: 'failed', reason: 'SMTP 451' }
+const greylisted: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
@@ -192,9 +192,9 @@ test('a notice that fails is mailed again for about four days, with the same id 
   const began = millisecondsOf(clock.now())
   const { sent } = mail(() => Promise.resolve(greylisted))
   await makeDue(1)
-  for (let attempt = 1; attempt <= maximalMailings; attempt += 1) {
+  for (let attempt = 1; attempt <= maximalMailAttempts; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalMailings) await until(() => clock.toNextTimer())
+    if (attempt < maximalMailAttempts) await until(() => clock.toNextTimer())
   }
   await until(() => logged.some((line) => line.includes('given up')))
   t.is((await state(1)).kind, 'over')
@@ -283,7 +283,7 @@ test('a mailer whose lease was lost neither mails nor writes any more', async (t
 
 test('a lease that is given back waits for the e-mail that is in flight, and its outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
-  let finish: (outcome: Mailing) => void = () => undefined
+  let finish: (outcome: MailOutcome) => void = () => undefined
   const { sent, lease, done } = mail(() => new Promise((resolve) => (finish = resolve)))
   await makeDue(1)
   await until(() => sent.length === 1)
