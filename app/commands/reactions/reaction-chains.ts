@@ -20,10 +20,10 @@ export type ReactionChains = {
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
   /** Undefined where nothing follows from the event. */
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
-  /** Whoever asks for the chain of this event next begins it anew. */
-  readonly forget: (event: Recorded<DomainEvent>) => void
+  /** Drops the chain of this event: the next request for it starts it again. */
+  readonly drop: (event: Recorded<DomainEvent>) => void
   /** Drops the event for good: its reactions were refused. */
-  readonly giveUp: (event: Recorded<DomainEvent>) => void
+  readonly dropForGood: (event: Recorded<DomainEvent>) => void
   /** The position up to which the follower of this process has handled events, and dropped their chains. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
@@ -87,8 +87,8 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   return {
     follow,
     of: chainOf,
-    forget: ({ id }) => void chains.delete(id),
-    giveUp: ({ id }) => void unfinished.delete(id),
+    drop: ({ id }) => void chains.delete(id),
+    dropForGood: ({ id }) => void unfinished.delete(id),
     handledUpTo: (position) => {
       handled = position
     },

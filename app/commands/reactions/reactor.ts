@@ -33,17 +33,17 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
    * final.
    * @throws where it could not be carried out now
    */
-  const finish = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
+  const carryOut = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
     const failure = failureOf(await chains.of(guarded, event))
-    chains.forget(event)
+    chains.drop(event)
     if (failure === undefined) return
     // That chain may have been started by a request, on an older state of the store: so it is tried once more.
     const finalFailure = failureOf(await chains.of(guarded, event))
-    chains.forget(event)
+    chains.drop(event)
     if (finalFailure === undefined) return
     if ('reason' in finalFailure) throw new Error(`a reaction could not be written, ${finalFailure.reason}`)
     if (finalFailure.kind === 'contended') throw new Error('a reaction was contended')
-    chains.giveUp(event)
+    chains.dropForGood(event)
     logger.warn({ event: event.id, type: event.type, refusal: finalFailure.kind }, 'a reaction was refused')
   }
 
@@ -65,7 +65,7 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
         // The request that appended these events starts their chains in the same turn of the event loop; one turn later
         // the follower finds and shares them.
         await new Promise(setImmediate)
-        for (const event of events) await finish(guarded, event)
+        for (const event of events) await carryOut(guarded, event)
         chains.handledUpTo(position)
         await checkpoint.advance(position)
       },

@@ -23,12 +23,12 @@ export const streamReads = (): StreamReads => {
 
   return {
     begin: (stream) => {
-      const during = subscriptions
+      const subscription = subscriptions
       const read = inFlight.get(stream) ?? { newest: -1, readers: 0 }
       read.readers += 1
       inFlight.set(stream, read)
       return {
-        lacksNothing: (revision) => during === subscriptions && isAtLeast(revision, read.newest),
+        lacksNothing: (revision) => subscription === subscriptions && isAtLeast(revision, read.newest),
         end: () => {
           read.readers -= 1
           if (read.readers === 0) inFlight.delete(stream)
