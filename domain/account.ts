@@ -32,8 +32,8 @@ export const AccountEvent = t.union([
 ])
 export type AccountEvent = t.TypeOf<typeof AccountEvent>
 
-export type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
-export type Member = { readonly email: string; readonly role: MemberRole }
+type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
+type Member = { readonly email: string; readonly role: MemberRole }
 
 export type AccountState =
   | { readonly kind: 'unknown' }

@@ -2,7 +2,7 @@ import { t } from './codec.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from './ids.js'
 import { Instant } from './instant.js'
 
-export const eventLabels = [
+const eventLabels = [
   'started',
   'interested',
   'phone_call_scheduled',
@@ -16,7 +16,7 @@ export const eventLabels = [
   'phone_call_received',
 ] as const
 
-export const outcomeLabels = [
+const outcomeLabels = [
   'dormant',
   'opted_out',
   'filtered',
@@ -26,7 +26,7 @@ export const outcomeLabels = [
   'unqualified',
 ] as const
 
-export const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
+const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
 
 /**
  * What an activity is, and which labels it may carry (contract 6.4). A label may be added; one that was ever stored stays for

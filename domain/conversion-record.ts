@@ -28,7 +28,7 @@ export type ConversionRecordEvent = t.TypeOf<typeof ConversionRecordEvent>
 
 export type ConversionRecordFacts = ConversionRecordEvent['data']
 
-export type ConversionRecordState =
+type ConversionRecordState =
   { readonly kind: 'unknown' } | { readonly kind: 'recorded'; readonly facts: ConversionRecordFacts }
 
 export type ConversionRecordCommand = { readonly type: 'RecordConversion'; readonly facts: ConversionRecordFacts }

@@ -29,7 +29,7 @@ export const EngagementEvent = t.union([
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
-export type EngagementState =
+type EngagementState =
   | { readonly kind: 'unknown' }
   | {
       readonly kind: 'started'

@@ -39,7 +39,7 @@ export const NoticeEvent = t.union([
 ])
 export type NoticeEvent = t.TypeOf<typeof NoticeEvent>
 
-export type NoticeState =
+type NoticeState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'due'; readonly facts: NoticeFacts; readonly attempts: number; readonly dueAt: Instant }
   | { readonly kind: 'over' }
@@ -61,7 +61,7 @@ export type NoticeCommand =
     }
   | { readonly type: 'AbandonNotice' }
 
-export type NoticeRefusal = { readonly kind: 'notice-not-found' }
+type NoticeRefusal = { readonly kind: 'notice-not-found' }
 
 const evolve = (state: NoticeState, event: NoticeEvent): NoticeState => {
   if (event.type === 'NoticeDue') return { kind: 'due', facts: event.data, attempts: 0, dueAt: event.data.due_at }

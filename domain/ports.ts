@@ -15,7 +15,7 @@ export type Conflict = { readonly kind: 'conflict' }
 
 export type NewEvent = DomainEvent & Envelope
 
-export type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
+type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
 
 /** Where the last event of an append stands. */
 export type Appended = { readonly revision: number; readonly position: Position }

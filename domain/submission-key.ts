@@ -11,7 +11,7 @@ export const SubmissionKeyEvent = eventOf(
 )
 export type SubmissionKeyEvent = t.TypeOf<typeof SubmissionKeyEvent>
 
-export type SubmissionKeyState = { readonly kind: 'free' } | { readonly kind: 'claimed'; readonly leadId: LeadId }
+type SubmissionKeyState = { readonly kind: 'free' } | { readonly kind: 'claimed'; readonly leadId: LeadId }
 
 export type SubmissionKeyCommand = {
   readonly type: 'ClaimSubmissionKey'

@@ -40,10 +40,10 @@ export const WebhookEvent = t.union([
 export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
 
 /** `until` is undefined for the newest secret, which signs until another is issued. */
-export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
+type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
 /** How a webhook was turned on last, and the version that it had then. */
-export type TurnedOn = { readonly catchUp: boolean; readonly by: string; readonly version: number }
+type TurnedOn = { readonly catchUp: boolean; readonly by: string; readonly version: number }
 
 /** One that was added and not removed. */
 export type KnownWebhook = {

@@ -9,7 +9,7 @@ import type { ReconnectingClient } from './reconnecting-client.js'
 import type { RetryPolicy } from './retry.js'
 
 /** What is read of the log, from where, and for how many milliseconds without an answer. */
-export type LogPart = {
+type LogPart = {
   readonly after: Position
   readonly categories: ReadonlyArray<Category>
   readonly signal: AbortSignal

@@ -4,7 +4,7 @@ import { logTail, type LogTail } from '../in-process/log-tail.js'
 import type { LogReader } from './log-reader.js'
 
 /** The tail of the log, which one subscription follows for all live subscriptions of this process. */
-export type SharedTail = {
+type SharedTail = {
   /** Begins to follow the log with the first call. Undefined when `signal` aborts before the head is known. */
   readonly open: (signal: AbortSignal) => Promise<LogTail | undefined>
   /** Resolves when the subscription has ended, which it does when the store closes. */

@@ -5,7 +5,7 @@ import type { EventBatch, StoreFailure } from '../../domain/ports.js'
 import { UndecodableEvent } from '../../domain/store-failed.js'
 
 /** An event of the log that can't be decoded: subscriptions to its category stop there, the others skip it. */
-export type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
+type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
 
 export type LogEntry = Recorded<DomainEvent> | Undecodable
 

@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer'
 import type { MailOutcome, MailSender } from '../../projections/notices/sender.js'
 import { messageOf } from './message.js'
 
-export type SmtpOptions = {
+type SmtpOptions = {
   /** `smtp://` or `smtps://`, with the query parameters of nodemailer that `app/composition/config.ts` lets through. */
   readonly url: string
   readonly from: string

@@ -16,9 +16,9 @@ export type Connections = {
   readonly close: () => void
 }
 
-export type Agents = { readonly plain: http.Agent; readonly secure: https.Agent }
+type Agents = { readonly plain: http.Agent; readonly secure: https.Agent }
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   readonly allowPrivate: boolean
   readonly resolve: Resolve
   /** The certificate authorities of receivers, in PEM, instead of those that Node trusts. */

@@ -11,7 +11,7 @@ export type Evolver<State, Event> = {
 }
 
 /** An append, and the state after it. */
-export type AppendedState<State> = Appended & { readonly state: State }
+type AppendedState<State> = Appended & { readonly state: State }
 
 /** Loads aggregates for the command handler, and appends what it decided. */
 export type Aggregates = {

@@ -20,7 +20,7 @@ import { storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
-export type BackgroundWork = {
+type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
   /** Takes this process's share of the work; resolves once the read models can answer. */

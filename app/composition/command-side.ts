@@ -16,7 +16,7 @@ import { storeBackoff } from './followers.js'
 import type { Stores } from './stores.js'
 
 /** How events come about in this process. */
-export type CommandSide = {
+type CommandSide = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
@@ -49,7 +49,7 @@ const projected = (stored: EventStore, clock: Clock, time: Time) => {
 }
 
 /** How this process follows what the others write. */
-export type LogFollowing = {
+type LogFollowing = {
   /** Resolves once this process has followed the log up to a position; at once where nobody else writes. */
   readonly followed: (position: Position) => Promise<void>
   readonly hasPendingReactions: HasPendingReactions

@@ -9,7 +9,7 @@ import { manageSurface } from '../manage/surface.js'
 import { restSurface, type RestPorts } from '../rest/surface.js'
 import type { ProcessRole } from './config.js'
 
-export type SurfacePorts = ManagePorts &
+type SurfacePorts = ManagePorts &
   RestPorts &
   IntakePorts &
   HealthPorts & {

@@ -19,7 +19,7 @@ export const bearerOf = (request: Request): string | undefined =>
 export type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>>
 
 /** A request, and who makes it. */
-export type Call<Caller> = { readonly request: Request; readonly caller: Caller }
+type Call<Caller> = { readonly request: Request; readonly caller: Caller }
 
 /** One route as data. `path` may hold parameters (`/contacts/:id`). */
 export type Endpoint<Caller> = {

@@ -19,7 +19,7 @@ export type Observed = {
 }
 
 /** The routes of a surface without the type of its callers, so that all surfaces fit one list. */
-export type Routes = { readonly prefix: string; readonly router: Router }
+type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
   const router = new Router({ prefix: surface.prefix })

@@ -14,7 +14,7 @@ import { invalid, type Answer, type Problem } from './problem.js'
  *       answer(200, ({ result }) => …),
  *     )
  */
-export type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
+type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
 
 type Named<Name extends string, A> = { readonly [N in Name]: A }
 export type HasRequest = { readonly request: Request }

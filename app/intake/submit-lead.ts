@@ -14,7 +14,7 @@ import type { Problem } from '../http/problem.js'
 import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
-export type SubmitPorts = {
+type SubmitPorts = {
   readonly commandHandler: Pick<CommandHandler, 'execute'>
   readonly clientCommands: ClientCommands
   readonly ids: Ids

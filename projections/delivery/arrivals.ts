@@ -12,13 +12,13 @@ import type { WebhookQueue } from './queue/webhook-queue.js'
  * scheduled jobs have work: a backlog to be settled, or a bulk resend.
  */
 const kinds = ['due', 'resend', 'jobs'] as const
-export type ArrivalKind = (typeof kinds)[number]
+type ArrivalKind = (typeof kinds)[number]
 
 /**
  * Events about webhooks of this process that the read model may not show yet. A queue is notified once it does:
  * notified earlier it would find nothing, and nothing would make it look again.
  */
-export type Arrivals = {
+type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void
   /** Adds what this process may not have learnt, since it happened before it held the webhook. */
   readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
@@ -27,7 +27,7 @@ export type Arrivals = {
   readonly stop: () => void
 }
 
-export type ArrivalsPorts = {
+type ArrivalsPorts = {
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly queues: Pick<LeasedQueues, 'of'>

@@ -15,7 +15,7 @@ import { leasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
-export type DeliveryWorker = {
+type DeliveryWorker = {
   /** Learns from the log what there is to do, whichever process decided it. */
   readonly follower: Follower
   /** Posts what is due to the webhooks of one shard, until its lease is lost and what was in flight has ended. */
@@ -24,7 +24,7 @@ export type DeliveryWorker = {
   readonly open: () => number
 }
 
-export type WorkerPorts = AttemptPorts &
+type WorkerPorts = AttemptPorts &
   Omit<JobPorts, 'expect'> & {
     /** Runs the `deliveries` read model. */
     readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>

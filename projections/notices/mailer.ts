@@ -11,12 +11,12 @@ import { isLost, type Lease } from '../subscriptions/leases.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from './wake-up.js'
 
-export type Mailer = {
+type Mailer = {
   /** Mails what is due until the lease is lost and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
 }
 
-export type MailerPorts = AttemptPorts & {
+type MailerPorts = AttemptPorts & {
   /** Runs the `notices` read model. */
   readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   /** Where clients reach the service: nothing is mailed before that is known. */

@@ -8,7 +8,7 @@ import type { Projection } from '../projection.js'
 export type DeliveryKind = KnownDelivery['kind']
 
 /** How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's stream alone. */
-export type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
+type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
 
 /** A delivery without its body, which stands in the delivery's stream alone. */
 export type DeliveryDocument = {

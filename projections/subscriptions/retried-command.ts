@@ -15,7 +15,7 @@ import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isLost, type Lease } from './leases.js'
 
-export type RetryPorts = {
+type RetryPorts = {
   readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
@@ -23,7 +23,7 @@ export type RetryPorts = {
 }
 
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
-export type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
+type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
 
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that

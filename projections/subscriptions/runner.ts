@@ -14,7 +14,7 @@ const idleDelay = 800
 
 const none: ReadonlyMap<string, Stored> = new Map()
 
-export type RunnerPorts = FollowPorts & {
+type RunnerPorts = FollowPorts & {
   readonly time: Pick<Time, 'sleep'>
   readonly documents: Documents
   /**

@@ -8,7 +8,7 @@ import { livenessSince, type Timing } from './liveness.js'
 import type { Members } from './members.js'
 import { rebalancing } from './rebalancing.js'
 
-export type MemberPorts = {
+type MemberPorts = {
   readonly members: Members
   readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>

@@ -10,7 +10,7 @@ import { standardTiming, type Timing } from './liveness.js'
 import { liveAs } from './member.js'
 import { membersIn } from './members.js'
 
-export type MongoMembershipPorts = {
+type MongoMembershipPorts = {
   readonly db: Db
   /** A fresh one at each call. */
   readonly newId: () => string

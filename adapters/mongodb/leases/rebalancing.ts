@@ -3,7 +3,7 @@ import type { HeldLeases, Share } from './held-leases.js'
 import type { LeaseRecords, LeaseTable } from './lease-records.js'
 import type { MemberRecord, Members, MemberStatus } from './members.js'
 
-export type RebalancingPorts = {
+type RebalancingPorts = {
   readonly member: string
   readonly members: Pick<Members, 'observe' | 'remove'>
   readonly leases: LeaseRecords
@@ -17,7 +17,7 @@ export type RebalancingPorts = {
  * Acquires leases up to the member's fair share and gives up what is above it, after a heartbeat that was sent at `sentAt` was
  * acknowledged. Throws what the driver throws; the next one then does what this one left.
  */
-export type Rebalance = (sentAt: number) => Promise<void>
+type Rebalance = (sentAt: number) => Promise<void>
 
 export const rebalancing = ({ member, members, leases, held, shares, isTaking }: RebalancingPorts): Rebalance => {
   const situationOf = ({ work, names }: Share, living: ReadonlyArray<MemberRecord>): Situation => ({

@@ -15,7 +15,7 @@ export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<Domai
 type Handler = Pick<CommandHandler, 'execute'>
 
 /** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
-export type ReactionChains = {
+type ReactionChains = {
   /** What follows from these events; gives them and all that was appended because of them. */
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
   /** Undefined where nothing follows from the event. */

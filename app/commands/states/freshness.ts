@@ -7,7 +7,7 @@ import { E } from '../../../domain/prelude.js'
  * So each append of this process is a probe: once the subscription delivers it, everything that stood in the log before
  * the append began was delivered too.
  */
-export type Freshness = {
+type Freshness = {
   /** The same store, whose appends serve as probes. */
   readonly probed: (store: EventStore) => EventStore
   /** The subscription has delivered everything up to `position`. */

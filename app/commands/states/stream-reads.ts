@@ -1,7 +1,7 @@
 import type { Revision } from '../../../domain/event.js'
 
 /** A read that is under way, while a subscription goes on delivering events of the stream, which the read may lack. */
-export type StreamRead = {
+type StreamRead = {
   /** Whether the stream, read up to `revision`, lacks nothing that the subscription has delivered. */
   readonly lacksNothing: (revision: Revision) => boolean
   /** To be called when it is read. */
@@ -9,7 +9,7 @@ export type StreamRead = {
 }
 
 /** The reads of streams that are in flight, and what the subscription delivers meanwhile. */
-export type StreamReads = {
+type StreamReads = {
   readonly begin: (stream: string) => StreamRead
   readonly delivered: (event: { readonly stream: string; readonly revision: number }) => void
   /** Another subscription begins: what was read before may lack events that no subscription delivers. */

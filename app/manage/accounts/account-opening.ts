@@ -8,7 +8,7 @@ import { newApiKey } from '../../http/api-key.js'
 import type { Problem } from '../../http/problem.js'
 import type { ManagePorts } from '../ports.js'
 
-export type OpenedAccount = {
+type OpenedAccount = {
   readonly accountId: AccountId
   /** Shown once: only its hash is stored. */
   readonly apiKey: string

@@ -9,7 +9,7 @@ import type { Problem } from '../../http/problem.js'
 import type { ManagePorts } from '../ports.js'
 
 export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
-export type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
+type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
 
 /** Creates a source on a playbook of the same account. */
 export const createSource = async (

@@ -12,7 +12,7 @@ import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
 /** Resends of all deliveries to a webhook that failed in a period. */
-export type BulkResends = {
+type BulkResends = {
   /** Notes which of them have begun and are not at their end. */
   readonly learn: (event: ProjectedEvent) => void
   readonly areRunning: (webhookId: WebhookId) => boolean

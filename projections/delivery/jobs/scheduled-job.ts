@@ -5,7 +5,7 @@ import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
-export type ScheduledJob = {
+type ScheduledJob = {
   /**
    * Runs it for the queue. Where it runs already it runs once more afterwards: the run under way may have missed what
    * is new.

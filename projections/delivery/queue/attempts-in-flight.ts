@@ -19,7 +19,7 @@ export type AttemptEnd = {
 /** Makes one attempt of a delivery. May reject; then nothing is known of how it ended. */
 export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => Promise<AttemptEnd>
 
-export type AttemptsInFlightPorts = {
+type AttemptsInFlightPorts = {
   readonly attempt: Attempt
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>

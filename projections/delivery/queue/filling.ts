@@ -8,7 +8,7 @@ import type { Begin } from './attempts-in-flight.js'
 import type { Slots } from './slots.js'
 import type { AttemptKind, RareKind, WebhookQueue } from './webhook-queue.js'
 
-export type FillingPorts = {
+type FillingPorts = {
   readonly documents: Documents
   readonly clock: Clock
   readonly slots: Slots

@@ -10,7 +10,7 @@ import { fill } from './filling.js'
 import { processSlots } from './slots.js'
 import type { RareKind, WebhookQueue } from './webhook-queue.js'
 
-export type Scheduler = {
+type Scheduler = {
   /**
    * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or the next
    * retry is due. To be called where something else changes: a delivery became due.
@@ -24,7 +24,7 @@ export type Scheduler = {
   readonly inFlight: () => number
 }
 
-export type SchedulerPorts = {
+type SchedulerPorts = {
   readonly attempt: Attempt
   readonly documents: Documents
   readonly clock: Clock
