@@ -13,12 +13,13 @@ export type Lease = {
 /** Whether the work under a lease must end, or another process may have taken it over. */
 export const isLost = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
 
-/** One process among those that share work. */
+/** The part of this process in a group of processes that share work: it is one of its members. */
 export type Membership = {
   /**
-   * Keeps taking this member's fair share of `names` among the living members that do `work`, and gives up what is above it
-   * when members join. A name belongs to one work. `begin` is called with each lease that is taken; what it gives resolves
-   * when the work under the lease has ended, after `lost` aborted; only then is the name released for others.
+   * Shares `names` out among the living members that do `work`: this one acquires leases up to its fair share, and
+   * gives up what is above it when members join. A name belongs to one work. `begin` is called with each lease that is
+   * acquired; what it returns resolves when the work under the lease has ended, after `lost` aborted; only then is the
+   * name released for others.
    */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void
   /** Gives everything back and leaves. */

@@ -42,8 +42,8 @@ export const liveAs = async (
     logger.warn({ member: id, names: held.count(), reason }, 'this process lost its leases, and joins anew'),
   )
   const held = heldLeases(leases, liveness.isAlive)
-  const isTaking = (): boolean => liveness.isAlive() && !stopping.aborted
-  const rebalance = rebalancing({ member: id, members, leases, held, shares, isTaking })
+  const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
+  const rebalance = rebalancing({ member: id, members, leases, held, shares, mayAcquire })
 
   const heartbeat = async (sentAt: number): Promise<boolean> => {
     const work = shares.map((share) => share.work)
