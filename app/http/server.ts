@@ -3,7 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from '../../domain/ports.js'
-import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 import { answerTo, type Answer, type Problem } from './problem.js'
@@ -132,17 +132,22 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
 /** Runs the pipeline of an endpoint for a request, and sends the answer. */
 const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
-  const parse = endpoint.method === 'GET' ? undefined : bodyParserFor(surface.bodies)
+  const parse = bodyParserFor(surface.bodies)
 
-  const handled = (ctx: Context): TaskEither<Problem, Answer> =>
+  const called = (ctx: Context) =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
       bind('caller', ({ request }) => surface.authenticate(request)),
-      bind('request', ({ request }) =>
-        parse === undefined ? E.right(request) : withParsedBody(ctx, request, surface, parse),
-      ),
-      endpoint.handle,
     )
+  const handled: (ctx: Context) => TaskEither<Problem, Answer> =
+    endpoint.method === 'GET'
+      ? flow(called, endpoint.handle)
+      : (ctx) =>
+          pipe(
+            called(ctx),
+            bind('request', ({ request }) => withParsedBody(ctx, request, surface, parse)),
+            endpoint.handle,
+          )
   return async (ctx) => {
     const progress = progressOf(ctx)
     progress.surface = surface.name
