@@ -39,8 +39,9 @@ export type EventStore = {
   ) => Promise<Either<StoreFailure | Conflict, Appended>>
 
   /**
-   * Everything in these categories after a position: history, then live, without gap or repeat, no faster than it is
-   * consumed. Ends when `signal` aborts; throws when the store fails.
+   * Everything in these categories after a position, in the order of the log: history, then live, without gap or repeat, no
+   * faster than it is consumed. Positions become visible in their order: once one has been given, nothing appears before it
+   * any more, so whoever saves it as a checkpoint misses nothing. Ends when `signal` aborts; throws when the store fails.
    */
   readonly subscribe: (
     after: Position,
