@@ -1,0 +1,47 @@
+import test from 'ava'
+import { exampleLead } from '../../app/composition/first-account.js'
+import { standardFields } from '../../domain/playbook.js'
+import { E } from '../../domain/prelude.js'
+import { decodeSubmission } from '../../domain/submission.js'
+import { at } from '../kit/samples.js'
+import { documentNamed, documents, matches, quotedIn } from './documents.js'
+
+/** Every JSON body of a curl, wherever a document shows one. */
+const bodiesIn = (text: string): ReadonlyArray<string> => matches(text, /-d '(\{[^']*\})'/g)
+
+/** The leads that are posted to a post URL. */
+const leads = documents.flatMap(({ path, text }) =>
+  matches(text, /(curl [^\n]*"\$POST_URL" -H [^']*'Content-Type: application\/json' -d '\{[^']*\}')/g)
+    .flatMap(bodiesIn)
+    .map((body) => ({ path, lead: JSON.parse(body) as unknown })),
+)
+
+test('every lead that a document posts would be accepted, and so would the one that the first start shows', (t) => {
+  t.deepEqual(
+    leads.map(({ path }) => path),
+    ['README.md', 'app/http/README.md'],
+  )
+  for (const { path, lead } of [...leads, { path: 'app/composition/first-account.ts', lead: exampleLead }]) {
+    const decoded = decodeSubmission(standardFields, at(), lead)
+    t.true(E.isRight(decoded), `${path}: ${E.isLeft(decoded) ? decoded.left.join(', ') : ''}`)
+  }
+})
+
+test('the lead of the README is the one that the first start shows', (t) => {
+  t.deepEqual(leads[0]?.lead, exampleLead)
+})
+
+test('every body of a curl in a document is JSON', (t) => {
+  const bodies = documents.flatMap(({ text }) => bodiesIn(text))
+  t.true(bodies.length > 5)
+  for (const body of bodies) t.notThrows(() => void JSON.parse(body), body)
+})
+
+test('the contract lists the fields that a standard playbook asks for, and no others', (t) => {
+  const nothing = decodeSubmission(standardFields, at(), {})
+  const required = E.isLeft(nothing) ? nothing.left.map((problem) => problem.replace(' is required', '')) : []
+  const document = documentNamed('app/http/README.md')
+  const [section = ''] = matches(document.prose, /^#### Contract 4\.6: .*\n([\s\S]*?)^1\. /gm)
+  const listed = quotedIn({ ...document, prose: section }).filter((name) => /^[a-z_]+$/.test(name))
+  t.deepEqual(listed.toSorted(), required.toSorted())
+})
