@@ -1,8 +1,8 @@
 import test from 'ava'
 import * as prettier from 'prettier'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import ts from 'typescript'
-import { distinct, documentNamed, matches } from './documents.js'
+import { distinct, documentNamed, matches, sourcesIn } from './documents.js'
 
 const blocks = [...documentNamed('test/TUTORIAL.md').text.matchAll(/^```(diff|ts|text)\n([\s\S]*?)^```$/gm)].map(
   ([, language = '', text = '']) => ({ language, text }),
@@ -82,6 +82,14 @@ const saidOf = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
     (error) => lines.find((line) => error.startsWith(line)) ?? error,
   )
 
+/** The domain and its tests where they import one of these files: a change of its types may be an error there. */
+const importersOf = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const imported = paths.map((path) => `/${basename(path, '.ts')}.js'`)
+  return [...sourcesIn('domain'), ...sourcesIn('test/domain')].filter((path) =>
+    imported.some((name) => ts.sys.readFile(path)?.includes(name)),
+  )
+}
+
 test('the tutorial can be followed: its changes fit the sources, and the compiler says what it says', async (t) => {
   t.timeout(120_000)
   for (const { language, text } of blocks) {
@@ -91,7 +99,8 @@ test('the tutorial can be followed: its changes fit the sources, and the compile
     else t.deepEqual(saidOf(lines).toSorted(), lines.toSorted())
   }
   const sources = [...changed].filter(([path]) => path.endsWith('.ts'))
-  t.deepEqual(errorsIn(sources.map(([path]) => path)), [])
+  const paths = sources.map(([path]) => path)
+  t.deepEqual(errorsIn(distinct([...paths, ...importersOf(paths)])), [])
   for (const [path, text] of sources) {
     t.true(await prettier.check(text, { ...(await prettier.resolveConfig(path)), filepath: path }), path)
   }
