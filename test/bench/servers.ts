@@ -14,7 +14,7 @@ import { beginning } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import type { Change, Collection } from '../../projections/ports.js'
 import { follow } from '../../projections/subscriptions/follower.js'
-import { at } from '../kit/samples.js'
+import { at } from '../kit/domain/samples.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 import { orFail } from './tools.js'
 

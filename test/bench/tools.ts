@@ -10,7 +10,7 @@ import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
-import { cachedHandler } from '../kit/command-handlers.js'
+import { cachedHandler } from '../kit/parts/command-handlers.js'
 
 export const secretKey = Buffer.alloc(32, 7)
 

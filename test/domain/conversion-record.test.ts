@@ -5,8 +5,8 @@ import {
   type ConversionRecordFacts,
 } from '../../domain/conversion-record.js'
 import { fold } from '../../domain/decider.js'
-import { accountId, at, contactId, conversionId, engagementId, leadId, recordId, sourceId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, at, contactId, conversionId, engagementId, leadId, recordId, sourceId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const facts: ConversionRecordFacts = {
   record_id: recordId(),

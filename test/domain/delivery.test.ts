@@ -1,8 +1,8 @@
 import test from 'ava'
 import { delivery, type AttemptOutcome, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
 import type { ResendId } from '../../domain/ids.js'
-import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
   attempt,

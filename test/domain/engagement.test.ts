@@ -3,8 +3,8 @@ import { labelsOf, type Activity, type ActivityLabel, type ActivityType } from '
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
-import { accountId, activity, at, attribution, engagementId, recordId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, activity, at, attribution, engagementId, recordId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const start = (filtered = false): EngagementCommand => ({
   type: 'StartEngagement',

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { lead, type LeadEvent } from '../../domain/lead.js'
-import { accountId, contactId, engagementId, leadFacts, leadId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, contactId, engagementId, leadFacts, leadId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const submitted: LeadEvent = { type: 'LeadSubmitted', data: leadFacts() }
 const enrolled: LeadEvent = {

@@ -4,8 +4,8 @@ import {
   type MarketingSourceCommand,
   type MarketingSourceEvent,
 } from '../../domain/marketing-source.js'
-import { accountId, playbookId, sourceId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, playbookId, sourceId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const create = {
   type: 'CreateSource',

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { maximalMailings, notice, type Mailing, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
-import { at, noticeFacts } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { at, noticeFacts } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const attempt = (n: number, mailing: Mailing): NoticeCommand => ({
   type: 'RecordAttempt',

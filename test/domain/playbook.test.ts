@@ -1,7 +1,7 @@
 import test from 'ava'
 import { playbook, standardFields, standardPlaybook, type PlaybookEvent } from '../../domain/playbook.js'
-import { accountId, playbookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, playbookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const created: PlaybookEvent = {
   type: 'PlaybookCreated',

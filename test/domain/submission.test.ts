@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission, originatorsOf } from '../../domain/submission.js'
-import { holds } from '../kit/property.js'
-import { at } from '../kit/samples.js'
+import { holds } from '../kit/domain/property.js'
+import { at } from '../kit/domain/samples.js'
 
 const valid: Readonly<Record<string, string>> = {
   first_name: 'Ada',

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { signingSecretsAt, webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
-import { accountId, at, deliveryId, webhookId, webhookSettings } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, at, deliveryId, webhookId, webhookSettings } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const add: WebhookCommand = {
   type: 'AddWebhook',

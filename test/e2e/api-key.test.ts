@@ -1,6 +1,6 @@
 import test from 'ava'
-import { send, sendJson, type Answer, type Managed } from '../kit/http.js'
-import { bearer, having, openAccount, operatorKey, serviceForFile, type Account, type Site } from '../kit/service.js'
+import { send, sendJson, type Answer, type Managed } from '../kit/network/http.js'
+import { bearer, having, openAccount, operatorKey, serviceForFile, type Account, type Site } from '../kit/service/service.js'
 
 const site = serviceForFile()
 /** Its minutes are long, so that no test meets the end of one. */

@@ -4,9 +4,9 @@ import { strict as assert } from 'node:assert'
 import { request as openRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { send, sendRaw, type Answer, type Sent } from '../kit/http.js'
-import { formLead, lead, newPhone } from '../kit/leads.js'
-import { holdsAsync } from '../kit/property.js'
+import { send, sendRaw, type Answer, type Sent } from '../kit/network/http.js'
+import { formLead, lead, newPhone } from '../kit/service/leads.js'
+import { holdsAsync } from '../kit/domain/property.js'
 import {
   bearer,
   childEnvironment,
@@ -20,7 +20,7 @@ import {
   startChild,
   type Account,
   type Site,
-} from '../kit/service.js'
+} from '../kit/service/service.js'
 
 const site = childForFile()
 

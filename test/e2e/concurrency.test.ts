@@ -1,6 +1,6 @@
 import test from 'ava'
-import { newPhone, lead, spellings } from '../kit/leads.js'
-import { having, idsOf, openAccount, serviceForFile } from '../kit/service.js'
+import { newPhone, lead, spellings } from '../kit/service/leads.js'
+import { having, idsOf, openAccount, serviceForFile } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

@@ -1,9 +1,9 @@
 import test from 'ava'
-import { addressOf, startService, temporaryDirectory } from '../kit/child-service.js'
-import { receiverFor } from '../kit/subscription.js'
-import { openAccount } from '../kit/service.js'
-import { operatorKey } from '../kit/service.js'
-import { until } from '../kit/until.js'
+import { addressOf, startService, temporaryDirectory } from '../kit/service/service-process.js'
+import { receiverFor } from '../kit/service/subscription.js'
+import { openAccount } from '../kit/service/service.js'
+import { operatorKey } from '../kit/service/service.js'
+import { until } from '../kit/time/until.js'
 
 test('at LOG_LEVEL=debug the way of one lead can be read in some ten lines, by its correlation id', async (t) => {
   const directory = temporaryDirectory(t)

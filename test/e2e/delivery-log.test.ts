@@ -1,8 +1,8 @@
 import test from 'ava'
-import { namedIn, type Managed } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { labelOf, type Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, type Managed } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { labelOf, type Received } from '../kit/network/receiver.js'
+import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 import {
   deliveriesOf,
   eventually,
@@ -13,8 +13,8 @@ import {
   turned,
   webhookIdOf,
   webhookOf,
-} from '../kit/subscription.js'
-import { passed } from '../kit/until.js'
+} from '../kit/service/subscription.js'
+import { passed } from '../kit/time/until.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */

@@ -1,9 +1,9 @@
 import test from 'ava'
 import { setTimeout as after } from 'node:timers/promises'
-import { sendJson, type Managed } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { labelOf, payloadOf, type Received } from '../kit/receiver.js'
-import { having, idsOf, openAccount, serviceForFile } from '../kit/service.js'
+import { sendJson, type Managed } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { labelOf, payloadOf, type Received } from '../kit/network/receiver.js'
+import { having, idsOf, openAccount, serviceForFile } from '../kit/service/service.js'
 import {
   deliveriesOf,
   eventually,
@@ -13,7 +13,7 @@ import {
   subscribed,
   turned,
   webhookOf,
-} from '../kit/subscription.js'
+} from '../kit/service/subscription.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { randomBytes } from 'node:crypto'
-import { send, sendForm, sendJson, sendRaw, type Answer } from '../kit/http.js'
-import { lead, requiredFields } from '../kit/leads.js'
-import { openReceiver } from '../kit/receiver.js'
+import { send, sendForm, sendJson, sendRaw, type Answer } from '../kit/network/http.js'
+import { lead, requiredFields } from '../kit/service/leads.js'
+import { openReceiver } from '../kit/network/receiver.js'
 import {
   bearer,
   childEnvironment,
@@ -14,8 +14,8 @@ import {
   startChild,
   type Account,
   type Site,
-} from '../kit/service.js'
-import { deliveriesOf, eventually, turned } from '../kit/subscription.js'
+} from '../kit/service/service.js'
+import { deliveriesOf, eventually, turned } from '../kit/service/subscription.js'
 
 const mark = (): string => `zz${randomBytes(6).toString('hex')}`
 

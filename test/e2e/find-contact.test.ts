@@ -1,6 +1,6 @@
 import test from 'ava'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
-import { newPhone, spellings } from '../kit/leads.js'
+import { having, openAccount, serviceForFile } from '../kit/service/service.js'
+import { newPhone, spellings } from '../kit/service/leads.js'
 
 const site = serviceForFile()
 

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { namedIn, sendJson, type Answer, type Managed } from '../kit/http.js'
-import { lead } from '../kit/leads.js'
+import { namedIn, sendJson, type Answer, type Managed } from '../kit/network/http.js'
+import { lead } from '../kit/service/leads.js'
 import {
   composed,
   configOf,
@@ -11,10 +11,10 @@ import {
   removeDataDir,
   type Account,
   type InProcess,
-} from '../kit/service.js'
-import { openTrap, type Trap } from '../kit/trap.js'
-import { until } from '../kit/until.js'
-import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/webhook-hosts.js'
+} from '../kit/service/service.js'
+import { openTrap, type Trap } from '../kit/network/trap.js'
+import { until } from '../kit/time/until.js'
+import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/network/webhook-hosts.js'
 
 const notPublic = 'the address is not public'
 const token = 'hook-token'

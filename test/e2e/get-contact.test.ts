@@ -1,7 +1,7 @@
 import test from 'ava'
-import { send } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { bearer, having, openAccount, serviceForFile } from '../kit/service.js'
+import { send } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { bearer, having, openAccount, serviceForFile } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

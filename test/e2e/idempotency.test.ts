@@ -1,7 +1,7 @@
 import test from 'ava'
-import { sendForm, sendJson, type Answer } from '../kit/http.js'
-import { formLead, lead, newPhone, spellings } from '../kit/leads.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { sendForm, sendJson, type Answer } from '../kit/network/http.js'
+import { formLead, lead, newPhone, spellings } from '../kit/service/leads.js'
+import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
-import type { Conversion } from '../kit/http.js'
+import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
+import type { Conversion } from '../kit/network/http.js'
 
 const site = serviceForFile()
 

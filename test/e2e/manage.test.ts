@@ -1,7 +1,7 @@
 import test from 'ava'
-import { namedIn, send, sendJson, type Answer, type Managed } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { openReceiver } from '../kit/receiver.js'
+import { namedIn, send, sendJson, type Answer, type Managed } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { openReceiver } from '../kit/network/receiver.js'
 import {
   bearer,
   having,
@@ -11,8 +11,8 @@ import {
   operatorKey,
   serviceForFile,
   type Account,
-} from '../kit/service.js'
-import { eventually } from '../kit/subscription.js'
+} from '../kit/service/service.js'
+import { eventually } from '../kit/service/subscription.js'
 
 const site = serviceForFile()
 /** Its operator does not allow webhooks to private networks. */

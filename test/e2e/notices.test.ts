@@ -2,11 +2,11 @@ import test, { type ExecutionContext } from 'ava'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fromAddress } from '../../app/composition/mail.js'
-import { textOf } from '../kit/mail-text.js'
-import { openReceiver } from '../kit/receiver.js'
-import { composed, configOf, openAccount, removeDataDir, type InProcess, type Site } from '../kit/service.js'
-import { openSmtpServer, type SmtpServer } from '../kit/smtp-server.js'
-import { passed, until } from '../kit/until.js'
+import { textOf } from '../kit/network/mail-text.js'
+import { openReceiver } from '../kit/network/receiver.js'
+import { composed, configOf, openAccount, removeDataDir, type InProcess, type Site } from '../kit/service/service.js'
+import { openSmtpServer, type SmtpServer } from '../kit/network/smtp-server.js'
+import { passed, until } from '../kit/time/until.js'
 
 /** Four days pass in a third of a second. */
 const rushing = { clockRate: 1_000_000 }

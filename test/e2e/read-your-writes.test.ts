@@ -1,10 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { strict as assert } from 'node:assert'
-import { sendJson } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { holdsAsync } from '../kit/property.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { sendJson } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { holdsAsync } from '../kit/domain/property.js'
+import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { send } from '../kit/http.js'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
-import { eventually, deliveriesOf } from '../kit/subscription.js'
+import { send } from '../kit/network/http.js'
+import { having, openAccount, serviceForFile } from '../kit/service/service.js'
+import { eventually, deliveriesOf } from '../kit/service/subscription.js'
 
 const site = serviceForFile()
 

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { namedIn, send } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { bearer, having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, send } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { bearer, having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

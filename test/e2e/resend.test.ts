@@ -1,8 +1,8 @@
 import test from 'ava'
-import { namedIn, type Managed } from '../kit/http.js'
-import { minutesAgo, withPast } from '../kit/past-deliveries.js'
-import type { Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, type Managed } from '../kit/network/http.js'
+import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
+import type { Received } from '../kit/network/receiver.js'
+import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 import {
   deliveriesOf,
   eventually,
@@ -12,7 +12,7 @@ import {
   turned,
   webhookIdOf,
   webhookOf,
-} from '../kit/subscription.js'
+} from '../kit/service/subscription.js'
 
 const site = serviceForFile()
 /** Four days pass in a third of a second. */

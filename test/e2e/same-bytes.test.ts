@@ -1,9 +1,9 @@
 import test from 'ava'
 import { createHash } from 'node:crypto'
-import { newPhone } from '../kit/leads.js'
-import type { Received } from '../kit/receiver.js'
-import { serviceForFile } from '../kit/service.js'
-import { eventually, deliveriesOf, subscribed, turned, webhookIdOf } from '../kit/subscription.js'
+import { newPhone } from '../kit/service/leads.js'
+import type { Received } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/service.js'
+import { eventually, deliveriesOf, subscribed, turned, webhookIdOf } from '../kit/service/subscription.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { Webhook } from 'standardwebhooks'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
-import { openReceiver, type Received, type Receiver } from '../kit/receiver.js'
+import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
+import { openReceiver, type Received, type Receiver } from '../kit/network/receiver.js'
 
 const site = serviceForFile()
 

@@ -6,9 +6,9 @@ import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { configFrom } from '../../app/composition/config.js'
 import { E } from '../../domain/prelude.js'
-import { send, sendJson, type Answer } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { openReceiver } from '../kit/receiver.js'
+import { send, sendJson, type Answer } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { openReceiver } from '../kit/network/receiver.js'
 import {
   bearer,
   childEnvironment,
@@ -20,7 +20,7 @@ import {
   removeDataDir,
   startChild,
   type Child,
-} from '../kit/service.js'
+} from '../kit/service/service.js'
 
 /** A process that ends with the test, whatever becomes of it. */
 const start = (t: ExecutionContext, environment: Readonly<Record<string, string>>): Child => {

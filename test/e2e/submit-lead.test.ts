@@ -1,7 +1,7 @@
 import test from 'ava'
-import { namedIn, send, sendForm, sendJson } from '../kit/http.js'
-import { formLead, lead, newPhone, requiredFields, spellings, without } from '../kit/leads.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, send, sendForm, sendJson } from '../kit/network/http.js'
+import { formLead, lead, newPhone, requiredFields, spellings, without } from '../kit/service/leads.js'
+import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 
 const site = serviceForFile()
 /** Its minutes are long, so that no test meets the end of one. */

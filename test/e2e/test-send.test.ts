@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { Webhook } from 'standardwebhooks'
-import type { Managed } from '../kit/http.js'
-import { openReceiver, type Receiver } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import type { Managed } from '../kit/network/http.js'
+import { openReceiver, type Receiver } from '../kit/network/receiver.js'
+import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
 
 const site = serviceForFile()
 

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
-import { namedIn } from '../kit/http.js'
-import { minutesAgo, withPast } from '../kit/past-deliveries.js'
-import { labelOf, payloadOf, type Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
+import { namedIn } from '../kit/network/http.js'
+import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
+import { labelOf, payloadOf, type Received } from '../kit/network/receiver.js'
+import { having, openAccount, serviceForFile } from '../kit/service/service.js'
 import {
   deliveriesOf,
   eventually,
@@ -12,8 +12,8 @@ import {
   webhookIdOf,
   webhookOf,
   type Subscription,
-} from '../kit/subscription.js'
-import { passed } from '../kit/until.js'
+} from '../kit/service/subscription.js'
+import { passed } from '../kit/time/until.js'
 
 const site = serviceForFile()
 /** Four days pass in a third of a second. */

@@ -11,7 +11,7 @@ import {
   startService,
   temporaryDirectory,
   type ChildService,
-} from '../kit/child-service.js'
+} from '../kit/service/service-process.js'
 import {
   clientOf,
   finding,
@@ -26,8 +26,8 @@ import {
   type Load,
   type Receiver,
   type Told,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+} from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../kit/load/streams.js'
 
 // What a machine must have for a test: where it lacks it, the report says so.
 

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, killed, startService, temporaryDirectory } from '../kit/child-service.js'
+import { addressOf, killed, startService, temporaryDirectory } from '../kit/service/service-process.js'
 import {
   clientOf,
   leadFields,
@@ -13,8 +13,8 @@ import {
   startReceiver,
   type Account,
   type Ledger,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+} from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../kit/load/streams.js'
 import { copyDirectory, readWriteAheadLog } from './write-ahead-log.js'
 
 test.serial('from every durable step of two leads and a sale the rest follows, whoever asks again', async (t) => {

@@ -8,11 +8,11 @@ import {
   operatorKey,
   startService,
   type ChildService,
-} from '../kit/child-service.js'
-import { clientOf, loadOn, openAccount, randomFrom, seedOf, type Account } from '../kit/load.js'
-import { openReceiver } from '../kit/receiver.js'
-import { eventsAfter, type StoredEvent } from '../kit/streams.js'
-import { passed, until } from '../kit/until.js'
+} from '../kit/service/service-process.js'
+import { clientOf, loadOn, openAccount, randomFrom, seedOf, type Account } from '../kit/load/load.js'
+import { openReceiver } from '../kit/network/receiver.js'
+import { eventsAfter, type StoredEvent } from '../kit/load/streams.js'
+import { passed, until } from '../kit/time/until.js'
 
 /** Four days pass in a third of a second, counted from each start anew. */
 const rushing = { environment: { CLOCK_RATE: '1000000' } }

@@ -8,7 +8,7 @@ import {
   killed,
   startService,
   type ChildService,
-} from '../kit/child-service.js'
+} from '../kit/service/service-process.js'
 import {
   clientOf,
   loadOn,
@@ -24,9 +24,9 @@ import {
   type Random,
   type Receiver,
   type Told,
-} from '../kit/load.js'
-import { isOnServers } from '../kit/stores.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+} from '../kit/load/load.js'
+import { isOnServers } from '../kit/stores/servers.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../kit/load/streams.js'
 
 /** What the load on one directory is like. */
 type Life = {

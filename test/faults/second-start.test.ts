@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/child-service.js'
-import { loadOn, missingFrom, openAccount, randomFrom, startReceiver } from '../kit/load.js'
-import { differingReadModels, settled, streams } from '../kit/streams.js'
+import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/service/service-process.js'
+import { loadOn, missingFrom, openAccount, randomFrom, startReceiver } from '../kit/load/load.js'
+import { differingReadModels, settled, streams } from '../kit/load/streams.js'
 
 test.serial(
   'a second process on one DATA_DIR is refused with a sentence while the first goes on serving',

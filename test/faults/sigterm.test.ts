@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { request, type ClientRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as passed } from 'node:timers/promises'
-import { addressOf, killed, startService, temporaryDirectory } from '../kit/child-service.js'
+import { addressOf, killed, startService, temporaryDirectory } from '../kit/service/service-process.js'
 import {
   leadFields,
   loadOn,
@@ -14,8 +14,8 @@ import {
   startReceiver,
   usualMix,
   type Account,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+} from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, settled, streams } from '../kit/load/streams.js'
 
 for (const receiverTakes of [0, 60]) {
   const receiverIs = receiverTakes === 0 ? 'a quick receiver' : 'a slow receiver'

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
-import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/child-service.js'
+import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/service/service-process.js'
 import {
   clientOf,
   finding,
@@ -28,8 +28,8 @@ import {
   type Random,
   type Receiver,
   type Told,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams, type StoredEvent } from '../kit/streams.js'
+} from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, settled, streams, type StoredEvent } from '../kit/load/streams.js'
 import { copyDirectory, framesCopied, readWriteAheadLog, type WriteAheadLog } from './write-ahead-log.js'
 
 /** The files of a service that was killed under load, and what they hold when nothing is wrong with them. */

@@ -9,10 +9,10 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { LoggedEvent } from '../../eventstoredb-double/log.js'
 import { collect } from '../../eventstoredb-double/open-double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { openConnection } from '../../kit/eventstoredb.js'
-import { nextTurn } from '../../kit/turns.js'
-import { until } from '../../kit/until.js'
+import { idsOf, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { openConnection } from '../../kit/stores/eventstoredb.js'
+import { nextTurn } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 const prefixes = ['account-', 'contact-']
 

@@ -7,10 +7,10 @@ import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { longRetries, openEventStoreDb, shortRetries, storeAt } from '../../kit/eventstoredb.js'
+import { idsOf, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { longRetries, openEventStoreDb, shortRetries, storeAt } from '../../kit/stores/eventstoredb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { until } from '../../kit/until.js'
+import { until } from '../../kit/time/until.js'
 
 /** What a busy machine may add to a bound, in milliseconds. */
 const slack = 5_000

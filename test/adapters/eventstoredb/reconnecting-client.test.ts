@@ -11,10 +11,10 @@ import { beginning } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { longRetries, openEventStoreDb } from '../../kit/eventstoredb.js'
+import { idsOf, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { longRetries, openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { until } from '../../kit/until.js'
+import { until } from '../../kit/time/until.js'
 
 /** A time that can be set forward; it waits as the real one does. */
 type SettableTime = Time & { readonly forward: (milliseconds: number) => void }

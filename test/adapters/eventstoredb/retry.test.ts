@@ -4,8 +4,8 @@ import test from 'ava'
 import type { ReconnectingClient } from '../../../adapters/eventstoredb/reconnecting-client.js'
 import { retryingWith, standardRetryPolicy, type RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
 import { E } from '../../../domain/prelude.js'
-import { manualTime } from '../../kit/manual-time.js'
-import { nextTurn } from '../../kit/turns.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 const away = new UnavailableError(
   Object.assign(new Error('away'), { code: status.UNAVAILABLE, details: '', metadata: new Metadata() }),

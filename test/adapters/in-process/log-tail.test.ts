@@ -7,8 +7,8 @@ import { categoryOf, type Category, type DomainEvent } from '../../../domain/eve
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
-import { idsOf, newEvent } from '../../kit/events.js'
-import { holdsAsync } from '../../kit/property.js'
+import { idsOf, newEvent } from '../../kit/domain/new-events.js'
+import { holdsAsync } from '../../kit/domain/property.js'
 
 type Event = Recorded<DomainEvent>
 

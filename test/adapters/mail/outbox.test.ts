@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { outboxMail } from '../../../adapters/mail/outbox.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
-import { noticeId } from '../../kit/samples.js'
+import { noticeId } from '../../kit/domain/samples.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const opened = async () => {

@@ -2,9 +2,9 @@ import test, { type ExecutionContext } from 'ava'
 import { createServer, type AddressInfo } from 'node:net'
 import { smtpMail } from '../../../adapters/mail/smtp.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
-import { noticeId } from '../../kit/samples.js'
-import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/smtp-server.js'
-import { passed } from '../../kit/until.js'
+import { noticeId } from '../../kit/domain/samples.js'
+import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/network/smtp-server.js'
+import { passed } from '../../kit/time/until.js'
 
 const opened = async () => {
   const server = await openSmtpServer()

@@ -5,10 +5,10 @@ import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
+import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
 

@@ -4,9 +4,9 @@ import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { aborted } from '../../../domain/abortable.js'
 import type { Logger } from '../../../domain/ports.js'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
-import { manualTime, type ManualTime, type ProcessTime } from '../../kit/manual-time.js'
-import { inFlight } from '../../kit/mongodb.js'
-import { silentLogger } from '../../kit/silent-logger.js'
+import { manualTime, type ManualTime, type ProcessTime } from '../../kit/time/manual-time.js'
+import { inFlight } from '../../kit/stores/mongodb.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
 
 /** A member may warn of the loss of its leases, and of nothing else. */
 export const leaseLogger: Logger = {

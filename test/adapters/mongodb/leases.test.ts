@@ -6,10 +6,10 @@ import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leas
 import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { leasesContract } from '../../contracts/leases.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
-import { holdsAsync } from '../../kit/property.js'
+import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
+import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
-import { tcpProxy } from '../../kit/tcp-proxy.js'
+import { tcpProxy } from '../../kit/network/tcp-proxy.js'
 import {
   counts,
   fleetOn,

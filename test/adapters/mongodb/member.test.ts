@@ -6,9 +6,9 @@ import { liveAs } from '../../../adapters/mongodb/leases/member.js'
 import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/members.js'
 import { aborted } from '../../../domain/abortable.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
-import { manualTime, type ManualTime } from '../../kit/manual-time.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn } from '../../kit/turns.js'
+import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 10; turn += 1) await nextTurn()

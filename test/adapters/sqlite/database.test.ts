@@ -16,10 +16,10 @@ import { beginning, type Position, type Recorded } from '../../../domain/event.j
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
-import type { Said } from '../../kit/append-until-refused.js'
-import { newEvent } from '../../kit/events.js'
-import { openIn } from '../../kit/open-sqlite.js'
-import { holdsAsync } from '../../kit/property.js'
+import type { Said } from '../../kit/stores/append-until-refused.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openIn } from '../../kit/stores/sqlite.js'
+import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
@@ -49,7 +49,7 @@ const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEv
 
 /** Another process that appends to the store in `directory`; no file of its may grow beyond `kilobytes`. */
 const appender = (directory: string, kilobytes: number | 'unlimited'): ChildProcess => {
-  const script = fileURLToPath(new URL('../../kit/append-until-refused.js', import.meta.url))
+  const script = fileURLToPath(new URL('../../kit/stores/append-until-refused.js', import.meta.url))
   const limited = `ulimit -f ${kilobytes} && exec "$0" "$@"`
   return spawn('bash', ['-c', limited, process.execPath, script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
 }

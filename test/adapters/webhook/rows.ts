@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava'
 import type { TlsOptions } from 'node:tls'
 import { webhookSender } from '../../../adapters/webhook/sender.js'
 import type { WebhookRequest } from '../../../projections/delivery/sender.js'
-import { passed, until } from '../../kit/until.js'
+import { passed, until } from '../../kit/time/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
 
 /** One receiver that misbehaves, and how a post to it ends. */

@@ -17,10 +17,10 @@ import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import { until } from '../../kit/until.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
-import { silentLogger } from '../../kit/silent-logger.js'
+import { until } from '../../kit/time/until.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -37,8 +37,8 @@ import {
   playbookId,
   webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
+} from '../../kit/domain/samples.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
 

@@ -5,7 +5,7 @@ import { mock } from 'node:test'
 import { openStores } from '../../../app/composition/stores.js'
 import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { newEvent } from '../../kit/events.js'
+import { newEvent } from '../../kit/domain/new-events.js'
 import { rightOf } from '../../kit/right-of.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 

@@ -4,11 +4,11 @@ import { queries } from '../../../projections/queries.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { send, sendJson } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
+import { send, sendJson } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { minutesAgo, withPast } from '../../kit/past-deliveries.js'
-import { deliveriesOf, eventually, turned } from '../../kit/subscription.js'
+import { minutesAgo, withPast } from '../../kit/service/past-deliveries.js'
+import { deliveriesOf, eventually, turned } from '../../kit/service/subscription.js'
 
 const names = [
   'leadloop_deliveries_due',

@@ -4,8 +4,8 @@ import type { Endpoint, Surface } from '../../../app/http/endpoint.js'
 import { drain, listen } from '../../../app/http/listener.js'
 import { httpServer, routesOf, type Observed } from '../../../app/http/server.js'
 import { answer, decide, find } from '../../../app/http/steps.js'
-import { send, sendJson } from '../../kit/http.js'
-import { recordingLogger, type LogLine } from '../../kit/recording-logger.js'
+import { send, sendJson } from '../../kit/network/http.js'
+import { recordingLogger, type LogLine } from '../../kit/parts/recording-logger.js'
 
 const phone = '+14155550123'
 

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { send, sendJson } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { bearer, openAccount, operatorKey, serviceForFile } from '../../kit/service.js'
+import { send, sendJson } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { bearer, openAccount, operatorKey, serviceForFile } from '../../kit/service/service.js'
 
 const site = serviceForFile()
 

@@ -1,7 +1,7 @@
-import type { Answer } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { bearer, having, idsOf, openAccount, operatorKey } from '../../kit/service.js'
-import { turned } from '../../kit/subscription.js'
+import type { Answer } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { bearer, having, idsOf, openAccount, operatorKey } from '../../kit/service/service.js'
+import { turned } from '../../kit/service/subscription.js'
 import { callsOf, delivering, inWords, listing, nobody, type Calls, type Stage } from './stage.js'
 
 const isDelivery =

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { formLead, lead, newPhone, requiredFields, spellings, without, type Fields } from '../../kit/leads.js'
-import { having, idsOf, openAccount } from '../../kit/service.js'
+import { formLead, lead, newPhone, requiredFields, spellings, without, type Fields } from '../../kit/service/leads.js'
+import { having, idsOf, openAccount } from '../../kit/service/service.js'
 import { callsOf, form, inWords, json, long, nobody, raw, type Calls, type Stage } from './stage.js'
 
 type Row = readonly [name: string, changed: Fields]

@@ -1,6 +1,6 @@
-import type { Answer } from '../../kit/http.js'
-import { lead, newPhone, type Fields } from '../../kit/leads.js'
-import { having, idsOf, openAccount, type Account, type SubmittedIds } from '../../kit/service.js'
+import type { Answer } from '../../kit/network/http.js'
+import { lead, newPhone, type Fields } from '../../kit/service/leads.js'
+import { having, idsOf, openAccount, type Account, type SubmittedIds } from '../../kit/service/service.js'
 import { callsOf, delivering, inWords, json, listing, nobody, type Calls, type Stage } from './stage.js'
 
 type Hooks = { readonly agent: string; readonly flat: string; readonly boats: string }

@@ -1,5 +1,5 @@
-import { lead } from '../../kit/leads.js'
-import { bearer, having, manage, openAccount, operatorKey, type Account } from '../../kit/service.js'
+import { lead } from '../../kit/service/leads.js'
+import { bearer, having, manage, openAccount, operatorKey, type Account } from '../../kit/service/service.js'
 import { callsOf, inWords, json, long, nobody, raw, type Calls, type Stage } from './stage.js'
 
 type Call = readonly [method: string, path: string, body?: unknown]

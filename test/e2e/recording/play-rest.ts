@@ -1,5 +1,5 @@
-import { lead, newPhone, spellings } from '../../kit/leads.js'
-import { bearer, having, idsOf, manage, openAccount, operatorKey, type Account } from '../../kit/service.js'
+import { lead, newPhone, spellings } from '../../kit/service/leads.js'
+import { bearer, having, idsOf, manage, openAccount, operatorKey, type Account } from '../../kit/service/service.js'
 import { callsOf, form, inWords, json, nobody, raw, type Calls, type Stage } from './stage.js'
 
 const find = (phone: string): string => `/contacts/find?phone=${encodeURIComponent(phone)}`

@@ -1,4 +1,4 @@
-import { having, openAccount } from '../../kit/service.js'
+import { having, openAccount } from '../../kit/service/service.js'
 import { callsOf, inWords, type Stage } from './stage.js'
 
 /** Where no webhook may lead. None of these is a name that a name server is asked for. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { send, type Answer, type Sent } from '../../kit/http.js'
-import { labelOf, type Received } from '../../kit/receiver.js'
-import { until } from '../../kit/until.js'
+import { send, type Answer, type Sent } from '../../kit/network/http.js'
+import { labelOf, type Received } from '../../kit/network/receiver.js'
+import { until } from '../../kit/time/until.js'
 import type { Normaliser } from './normalised.js'
 
 type Headers = Readonly<Record<string, string>>

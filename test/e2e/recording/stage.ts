@@ -1,9 +1,9 @@
-import type { Answer, Sent } from '../../kit/http.js'
-import type { Fields } from '../../kit/leads.js'
-import type { Receiver } from '../../kit/receiver.js'
-import { bearer, operatorKey, type Account, type Site } from '../../kit/service.js'
-import { deliveriesOf } from '../../kit/subscription.js'
-import { until } from '../../kit/until.js'
+import type { Answer, Sent } from '../../kit/network/http.js'
+import type { Fields } from '../../kit/service/leads.js'
+import type { Receiver } from '../../kit/network/receiver.js'
+import { bearer, operatorKey, type Account, type Site } from '../../kit/service/service.js'
+import { deliveriesOf } from '../../kit/service/subscription.js'
+import { until } from '../../kit/time/until.js'
 import type { Recorder } from './recorder.js'
 
 /** Everything that the script plays on. */

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { until } from '../../kit/until.js'
-import { vendorsAt } from '../../kit/vendors.js'
+import { addressOf } from '../../kit/service/service-process.js'
+import { isWhole, onServers, openFleet } from '../../kit/load/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load/load.js'
+import { until } from '../../kit/time/until.js'
+import { vendorsAt } from '../../kit/load/vendors.js'
 
 const cuts = 100
 

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { addressOf } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
+import { addressOf } from '../../kit/service/service-process.js'
+import { isWhole, onServers, openFleet } from '../../kit/load/fleet.js'
 import {
   clientOf,
   finding,
@@ -13,9 +13,9 @@ import {
   startReceiver,
   usualMix,
   type Account,
-} from '../../kit/load.js'
-import { passed, until } from '../../kit/until.js'
-import { between, vendorsAt } from '../../kit/vendors.js'
+} from '../../kit/load/load.js'
+import { passed, until } from '../../kit/time/until.js'
+import { between, vendorsAt } from '../../kit/load/vendors.js'
 
 type Outage = {
   readonly begin: (double: EventStoreDouble) => Promise<void> | void

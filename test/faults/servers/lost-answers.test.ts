@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
 import type { Faults } from '../../eventstoredb-double/faults.js'
-import { addressOf } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver, usualMix } from '../../kit/load.js'
-import { passed, until } from '../../kit/until.js'
-import { vendorsAt } from '../../kit/vendors.js'
+import { addressOf } from '../../kit/service/service-process.js'
+import { isWhole, onServers, openFleet } from '../../kit/load/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver, usualMix } from '../../kit/load/load.js'
+import { passed, until } from '../../kit/time/until.js'
+import { vendorsAt } from '../../kit/load/vendors.js'
 
 const losses: Readonly<Record<string, (faults: Faults) => void>> = {
   'breaks off': (faults) => faults.breakAfterWriting(1),

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, operatorKey } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
+import { addressOf, operatorKey } from '../../kit/service/service-process.js'
+import { isWhole, onServers, openFleet } from '../../kit/load/fleet.js'
 import {
   clientOf,
   finding,
@@ -11,11 +11,11 @@ import {
   seedOf,
   startReceiver,
   type Account,
-} from '../../kit/load.js'
-import { addressOf as serverOf, urlAt } from '../../kit/mongodb.js'
-import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
-import { passed, until } from '../../kit/until.js'
-import { between, vendorsAt } from '../../kit/vendors.js'
+} from '../../kit/load/load.js'
+import { addressOf as serverOf, urlAt } from '../../kit/stores/mongodb.js'
+import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
+import { passed, until } from '../../kit/time/until.js'
+import { between, vendorsAt } from '../../kit/load/vendors.js'
 
 const outages: Readonly<Record<string, (proxy: TcpProxy) => Promise<void> | void>> = {
   gone: (proxy) => proxy.takeAway(),

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { addressOf, isRefused, startService, temporaryDirectory } from '../../kit/child-service.js'
-import { onServers } from '../../kit/fleet.js'
-import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { testDatabase } from '../../kit/mongodb.js'
-import { until } from '../../kit/until.js'
+import { addressOf, isRefused, startService, temporaryDirectory } from '../../kit/service/service-process.js'
+import { onServers } from '../../kit/load/fleet.js'
+import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load/load.js'
+import { testDatabase } from '../../kit/stores/mongodb.js'
+import { until } from '../../kit/time/until.js'
 
 /** The closed loop on one server and the embedded other store; a second process on the folder is refused. */
 const loops = async (t: ExecutionContext, environment: Readonly<Record<string, string>>): Promise<void> => {

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, type ChildService } from '../../kit/child-service.js'
-import { isWhole, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver, type Load, type Receiver } from '../../kit/load.js'
-import { passed, until } from '../../kit/until.js'
-import { vendorsAt, type Vendors } from '../../kit/vendors.js'
+import { addressOf, type ChildService } from '../../kit/service/service-process.js'
+import { isWhole, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/load/fleet.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver, type Load, type Receiver } from '../../kit/load/load.js'
+import { passed, until } from '../../kit/time/until.js'
+import { vendorsAt, type Vendors } from '../../kit/load/vendors.js'
 
 /** Thirteen projections, 64 shares of the webhooks, and the mailer. */
 const names = 78

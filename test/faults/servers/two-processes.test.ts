@@ -1,12 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, type ChildService } from '../../kit/child-service.js'
-import { added, onServers, openFleet, type Fleet } from '../../kit/fleet.js'
-import { sendJson, type Answer } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { bearer, having, idsOf, openAccount as openManaged, operatorKey } from '../../kit/service.js'
-import { passed, until } from '../../kit/until.js'
-import { vendorsAt } from '../../kit/vendors.js'
+import { addressOf, type ChildService } from '../../kit/service/service-process.js'
+import { added, onServers, openFleet, type Fleet } from '../../kit/load/fleet.js'
+import { sendJson, type Answer } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load/load.js'
+import { bearer, having, idsOf, openAccount as openManaged, operatorKey } from '../../kit/service/service.js'
+import { passed, until } from '../../kit/time/until.js'
+import { vendorsAt } from '../../kit/load/vendors.js'
 
 const rounds = 30
 

@@ -1,6 +1,6 @@
 import { instantOf, millisecondsOf } from '../../../domain/instant.js'
 import type { Clock } from '../../../domain/ports.js'
-import { at } from '../samples.js'
+import { at } from '../domain/samples.js'
 
 /** A clock that stands still while anything is done, and then jumps to the next timer. Times are milliseconds since 1970. */
 export type VirtualClock = Clock & {

@@ -4,10 +4,10 @@ import type { Position } from '../../../domain/event.js'
 import { arrivals } from '../../../projections/delivery/arrivals.js'
 import { heldQueues } from '../../../projections/delivery/queue/held-queues.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { testLease } from '../../kit/lease.js'
-import { logOf } from '../../kit/log.js'
-import { accountId, at, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../../kit/samples.js'
-import { settled } from '../../kit/turns.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { logOf } from '../../kit/domain/log.js'
+import { accountId, at, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../../kit/domain/samples.js'
+import { settled } from '../../kit/time/turns.js'
 
 const dueTo = (n: number): DomainEvent => ({ type: 'DeliveryDue', data: deliveryFacts({ webhook_id: webhookId(n) }) })
 const resendTo = (n: number): DomainEvent => ({

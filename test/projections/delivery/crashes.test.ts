@@ -1,5 +1,5 @@
 import test from 'ava'
-import { at } from '../../kit/samples.js'
+import { at } from '../../kit/domain/samples.js'
 import {
   addWebhook,
   recordActivity,

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { webhookId } from '../../kit/samples.js'
+import { webhookId } from '../../kit/domain/samples.js'
 import { addWebhook, recordActivity, submitLead } from '../../kit/simulation/commands.js'
 import { eventfulDays, untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { attemptsIn, breaches } from '../../kit/simulation/invariants.js'

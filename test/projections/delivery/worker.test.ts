@@ -3,10 +3,10 @@ import { maximalAttempts } from '../../../domain/delivery.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/delivery-stage.js'
+import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, at, deliveryId, webhookId } from '../../kit/samples.js'
-import { settled } from '../../kit/turns.js'
+import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
+import { settled } from '../../kit/time/turns.js'
 
 test('what is due is posted once, with the token and the exact body, and recorded', async (t) => {
   const { addWebhook, makeDue, until, state, sent, close } = await openWorker(() => Promise.resolve(delivered))

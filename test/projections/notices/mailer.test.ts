@@ -15,9 +15,9 @@ import type { Mail } from '../../../projections/notices/sender.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { testLease, type TestLease } from '../../kit/lease.js'
-import { manualClock } from '../../kit/manual-clock.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease, type TestLease } from '../../kit/parts/lease.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -31,9 +31,9 @@ import {
   playbookId,
   webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
-import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/turns.js'
+} from '../../kit/domain/samples.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/time/turns.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 

@@ -9,8 +9,8 @@ import { beginning, type Recorded } from '../../../domain/event.js'
 import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { noticeProjector } from '../../../projections/notices/projector.js'
-import { manualClock } from '../../kit/manual-clock.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -21,8 +21,8 @@ import {
   playbookId,
   webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
-import { cachedHandler } from '../../kit/command-handlers.js'
+} from '../../kit/domain/samples.js'
+import { cachedHandler } from '../../kit/parts/command-handlers.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 

@@ -2,7 +2,7 @@ import test from 'ava'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { maximalMailings } from '../../../domain/notice.js'
 import { nextMailingAt } from '../../../projections/notices/retry-schedule.js'
-import { at } from '../../kit/samples.js'
+import { at } from '../../kit/domain/samples.js'
 
 test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {
   const retries = Array.from({ length: maximalMailings - 1 }, (_, n) => n + 1)

@@ -4,9 +4,9 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { deliveries, leadOf, queueOf, stateOf, type DeliveryKind } from '../../../projections/read-models/deliveries.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
-import { accountId, at, contactId, deliveryFacts, deliveryId, engagementId, webhookId } from '../../kit/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
+import { accountId, at, contactId, deliveryFacts, deliveryId, engagementId, webhookId } from '../../kit/domain/samples.js'
 
 const deliveryAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(deliveries), logOf(...events.map((event) => [`delivery-${deliveryId()}`, event] as const)))[

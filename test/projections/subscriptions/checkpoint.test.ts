@@ -5,8 +5,8 @@ import { StoreFailed } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
 import type { Documents } from '../../../projections/ports.js'
-import { testLease } from '../../kit/lease.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 
 const saved = async (documents: Documents, name = 'reactions') =>

@@ -7,10 +7,10 @@ import { beginning } from '../../../domain/event.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { nextTurn, turnTime } from '../../kit/turns.js'
-import { accountId, at, conversionId, uuid } from '../../kit/samples.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
+import { accountId, at, conversionId, uuid } from '../../kit/domain/samples.js'
 
 type Line = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }
 

@@ -11,12 +11,12 @@ import { follow } from '../../../projections/subscriptions/follower.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import type { Documents } from '../../../projections/ports.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { testLease } from '../../kit/lease.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn } from '../../kit/turns.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 const never = new AbortController().signal
 const collection = checkpointCollection('work')

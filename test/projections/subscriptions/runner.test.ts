@@ -12,14 +12,14 @@ import type { RunningFollower } from '../../../projections/subscriptions/followe
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { testLease } from '../../kit/lease.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, conversionId } from '../../kit/samples.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn, turnTime } from '../../kit/turns.js'
-import { passed, until } from '../../kit/until.js'
+import { accountId, conversionId } from '../../kit/domain/samples.js'
+import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
+import { passed, until } from '../../kit/time/until.js'
 
 type Titles = { readonly title: string }
 

@@ -7,8 +7,8 @@ import { categories, type DomainEvent } from '../../../../domain/events.js'
 import { beginning, type Recorded } from '../../../../domain/event.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
-import { newPhone } from '../../../kit/leads.js'
-import { labelOf, openReceiver, type Receiver } from '../../../kit/receiver.js'
+import { newPhone } from '../../../kit/service/leads.js'
+import { labelOf, openReceiver, type Receiver } from '../../../kit/network/receiver.js'
 import {
   bearer,
   composed,
@@ -19,8 +19,8 @@ import {
   openAccount,
   removeDataDir,
   type Site,
-} from '../../../kit/service.js'
-import { send } from '../../../kit/http.js'
+} from '../../../kit/service/service.js'
+import { send } from '../../../kit/network/http.js'
 
 type Log = ReadonlyArray<Recorded<DomainEvent>>
 

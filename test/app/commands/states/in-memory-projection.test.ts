@@ -6,10 +6,10 @@ import { newAggregate } from '../../../../domain/aggregate.js'
 import { marketingSource, type MarketingSourceCommand } from '../../../../domain/marketing-source.js'
 import type { EventBatch, EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
-import { sharedHandler } from '../../../kit/command-handlers.js'
-import { openSqlite } from '../../../kit/open-sqlite.js'
+import { sharedHandler } from '../../../kit/parts/command-handlers.js'
+import { openSqlite } from '../../../kit/stores/sqlite.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { accountId, playbookId, sourceId, uuid } from '../../../kit/samples.js'
+import { accountId, playbookId, sourceId, uuid } from '../../../kit/domain/samples.js'
 
 let ids = 0
 const cause = () => {

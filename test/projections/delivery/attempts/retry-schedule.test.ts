@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { millisecondsOf } from '../../../../domain/instant.js'
 import { nextAttemptAt } from '../../../../projections/delivery/attempts/retry-schedule.js'
-import { holds } from '../../../kit/property.js'
-import { at } from '../../../kit/samples.js'
+import { holds } from '../../../kit/domain/property.js'
+import { at } from '../../../kit/domain/samples.js'
 
 const retries = Array.from({ length: 18 }, (_, index) => index + 1)
 const almostOne = 1 - 2 ** -53

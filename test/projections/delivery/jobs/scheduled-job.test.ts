@@ -1,10 +1,10 @@
 import test from 'ava'
 import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-job.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
-import { testLease, type TestLease } from '../../../kit/lease.js'
-import { webhookId } from '../../../kit/samples.js'
-import { silentLogger } from '../../../kit/silent-logger.js'
-import { nextTurn, settled } from '../../../kit/turns.js'
+import { testLease, type TestLease } from '../../../kit/parts/lease.js'
+import { webhookId } from '../../../kit/domain/samples.js'
+import { silentLogger } from '../../../kit/parts/silent-logger.js'
+import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 type Run = { readonly queue: WebhookQueue; readonly end: () => void; readonly fail: () => void }
 

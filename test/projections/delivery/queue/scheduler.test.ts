@@ -12,12 +12,12 @@ import {
 import type { Json } from '../../../../projections/ports.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
-import { testLease } from '../../../kit/lease.js'
-import { manualClock } from '../../../kit/manual-clock.js'
+import { testLease } from '../../../kit/parts/lease.js'
+import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { at, deliveryId, webhookId } from '../../../kit/samples.js'
-import { silentLogger } from '../../../kit/silent-logger.js'
-import { nextTurn, settled } from '../../../kit/turns.js'
+import { at, deliveryId, webhookId } from '../../../kit/domain/samples.js'
+import { silentLogger } from '../../../kit/parts/silent-logger.js'
+import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 type Begun = {
   readonly id: DeliveryId

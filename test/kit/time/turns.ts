@@ -1,0 +1,21 @@
+import type { Time } from '../../../domain/ports.js'
+
+/** Resolves on the next turn of the event loop: what a test puts in the place of a wait. */
+export const nextTurn = (): Promise<void> => new Promise(setImmediate)
+
+/** A time that stands still, and in which every wait lasts a turn. */
+export const turnTime: Time = { now: () => 0, sleep: nextTurn }
+
+/** Resolves when whatever is under way has done all that it can do without a timer or an answer from outside. */
+export const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await nextTurn()
+}
+
+/** Lets turns pass until `condition` holds; rejects where it does not within 20 seconds. */
+export const turnsUntil = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  const end = performance.now() + 20_000
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('it does not get there')
+    await nextTurn()
+  }
+}
