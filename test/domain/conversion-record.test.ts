@@ -5,7 +5,16 @@ import {
   type ConversionRecordFacts,
 } from '../../domain/conversion-record.js'
 import { fold } from '../../domain/decider.js'
-import { accountId, at, contactId, conversionId, engagementId, leadId, recordId, sourceId } from '../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  engagementId,
+  leadId,
+  recordId,
+  sourceId,
+} from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
 const facts: ConversionRecordFacts = {

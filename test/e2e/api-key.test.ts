@@ -1,6 +1,8 @@
 import test from 'ava'
-import { send, sendJson, type Answer, type Managed } from '../kit/network/http.js'
-import { bearer, having, openAccount, operatorKey, serviceForFile, type Account, type Site } from '../kit/service/service.js'
+import { send, sendJson, type Answer, type Managed, bearer, having, type Site } from '../kit/network/http.js'
+import { serviceForFile } from '../kit/service/service.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { operatorKey } from '../kit/service/settings.js'
 
 const site = serviceForFile()
 /** Its minutes are long, so that no test meets the end of one. */

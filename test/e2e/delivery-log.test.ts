@@ -1,29 +1,28 @@
 import test from 'ava'
-import { namedIn, type Managed } from '../kit/network/http.js'
+import { namedIn, type Managed, having } from '../kit/network/http.js'
 import { newPhone } from '../kit/service/leads.js'
-import { labelOf, type Received } from '../kit/network/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
+import { labelOf, type Received, receiverFor } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/service.js'
 import {
   deliveriesOf,
-  eventually,
   hookToken,
-  receiverFor,
-  settled,
+  settledDeliveries,
   subscribed,
   turned,
   webhookIdOf,
   webhookOf,
+  deliveryAfter,
+  deliveryOf,
+  newestAfter,
 } from '../kit/service/subscription.js'
-import { passed } from '../kit/time/until.js'
+import { sleep } from '../kit/time/until.js'
+import { openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
 const quick = serviceForFile({ clockRate: 200 })
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
-
-const deliveryOf = async (account: Account, webhookId: string, id: string) =>
-  having(await account.manage('GET', `/webhooks/${webhookId}/deliveries/${id}`), 'delivery')
 
 const idsIn = (all: ReadonlyArray<Managed>): ReadonlyArray<string> => all.map(({ id }) => id).sort()
 
@@ -51,16 +50,16 @@ const ofManyStates = async (t: Parameters<typeof subscribed>[0]) => {
   const good = await account.submitted()
   for (let n = 0; n < 4; n += 1) await account.report(good.next_engagement_id, 'event', 'phone_call_missed')
   await receiver.received(5)
-  await settled(account, webhookId, 5)
+  await settledDeliveries(account, webhookId, 5)
   // Whatever follows has another time than what came before.
-  await passed(2)
+  await sleep(2)
   receiver.answer(() => 500)
   const bad = await account.submitted()
   await receiver.received(24)
   await turned(account, webhookId, 'off')
   await account.report(good.next_engagement_id, 'event', 'interested')
   await account.report(bad.next_engagement_id, 'event', 'interested')
-  const all = await settled(account, webhookId, 8)
+  const all = await settledDeliveries(account, webhookId, 8)
   return { ...subscription, good, bad, all }
 }
 
@@ -134,7 +133,7 @@ test('pages under any filter have no gap and no repeat, newest first, though man
     )
   }
   await receiver.received(24)
-  const all = await settled(account, webhookId, 24)
+  const all = await settledDeliveries(account, webhookId, 24)
   const times = all.map(({ created_at }) => created_at).toSorted()
   const lead = leads[0]?.lead_id ?? ''
   const filters = [
@@ -191,7 +190,7 @@ test('each attempt is shown whole: times, status, reason, excerpt, number and th
   const change = await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-2' })
   t.is(having(change, 'webhook')['version'], 3, 'added, its secret issued, changed')
   await receiver.received(2)
-  const [listed] = await settled(account, webhookId, 1)
+  const [listed] = await settledDeliveries(account, webhookId, 1)
   t.false('excerpt' in (listed?.['last_outcome'] as object), 'what a receiver said stands in the log alone')
   const { log = [], body, ...delivery } = await deliveryOf(account, webhookId, webhookIdOf(request))
   t.deepEqual(delivery, listed)
@@ -242,11 +241,8 @@ test('an attempt without a response has no status and no excerpt, and says why',
   const { account, receiver, webhookId } = await subscribed(t, site)
   await receiver.close()
   await account.submitted()
-  const [delivery] = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === 1,
-  )
-  const { log = [] } = await deliveryOf(account, webhookId, delivery?.id ?? '')
+  const delivery = await newestAfter(account, webhookId, 1)
+  const { log = [] } = await deliveryOf(account, webhookId, delivery.id)
   const outcome = log.at(-1)?.outcome
   t.like(outcome, { attempt: 1, status: null, reason: 'no response (ECONNREFUSED)', webhook_version: 2 })
   t.false('excerpt' in (outcome ?? {}))
@@ -260,7 +256,7 @@ test('a new bearer token counts from the next attempt on, a resend included', as
   await receiver.received(1)
   await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-2' })
   await receiver.received(3)
-  const [delivery] = await settled(account, webhookId, 1)
+  const [delivery] = await settledDeliveries(account, webhookId, 1)
   await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-3' })
   await account.manage('POST', `/webhooks/${webhookId}/deliveries/${delivery?.id ?? ''}/resend`)
   const requests = await receiver.received(4)
@@ -268,10 +264,7 @@ test('a new bearer token counts from the next attempt on, a resend included', as
     requests.map(({ headers }) => headers.authorization),
     [hookToken, 'hook-token-2', 'hook-token-2', 'hook-token-3'].map((token) => `Bearer ${token}`),
   )
-  const { log = [] } = await eventually(
-    () => deliveryOf(account, webhookId, delivery?.id ?? ''),
-    ({ attempts }) => attempts === 4,
-  )
+  const { log = [] } = await deliveryAfter(account, webhookId, delivery?.id ?? '', 4)
   t.deepEqual(
     log.flatMap(({ outcome }) => outcome?.['webhook_version'] ?? []),
     [2, 3, 3, 4],
@@ -307,13 +300,10 @@ test('a list holds no body and nothing that a receiver said', async (t) => {
   })
   const phone = newPhone()
   await account.submitted({ phone, last_name: 'Qwertyname' })
-  const [delivery] = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === 1,
-  )
+  const delivery = await newestAfter(account, webhookId, 1)
   const list = await account.manage('GET', `/webhooks/${webhookId}/deliveries`)
   t.false(list.text.includes('Qwertyname') || list.text.includes(phone))
-  const one = await account.manage('GET', `/webhooks/${webhookId}/deliveries/${delivery?.id ?? ''}`)
+  const one = await account.manage('GET', `/webhooks/${webhookId}/deliveries/${delivery.id}`)
   t.true(one.text.includes('Qwertyname'))
   t.regex(String(having(one, 'delivery').log?.at(-1)?.outcome?.['excerpt']), /^\{"activity":/)
 })

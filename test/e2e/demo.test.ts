@@ -1,11 +1,10 @@
 import test from 'ava'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
 
 const program = fileURLToPath(new URL('../../app/cli/demo.js', import.meta.url))
 
@@ -57,10 +56,7 @@ const steps: ReadonlyArray<RegExp> = [
 ]
 
 test('a lead goes round the loop, told step by step, and nothing of it stays', async (t) => {
-  const parent = mkdtempSync(join(tmpdir(), 'demo-test-'))
-  t.teardown(() => {
-    rmSync(parent, { recursive: true, force: true })
-  })
+  const parent = temporaryDirectory(t)
   const { code, told, said, seconds } = await demo(parent)
 
   t.is(said, '')

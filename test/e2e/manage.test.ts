@@ -1,25 +1,18 @@
 import test from 'ava'
-import { namedIn, send, sendJson, type Answer, type Managed } from '../kit/network/http.js'
+import { namedIn, send, sendJson, type Answer, type Managed, bearer, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { openReceiver } from '../kit/network/receiver.js'
-import {
-  bearer,
-  having,
-  idsOf,
-  manage,
-  openAccount,
-  operatorKey,
-  serviceForFile,
-  type Account,
-} from '../kit/service/service.js'
-import { eventually } from '../kit/service/subscription.js'
+import { serviceForFile } from '../kit/service/service.js'
+import { idsOf, manage, openAccount, type Account } from '../kit/service/account.js'
+import { operatorKey } from '../kit/service/settings.js'
+import { until } from '../kit/time/until.js'
+import { longestDelivery } from '../kit/service/subscription.js'
+import { nobody } from '../kit/domain/samples.js'
 
 const site = serviceForFile()
 /** Its operator does not allow webhooks to private networks. */
 const strict = serviceForFile({ allowPrivateWebhooks: false })
 const published = serviceForFile({ publicUrl: 'https://leads.example.com/base' })
-
-const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
 
 const isInstant = (value: unknown): boolean =>
   typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(value)
@@ -629,7 +622,9 @@ test('the timeline has every lead, activity, conversion and delivery in order', 
   await account.record(sold, { contact_id: first.contact_id, custom_value: 7, converted_at: '2020-01-01T00:00:00Z' })
   await receiver.received(1)
   // The read model of the timeline may show a delivery a moment after it was posted.
-  const entries = await eventually(
+  const entries = await until(
+    'the delivery is on the timeline',
+    longestDelivery,
     async () => having(await account.manage('GET', `/contacts/${first.contact_id}/timeline`), 'timeline'),
     (seen) => seen.some(({ kind }) => kind === 'delivery'),
   )

@@ -1,10 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { strict as assert } from 'node:assert'
-import { sendJson } from '../kit/network/http.js'
+import { sendJson, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { holdsAsync } from '../kit/domain/property.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/service.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { newPhone } from '../kit/service/leads.js'
 import type { Received } from '../kit/network/receiver.js'
 import { serviceForFile } from '../kit/service/service.js'
-import { eventually, deliveriesOf, subscribed, turned, webhookIdOf } from '../kit/service/subscription.js'
+import { subscribed, turned, webhookIdOf, deliveriesIn, longestDelivery } from '../kit/service/subscription.js'
+import { until } from '../kit/time/until.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
@@ -29,17 +30,11 @@ for (const format of ['agent', 'flat']) {
     await changed(2)
     const id = webhookIdOf(receiver.requests[0] as Received)
     await account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
-    await eventually(
-      () => Promise.resolve(attempts().length),
-      (count) => count === 20,
-    )
+    await until('the resend has come', longestDelivery, () => attempts().length === 20)
     await changed(3)
     receiver.answer(() => 200)
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-    await eventually(
-      () => deliveriesOf(account, webhookId, '&state=succeeded'),
-      (all) => all.length === 4,
-    )
+    await deliveriesIn(account, webhookId, 'succeeded', 4)
     t.is(attempts().length, 21)
     t.is(new Set(attempts().map(digestOf)).size, 1)
     t.is(new Set(receiver.requests.map(digestOf)).size, 4, 'the other leads differ')

@@ -1,7 +1,8 @@
 import test from 'ava'
-import { namedIn, send, sendForm, sendJson } from '../kit/network/http.js'
+import { namedIn, send, sendForm, sendJson, having } from '../kit/network/http.js'
 import { formLead, lead, newPhone, requiredFields, spellings, without } from '../kit/service/leads.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/service.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 /** Its minutes are long, so that no test meets the end of one. */

@@ -7,7 +7,7 @@ import { categoryOf, type Category, type DomainEvent } from '../../../domain/eve
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
-import { idsOf, newEvent } from '../../kit/domain/new-events.js'
+import { eventIds, newEvent } from '../../kit/domain/new-events.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 
 type Event = Recorded<DomainEvent>
@@ -186,7 +186,7 @@ test('each wanted event after the start comes once and in order, whatever the pa
     const wanted = log.filter(
       ({ stream, position }) => position > after && categories.some((one) => categoryOf(stream) === one),
     )
-    assert.deepEqual(idsOf(batches.flatMap(({ events }) => events)), idsOf(wanted))
+    assert.deepEqual(eventIds(batches.flatMap(({ events }) => events)), eventIds(wanted))
     let before = after
     for (const batch of batches) {
       assert.ok(batch.position > before)
@@ -206,7 +206,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   const seen: Array<string> = []
   const reading = (async () => {
     for await (const { events } of liveSubscription(tail, history, 5n, ['account'], stopping.signal)) {
-      seen.push(...idsOf(events))
+      seen.push(...eventIds(events))
       if (seen.length === 50) stopping.abort()
     }
   })()
@@ -217,7 +217,7 @@ test('a subscription that keeps up with the log never reads the history', async 
     await new Promise(setImmediate)
   }
   await reading
-  t.deepEqual(seen, idsOf(events))
+  t.deepEqual(seen, eventIds(events))
   t.is(histories(), 0)
 })
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { outboxMail } from '../../../adapters/mail/outbox.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
 import { noticeId } from '../../kit/domain/samples.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
 const opened = async () => {
-  const { path, remove } = await temporaryDirectory()
+  const { path, remove } = await openTemporaryDirectory()
   const directory = join(path, 'outbox')
   return { directory, sender: outboxMail(directory, 'leadloop@example.com'), close: remove }
 }

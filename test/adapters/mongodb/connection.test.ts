@@ -5,9 +5,9 @@ import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
+import { hostOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
@@ -16,7 +16,7 @@ const collection: Collection = { name: 'contacts', version: 1, indexes: { by_gro
 const nowhere = 'mongodb://someone:pass-word@127.0.0.1:9/'
 
 const databaseIn = async (url: string): Promise<string> => {
-  const { db, close } = rightOf(connectMongo(url, silentLogger))
+  const { db, close } = rightOf(connectMongo(url, recordingLogger()))
   await close()
   return db.databaseName
 }
@@ -33,12 +33,12 @@ test('the path of the URL names the database, which is leadloop otherwise', asyn
 
 test('a URL that MongoDB does not know is refused, and nothing of it is told', (t) => {
   for (const url of ['', 'mongodb://', 'http://user:pass-word@host', 'mongodb://host/%zz', 'mongodb://h:70000000']) {
-    t.deepEqual(connectMongo(url, silentLogger), E.left({ kind: 'unusable' }), url)
+    t.deepEqual(connectMongo(url, recordingLogger()), E.left({ kind: 'unusable' }), url)
   }
 })
 
 test('where no server answers every operation fails soon, and nothing of the address is told', async (t) => {
-  const { db, close } = rightOf(connectMongo(nowhere, silentLogger))
+  const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   const documents = mongoDocuments(db)
   const attempts = [
     () => documents.prepare(collection),
@@ -71,7 +71,7 @@ test('where no server answers every operation fails soon, and nothing of the add
 })
 
 test('operations fail after the connection is closed', async (t) => {
-  const { db, close } = rightOf(connectMongo(nowhere, silentLogger))
+  const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   await close()
   t.true(E.isLeft(await mongoDocuments(db).exists(collection)))
   await close()
@@ -111,9 +111,9 @@ if (mongoUrl === undefined) {
   /** Through a proxy that is away at first. */
   const behaviour = (title: string, check: (t: ExecutionContext, proxied: Proxied) => Promise<void>): void => {
     test(title, async (t) => {
-      const { host, port } = addressOf(database.url)
+      const { host, port } = hostOf(database.url)
       const proxy = await tcpProxy(host, port)
-      const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), silentLogger))
+      const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger()))
       const documents = mongoDocuments(db)
       const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
       let position = 0n

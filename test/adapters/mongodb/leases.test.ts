@@ -6,7 +6,7 @@ import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leas
 import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { leasesContract } from '../../contracts/leases.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
+import { hostOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
 import { tcpProxy } from '../../kit/network/tcp-proxy.js'
@@ -237,7 +237,7 @@ if (mongoUrl === undefined) {
   test.serial(
     'members whose MongoDB is away hold nothing after a while, and everything again when it is back',
     async (t) => {
-      const { host, port } = addressOf(database.url)
+      const { host, port } = hostOf(database.url)
       const proxy = await tcpProxy(host, port)
       await proxy.bringBack()
       const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port))))

@@ -7,7 +7,7 @@ import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/mem
 import { aborted } from '../../../domain/abortable.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
-import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { nextTurn } from '../../kit/time/turns.js'
 
 const settled = async (): Promise<void> => {
@@ -106,7 +106,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     leaving: leaving.signal,
     time: own,
     timing: standardTiming,
-    logger: silentLogger,
+    logger: recordingLogger(),
   })
   await check({
     time,

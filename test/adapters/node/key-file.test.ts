@@ -4,10 +4,10 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { storedSecret } from '../../../adapters/node/key-file.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
 const directoryOf = async (t: ExecutionContext): Promise<string> => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   t.teardown(directory.remove)
   return directory.path
 }

@@ -21,11 +21,11 @@ import { newEvent } from '../../kit/domain/new-events.js'
 import { openIn } from '../../kit/stores/sqlite.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
 const inDirectory = (title: string, check: (t: ExecutionContext, directory: string) => Promise<void>): void => {
   test.serial(title, async (t) => {
-    const directory = await temporaryDirectory()
+    const directory = await openTemporaryDirectory()
     try {
       await check(t, directory.path)
     } finally {
@@ -180,7 +180,7 @@ type Survivors = {
 }
 
 const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   await writeFile(join(directory.path, 'leadloop.db'), main)
   await writeFile(join(directory.path, 'leadloop.db-wal'), wal)
   const database = await openIn(directory.path)
@@ -251,7 +251,7 @@ inDirectory('a full disk refuses appends and loses none that was acknowledged', 
 })
 
 test('a write to a closed store fails at once', async (t) => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   const database = await openIn(directory.path)
   await database.close()
   const late = await database.write({ kind: 'schema', statements: [] })
@@ -260,7 +260,7 @@ test('a write to a closed store fails at once', async (t) => {
 })
 
 test('a write that fails by its own fault does not fail the others of its commit', async (t) => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   const database = await openIn(directory.path)
   const [wrong, right] = await Promise.all([
     database.write({ kind: 'schema', statements: ['CREATE TABLE twice (a)', 'CREATE TABLE twice (a)'] }),

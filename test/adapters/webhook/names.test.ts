@@ -6,7 +6,7 @@ import { hostsFile } from '../../../adapters/webhook/addresses/hosts-file.js'
 import { nameServers } from '../../../adapters/webhook/addresses/name-servers.js'
 import { systemResolve, type Resolve, type Sources } from '../../../adapters/webhook/addresses/resolve.js'
 import { openReceiver } from '../../kit/network/receiver.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 import { openNameServer } from './name-server.js'
 import { noConnection, requestTo } from './rows.js'
 
@@ -92,7 +92,7 @@ test('a webhook gets its post at once while a hundred wait for their names', asy
 })
 
 test('the hosts file goes before the name servers, and local names are looked up by the system', async (t) => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   t.teardown(directory.remove)
   const path = join(directory.path, 'hosts')
   await writeFile(

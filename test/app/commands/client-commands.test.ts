@@ -20,7 +20,7 @@ import { readModels } from '../../../projections/read-models/registry.js'
 import { until } from '../../kit/time/until.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
-import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -72,7 +72,7 @@ const open = async (t: ExecutionContext) => {
   const ids = randomIds(clock)
   const process = () => {
     const commandHandler = sharedHandler(store, clock)
-    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: silentLogger }) }
+    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: recordingLogger() }) }
   }
   const here = process()
   const elsewhere = process()

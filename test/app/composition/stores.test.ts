@@ -7,10 +7,10 @@ import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { rightOf } from '../../kit/right-of.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
 const directoryOf = async (t: ExecutionContext): Promise<string> => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   t.teardown(directory.remove)
   return directory.path
 }

@@ -50,13 +50,13 @@ const surface: Surface<undefined> = {
 const served = async (
   t: ExecutionContext,
 ): Promise<{ readonly url: string; readonly lines: ReadonlyArray<LogLine>; readonly observed: Array<Observed> }> => {
-  const { logger, lines } = recordingLogger()
+  const logger = recordingLogger()
   const observed: Array<Observed> = []
   const server = httpServer([routesOf(surface, logger)], { logger, observe: (one) => void observed.push(one) })
   const address = await listen(server, { host: '127.0.0.1', port: 0 })
   if (E.isLeft(address)) throw new Error(address.left)
   t.teardown(() => drain(server))
-  return { url: `${address.right}/example`, lines, observed }
+  return { url: `${address.right}/example`, lines: logger.lines, observed }
 }
 
 /** The one line that says that a request was answered; how long it took is a number. */

@@ -1,7 +1,8 @@
-import type { Answer, Sent } from '../../kit/network/http.js'
+import { type Answer, type Sent, bearer, type Site, json } from '../../kit/network/http.js'
 import type { Fields } from '../../kit/service/leads.js'
 import type { Receiver } from '../../kit/network/receiver.js'
-import { bearer, operatorKey, type Account, type Site } from '../../kit/service/service.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import type { Account } from '../../kit/service/account.js'
 import { deliveriesOf } from '../../kit/service/subscription.js'
 import { until } from '../../kit/time/until.js'
 import type { Recorder } from './recorder.js'
@@ -23,9 +24,6 @@ export type Stage = {
   readonly strict: Site
 }
 
-/** An id that nothing has. */
-export const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
-
 /** A value as it stands in the name of an exchange. */
 export const inWords = (value: unknown): string =>
   value === undefined ? 'nothing' : JSON.stringify(value).replaceAll(/x{9,}/g, 'x…')
@@ -33,10 +31,7 @@ export const inWords = (value: unknown): string =>
 /** Many times one character, for what is too long. */
 export const long = (length: number): string => 'x'.repeat(length)
 
-export const json = (value: unknown, headers: Sent['headers'] = {}, method = 'POST'): Sent =>
-  raw(JSON.stringify(value), headers, method)
-
-/** A body that says of itself that it is JSON. */
+/** A body that is sent as it stands, and says of itself that it is JSON. */
 export const raw = (body: string, headers: Sent['headers'] = {}, method = 'POST'): Sent => ({
   method,
   headers: { 'content-type': 'application/json', ...headers },

@@ -22,5 +22,5 @@ export const newEvents = (count: number, first = 1): readonly [NewEvent, ...Read
   ...Array.from({ length: count - 1 }, (_, index) => newEvent(first + 1 + index)),
 ]
 
-export const idsOf = (events: ReadonlyArray<Pick<Recorded<DomainEvent>, 'id'>>): ReadonlyArray<string> =>
+export const eventIds = (events: ReadonlyArray<Pick<Recorded<DomainEvent>, 'id'>>): ReadonlyArray<string> =>
   events.map(({ id }) => id)

@@ -42,6 +42,9 @@ export const deliveryId = (n = 1): DeliveryId => `dlv_${body(n)}`
 export const noticeId = (n = 1): NoticeId => `ntc_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 
+/** An id that nothing has. */
+export const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
+
 export const uuid = (n = 1): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
 
 /** Milliseconds after noon of 15 January 2026. */

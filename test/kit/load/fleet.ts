@@ -4,11 +4,14 @@ import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
 import type { LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { operatorKey, startService, temporaryDirectory, type ChildService, type StartOptions } from '../service/service-process.js'
-import { clientOf, type Account, type Ledger, type Receiver } from './load.js'
+import { dataDirectory } from '../service/data-directory.js'
+import { startService, type ServiceProcess } from '../service/service-process.js'
+import type { Environment } from '../service/settings.js'
 import { mongoUrl, type TestDatabase } from '../stores/mongodb.js'
-import { openServersOf, removeStoresOf } from '../stores/servers.js'
-import { differingReadModels, eventsAfter, settled, streams, type Streams } from './streams.js'
+import { openServersOf } from '../stores/servers.js'
+import type { Ledger } from './ledger.js'
+import type { LoadReceiver } from './load-receiver.js'
+import { isWhole, stillOwed, streams, type Streams } from './streams.js'
 
 /** Any number of processes of the service on one double of EventStoreDB and one database. */
 export type Fleet = {
@@ -17,16 +20,15 @@ export type Fleet = {
   readonly double: EventStoreDouble
   readonly database: TestDatabase
   /** Starts one more process. */
-  readonly start: (options?: StartOptions) => ChildService
+  readonly start: (environment?: Environment) => ServiceProcess
 }
 
 export const openFleet = async (t: ExecutionContext): Promise<Fleet> => {
-  const directory = temporaryDirectory(t)
-  t.teardown(() => removeStoresOf(directory))
+  const directory = dataDirectory(t)
   const { double, database } = await openServersOf(directory)
   const secretKey = randomBytes(32).toString('base64')
-  const start: Fleet['start'] = ({ environment = {}, ...options } = {}) =>
-    startService(t, directory, { ...options, environment: { SECRET_KEY: secretKey, ...environment } })
+  const start: Fleet['start'] = (environment) =>
+    startService(t, directory, { SECRET_KEY: secretKey, LOG_LEVEL: 'fatal', ...environment })
   return { directory, double, database, start }
 }
 
@@ -73,39 +75,15 @@ export const webhooksIn = ({ double }: Fleet): ReadonlyMap<string, WebhookId> =>
       .map(({ webhook_id, settings }) => [settings.url, webhook_id]),
   )
 
-/** Adds something to an account through the management API. */
-export const added = async (address: string, { id }: Account, what: string, body: unknown): Promise<void> => {
-  const client = clientOf(address)
-  const headers = { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' }
-  const { status } = await client.send('POST', `/manage/v1/accounts/${id}/${what}`, {
-    headers,
-    body: JSON.stringify(body),
-  })
-  client.close()
-  if (status !== 201) throw new Error(`adding to ${what} gave ${status}`)
-}
-
-/**
- * Waits until nothing is owed any more, and reads everything once more from the first event on: nothing is lost, nothing
- * stands there twice, every delivery was received, and the read models are what a rebuild makes of the log.
- */
-export const isWhole = async (
+/** Waits until nothing is owed any more; then the directory is whole, and clients got no answer that they should not get. */
+export const isWholeInTheEnd = async (
   t: ExecutionContext,
   { directory }: Fleet,
   address: string,
-  receiver: Receiver,
+  receiver: LoadReceiver,
   ledger: Ledger,
 ): Promise<Streams> => {
-  t.deepEqual(await settled(streams(), directory, address), [])
-  const log = streams()
-  log.take(eventsAfter(directory, 0))
-  t.deepEqual(log.problems, [])
-  t.deepEqual(log.owed(), [])
-  t.deepEqual(log.unknown(ledger), [])
-  t.deepEqual(log.undelivered(receiver), [])
-  t.deepEqual(log.altered(receiver), [])
-  t.deepEqual(receiver.unauthorized, [])
+  t.deepEqual(await stillOwed(streams(), directory, address), [])
   t.deepEqual(ledger.surprises, [])
-  t.deepEqual(await differingReadModels(directory), [])
-  return log
+  return isWhole(t, directory, receiver, ledger)
 }

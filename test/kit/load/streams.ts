@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
@@ -15,10 +16,13 @@ import { readModels } from '../../../projections/read-models/registry.js'
 import { compareGenerations } from '../../../projections/subscriptions/comparison.js'
 import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { clientOf, type Client, type Receiver, type Told } from './load.js'
 import { openIn } from '../stores/sqlite.js'
 import { rightOf } from '../right-of.js'
 import { isOnServers, serversOf } from '../stores/servers.js'
+import { until } from '../time/until.js'
+import { clientOf, type Client } from '../network/http.js'
+import type { Told } from './ledger.js'
+import type { LoadReceiver } from './load-receiver.js'
 
 export type StoredEvent = DomainEvent & {
   /** Counts the events of the log, from 1 on. */
@@ -72,11 +76,11 @@ export type Streams = {
   /** What was acknowledged and does not stand there. */
   readonly unknown: (told: Told) => ReadonlyArray<string>
   /** Deliveries whose body the receiver did not get. */
-  readonly undelivered: (receiver: Receiver) => ReadonlyArray<string>
+  readonly undelivered: (receiver: LoadReceiver) => ReadonlyArray<string>
   /** Deliveries that the receiver got with other bytes too. */
-  readonly altered: (receiver: Receiver) => ReadonlyArray<string>
+  readonly altered: (receiver: LoadReceiver) => ReadonlyArray<string>
   /** Deliveries that the receiver got more often than the log knows of: a crash does that, an orderly end does not. */
-  readonly unrecorded: (receiver: Receiver) => ReadonlyArray<string>
+  readonly unrecorded: (receiver: LoadReceiver) => ReadonlyArray<string>
   readonly leads: () => number
   readonly deliveries: () => number
 }
@@ -228,33 +232,29 @@ export const streams = (): Streams => {
   }
 }
 
-/** How long everything that is owed may take to follow. */
-const patience = isOnServers ? 60_000 : 30_000
+/** How long everything that is owed may take to follow, in milliseconds. */
+const longestFollowUp = isOnServers ? 60_000 : 30_000
 
 /**
- * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it; gives what
- * is still missing when the time is over. A look every few milliseconds, since nobody outside is told when the last record
- * is written.
+ * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it; resolves with
+ * what is still missing when the time is over. It looks again and again, since nobody outside is told of the last record.
  */
-export const settled = async (log: Streams, directory: string, address: string): Promise<ReadonlyArray<string>> => {
-  const deadline = Date.now() + patience
+export const stillOwed = async (log: Streams, directory: string, address: string): Promise<ReadonlyArray<string>> => {
   const client = clientOf(address)
+  const missing = async (): Promise<ReadonlyArray<string>> => {
+    log.take(eventsAfter(directory, log.position()))
+    return log.owed().length > 0 ? log.owed() : lagging(client)
+  }
+  const isNothing = (all: ReadonlyArray<string>): boolean => all.length === 0
   try {
-    for (;;) {
-      log.take(eventsAfter(directory, log.position()))
-      const missing = log.owed().length > 0 ? log.owed() : await lagging(client)
-      if (missing.length === 0 || Date.now() > deadline) return missing
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
+    return await until('all that is owed has followed', longestFollowUp, missing, isNothing).catch(missing)
   } finally {
     client.close()
   }
 }
 
 const lagging = async (client: Client): Promise<ReadonlyArray<string>> => {
-  const { body } = await client.send('GET', '/health/ready')
-  type Lag = { readonly name: string; readonly lag: number }
-  const { projections = [] } = body as { readonly projections?: ReadonlyArray<Lag> }
+  const { projections = [] } = (await client.send('/health/ready')).body
   if (projections.length === 0) return ['the service is not ready']
   return projections.filter(({ lag }) => lag !== 0).map(({ name, lag }) => `${name} lags by ${lag}`)
 }
@@ -290,4 +290,26 @@ export const differingReadModels = async (directory: string): Promise<ReadonlyAr
   }
   await close()
   return differences
+}
+
+/**
+ * Reads a directory whose service has stopped, or owes nothing any more, from the first event on: nothing is lost, nothing
+ * stands there twice, every delivery was received with the same bytes, and the read models are what a rebuild makes of the log.
+ */
+export const isWhole = async (
+  t: ExecutionContext,
+  directory: string,
+  receiver: LoadReceiver,
+  told: Told,
+): Promise<Streams> => {
+  const log = streams()
+  log.take(eventsAfter(directory, 0))
+  t.deepEqual(log.problems, [])
+  t.deepEqual(log.owed(), [])
+  t.deepEqual(log.unknown(told), [])
+  t.deepEqual(log.undelivered(receiver), [])
+  t.deepEqual(log.altered(receiver), [])
+  t.deepEqual(receiver.unauthorized, [])
+  t.deepEqual(await differingReadModels(directory), [])
+  return log
 }

@@ -1,10 +1,11 @@
-import { clientOf, type Load } from './load.js'
-import { passed } from '../time/until.js'
+import { clientOf } from '../network/http.js'
+import { sleep } from '../time/until.js'
+import type { Load } from './load.js'
 
 /** A submission and what became of it; times in milliseconds. */
 export type Submitted = {
   readonly sentAt: number
-  readonly took: number
+  readonly elapsed: number
   /** Undefined where no answer came. */
   readonly status: number | undefined
   readonly retryAfter: string | undefined
@@ -30,8 +31,8 @@ export const vendorsAt = (
       const sentAt = performance.now()
       const answered = await submit(client)
       const retryAfter = answered?.headers['retry-after']
-      submitted.push({ sentAt, took: performance.now() - sentAt, status: answered?.status, retryAfter })
-      await passed(pause)
+      submitted.push({ sentAt, elapsed: performance.now() - sentAt, status: answered?.status, retryAfter })
+      await sleep(pause)
     }
   }
   const done = Promise.all(Array.from({ length: vendors }, work))
@@ -47,4 +48,4 @@ export const vendorsAt = (
 
 /** Those that were sent after one moment and had their answer, or lost hope of it, before another. */
 export const between = (submitted: ReadonlyArray<Submitted>, from: number, to: number): ReadonlyArray<Submitted> =>
-  submitted.filter(({ sentAt, took }) => sentAt > from && sentAt + took < to)
+  submitted.filter(({ sentAt, elapsed }) => sentAt > from && sentAt + elapsed < to)

@@ -101,13 +101,23 @@ export type Sent = {
   readonly body?: string | Uint8Array
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+/** Where a service answers. */
+export type Site = { readonly url: string }
 
-/** How long a service may take for an answer before that counts as a hang. */
-const patience = 20_000
+const sharedConnections = new Agent({ keepAlive: true, maxSockets: 64 })
 
-/** One request, sent as it stands: nothing is added to the headers but the length of the body. */
-export const send = (url: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Answer> =>
+/** How long a service may take for an answer before that counts as a hang, in milliseconds. */
+const longestAnswer = 20_000
+
+/**
+ * One request, sent as it stands: nothing is added to the headers but the length of the body. Rejects where no whole answer
+ * comes.
+ */
+export const send = (
+  url: string,
+  { method = 'GET', headers = {}, body }: Sent = {},
+  agent = sharedConnections,
+): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const request = openRequest(url, { method, agent, headers: { ...length, ...headers } }, (response) => {
@@ -119,30 +129,52 @@ export const send = (url: string, { method = 'GET', headers = {}, body }: Sent =
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, body: bodyIn(text) })
       })
     })
-    request.setTimeout(patience, () => {
-      request.destroy(new Error(`no answer within ${patience} ms`))
+    request.setTimeout(longestAnswer, () => {
+      request.destroy(new Error(`no answer within ${longestAnswer} ms`))
     })
     request.once('error', reject)
     request.end(body)
   })
 
-export const sendJson = (url: string, method: string, value: unknown, headers: Sent['headers'] = {}): Promise<Answer> =>
-  send(url, {
-    method,
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(value),
-  })
+/** A client of one service, with connections of its own: they end with `close`, or when the service is killed. */
+export type Client = { readonly send: (path: string, sent?: Sent) => Promise<Answer>; readonly close: () => void }
+
+export const clientOf = (url: string): Client => {
+  const connections = new Agent({ keepAlive: true })
+  return { send: (path, sent) => send(url + path, sent, connections), close: () => connections.destroy() }
+}
+
+export const bearer = (key: string): { readonly authorization: string } => ({ authorization: `Bearer ${key}` })
+
+/** A request with a body in JSON. */
+export const json = (value: unknown, headers: Sent['headers'] = {}, method = 'POST'): Sent => ({
+  method,
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(value),
+})
+
+/** A request with the body of a form. */
+export const form = (fields: Readonly<Record<string, string>> | string, headers: Sent['headers'] = {}): Sent => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  body: new URLSearchParams(fields).toString(),
+})
+
+export const sendJson = (url: string, method: string, value: unknown, headers?: Sent['headers']): Promise<Answer> =>
+  send(url, json(value, headers, method))
 
 export const sendForm = (
   url: string,
   fields: Readonly<Record<string, string>> | string,
-  headers: Sent['headers'] = {},
-): Promise<Answer> =>
-  send(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    body: new URLSearchParams(fields).toString(),
-  })
+  headers?: Sent['headers'],
+): Promise<Answer> => send(url, form(fields, headers))
+
+/** What an answer must have; a test that meets another answer fails with it. */
+export const having = <Name extends keyof Required<Body>>(answer: Answer, name: Name): NonNullable<Body[Name]> => {
+  const value = answer.body[name]
+  if (value === undefined) throw new Error(`${answer.status} without ${name}: ${answer.text}`)
+  return value
+}
 
 /** The fields that an errors list names: the first word of each message. */
 export const namedIn = (answer: Answer): ReadonlyArray<string> =>

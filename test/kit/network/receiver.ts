@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Activity, Contact } from './http.js'
@@ -24,7 +25,8 @@ export type Receiver = {
   readonly close: () => Promise<void>
 }
 
-const patience = 15_000
+/** How long requests may take to come, in milliseconds. */
+const longestWait = 15_000
 
 type Waiting = { readonly isOver: () => boolean; readonly resolve: () => void }
 
@@ -50,7 +52,7 @@ export const openReceiver = async (): Promise<Receiver> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
 
-  const until = (isOver: () => boolean): Promise<void> =>
+  const come = (isOver: () => boolean): Promise<void> =>
     new Promise((resolve, reject) => {
       if (isOver()) {
         resolve()
@@ -58,8 +60,8 @@ export const openReceiver = async (): Promise<Receiver> => {
       }
       const timer = setTimeout(() => {
         const labels = requests.map((request) => payloadOf(request).activity?.label ?? 'no label')
-        reject(new Error(`after ${patience} ms these had come: ${labels.join(', ')}`))
-      }, patience)
+        reject(new Error(`after ${longestWait} ms these had come: ${labels.join(', ')}`))
+      }, longestWait)
       waiting.push({
         isOver,
         resolve: () => {
@@ -76,11 +78,11 @@ export const openReceiver = async (): Promise<Receiver> => {
       answering = next
     },
     received: async (n) => {
-      await until(() => requests.length >= n)
+      await come(() => requests.length >= n)
       return requests.slice(0, n)
     },
     receivedOne: async (isWanted = () => true) => {
-      await until(() => requests.some(isWanted))
+      await come(() => requests.some(isWanted))
       return requests.find(isWanted) as Received
     },
     close: () =>
@@ -91,6 +93,13 @@ export const openReceiver = async (): Promise<Receiver> => {
         server.closeAllConnections()
       }),
   }
+}
+
+/** A receiver that closes when the test is over. */
+export const receiverFor = async (t: ExecutionContext): Promise<Receiver> => {
+  const receiver = await openReceiver()
+  t.teardown(receiver.close)
+  return receiver
 }
 
 /** The body of both formats (contract 6.2 and 6.3). */

@@ -19,8 +19,9 @@ import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
-import { silentLogger } from './silent-logger.js'
-import { nextTurn, turnsUntil, turnTime } from '../time/turns.js'
+import { recordingLogger } from './recording-logger.js'
+import { until } from '../time/until.js'
+import { nextTurn, turnTime } from '../time/turns.js'
 import { manualClock } from '../time/manual-clock.js'
 import { openSqlite } from '../stores/sqlite.js'
 import { rightOf } from '../right-of.js'
@@ -64,7 +65,7 @@ export const openStage = async () => {
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
   const vault = aesVault(Buffer.alloc(32, 1))
-  const following = { store, logger: silentLogger, backoff: nextTurn }
+  const following = { store, logger: recordingLogger(), backoff: nextTurn }
   const readModel = anyProjection(deliveries)
   const projected = leasedFollower(
     readModel.name,
@@ -110,7 +111,7 @@ export const openStage = async () => {
         vault,
         clock,
         ids,
-        logger: silentLogger,
+        logger: recordingLogger(),
         random: () => 0.5,
         projected,
         backoff: nextTurn,
@@ -175,7 +176,7 @@ export const openStage = async () => {
       for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
       return all
     },
-    until: turnsUntil,
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()

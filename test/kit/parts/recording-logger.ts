@@ -6,12 +6,16 @@ export type LogLine = {
   readonly message: string
 }
 
-/** A logger, and what it was told. */
-export const recordingLogger = (): { readonly logger: Logger; readonly lines: ReadonlyArray<LogLine> } => {
+export type RecordingLogger = Logger & { readonly lines: ReadonlyArray<LogLine> }
+
+/** A logger that records its lines; `look` sees each of them before the code that logs it goes on. */
+export const recordingLogger = (look: (line: LogLine) => void = () => undefined): RecordingLogger => {
   const lines: Array<LogLine> = []
   const at =
     (level: keyof Logger): Logger[keyof Logger] =>
-    (fields, message) =>
-      void lines.push({ level, fields, message })
-  return { logger: { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, lines }
+    (fields, message) => {
+      lines.push({ level, fields, message })
+      look({ level, fields, message })
+    }
+  return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

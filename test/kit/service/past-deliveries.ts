@@ -6,13 +6,17 @@ import { deliveryIdOf } from '../../../domain/derived-id.js'
 import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import { E } from '../../../domain/prelude.js'
+import { cachedHandler } from '../parts/command-handlers.js'
+import { recordingLogger } from '../parts/recording-logger.js'
+import { deliveryFacts } from '../domain/samples.js'
+import type { Site } from '../network/http.js'
 import type { Answering } from '../network/receiver.js'
 import { rightOf } from '../right-of.js'
-import { deliveryFacts } from '../domain/samples.js'
-import { composed, configOf, newDataDir, openAccount, removeDataDir, type Site } from './service.js'
 import { storesOf } from '../stores/servers.js'
-import { hookToken, receiverFor, type Subscription } from './subscription.js'
-import { cachedHandler } from '../parts/command-handlers.js'
+import { manualClock } from '../time/manual-clock.js'
+import { dataDirectory } from './data-directory.js'
+import { openService, serviceFor } from './service.js'
+import { subscribed, type Subscription } from './subscription.js'
 
 /** A delivery that became due at `at`, and so many attempts of it, all of which failed. */
 export type PastDelivery = { readonly at: Instant; readonly attempts: number }
@@ -28,25 +32,20 @@ export const withPast = async (
   past: ReadonlyArray<PastDelivery>,
   answering: Answering = () => 500,
 ): Promise<Subscription & { readonly site: Site; readonly deliveryIds: ReadonlyArray<DeliveryId> }> => {
-  const dataDir = newDataDir()
-  const config = configOf({ dataDir })
+  const dataDir = dataDirectory(t)
   const site = { url: '' }
-  const before = await composed(config)
+  const before = await openService(dataDir)
   site.url = before.url
-  const [account, receiver] = await Promise.all([openAccount(site), receiverFor(t)])
-  const webhookId = await account.addWebhook({ url: receiver.url, token: hookToken })
+  const subscription = await subscribed(t, site)
   await before.stop()
 
+  const { account, webhookId, receiver } = subscription
   const deliveryIds = await written(dataDir, account.id as AccountId, webhookId as WebhookId, past)
 
   receiver.answer(answering)
-  const service = await composed(config)
-  site.url = service.url
-  t.teardown(async () => {
-    await service.stop()
-    await removeDataDir(dataDir)
-  })
-  return { site, account, receiver, webhookId, deliveryIds }
+  const { url } = await serviceFor(t, dataDir)
+  site.url = url
+  return { ...subscription, site, deliveryIds }
 }
 
 const written = async (
@@ -56,17 +55,16 @@ const written = async (
   past: ReadonlyArray<PastDelivery>,
 ): Promise<ReadonlyArray<DeliveryId>> => {
   const { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl } = await storesOf(dataDir)
-  const logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-  const stores = await openStores({ dataDir, eventStoreUrl, mongoUrl }, { newId: randomUUID, logger })
+  const means = { newId: randomUUID, logger: recordingLogger() }
+  const stores = await openStores({ dataDir, eventStoreUrl, mongoUrl }, means)
   if (E.isLeft(stores)) throw new Error(stores.left)
   const { store, close } = stores.right
-  let now = minutesAgo(0)
-  const clock = { now: () => now, sleepUntil: () => Promise.resolve() }
+  const clock = manualClock()
   const { execute } = cachedHandler(store, clock)
 
   const ids: Array<DeliveryId> = []
   for (const { at, attempts } of past) {
-    now = at
+    clock.set(at)
     const delivery_id = deliveryIdOf(webhook_id, randomUUID())
     const body = `{"activity":{"label":"started","note":"${ids.length}"}}`
     const facts = deliveryFacts({ delivery_id, account_id, webhook_id, due_at: at, body })

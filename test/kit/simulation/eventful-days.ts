@@ -1,6 +1,6 @@
 import type { DeliveryId } from '../../../domain/ids.js'
 import { instantOf, later, millisecondsOf } from '../../../domain/instant.js'
-import { randomFrom, type Random } from '../load/load.js'
+import { randomFrom, type Random } from '../load/random.js'
 import { at, webhookId } from '../domain/samples.js'
 import {
   addWebhook,

@@ -3,14 +3,14 @@ import type { Position, Recorded } from '../../../domain/event.js'
 import type { Clock, Logger } from '../../../domain/ports.js'
 import type { Json } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
-import { randomFrom } from '../load/load.js'
+import { randomFrom } from '../load/random.js'
 import { documentState, memoryDocuments } from '../memory/documents.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../memory/event-store.js'
 import { beginLife, type Life } from './life.js'
 import { openReceivers, type Answering, type Arrival } from './receivers.js'
 import { seededIds } from './seeded-ids.js'
 import { openTrace } from './trace.js'
-import { virtualClock } from './virtual-clock.js'
+import { manualClock } from '../time/manual-clock.js'
 import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virtual-process.js'
 
 /** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
@@ -58,12 +58,12 @@ export type History = {
   readonly digest: string
 }
 
-/** A simulation in which more timers than this go off goes round in a circle. */
+/** A simulation in which more timers than this fire goes round in a circle. */
 const mostTimers = 200_000
 
 export const openSimulation = (scene: Scene): Simulation => {
   const [chance, jitter, letters] = [randomFrom(scene.seed), randomFrom(~scene.seed), randomFrom(scene.seed ^ 0x5eed)]
-  const clock = virtualClock()
+  const clock = manualClock()
   const ids = seededIds(clock, letters)
   const log = memoryLog()
   const state = documentState()

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { rightOf } from '../right-of.js'
-import { silentLogger } from '../parts/silent-logger.js'
+import { sleep } from '../time/until.js'
+import { recordingLogger } from '../parts/recording-logger.js'
 
 /** The server to run against; undefined where none was given, and the tests that need one are skipped. */
 export const mongoUrl = process.env['MONGODB_URL']
@@ -16,7 +17,7 @@ export type TestDatabase = {
 export const testDatabase = (url: string): TestDatabase => {
   const own = urlWith(url, { database: `leadloop_test_${randomBytes(6).toString('hex')}` })
   const open = (): MongoConnection =>
-    rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), silentLogger))
+    rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), recordingLogger()))
   return {
     url: own,
     open,
@@ -29,7 +30,7 @@ export const testDatabase = (url: string): TestDatabase => {
 }
 
 /** Where the one server listens. */
-export const addressOf = (url: string): { readonly host: string; readonly port: number } => {
+export const hostOf = (url: string): { readonly host: string; readonly port: number } => {
   const [, host = '', port = '27017'] = /^[^:]+:\/\/(?:[^@/]*@)?([^:/?]+):?(\d+)?/.exec(url) ?? []
   return { host, port: Number(port) }
 }
@@ -69,7 +70,7 @@ export const inFlight = ({ db }: MongoConnection): InFlight => {
     settled: async () => {
       for (let idle = 0; idle < 3; idle += 1) {
         const before = changes
-        await new Promise((resolve) => setTimeout(resolve, 1))
+        await sleep(1)
         if (operations > 0 || changes > before) idle = -1
       }
     },

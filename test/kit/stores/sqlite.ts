@@ -1,6 +1,6 @@
 import { openDatabase, type SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { rightOf } from '../right-of.js'
-import { temporaryDirectory } from '../temporary-directory.js'
+import { openTemporaryDirectory } from '../temporary-directory.js'
 
 /** The embedded database in `directory`. */
 export const openIn = async (directory: string): Promise<SqliteDatabase> => rightOf(await openDatabase(directory))
@@ -14,7 +14,7 @@ type OpenPort<Port> = {
 
 /** A port on an embedded database in a directory of its own, which `close` removes. */
 export const openSqlite = async <Port>(adapter: (database: SqliteDatabase) => Port): Promise<OpenPort<Port>> => {
-  const directory = await temporaryDirectory()
+  const directory = await openTemporaryDirectory()
   let database = await openIn(directory.path)
   return {
     port: adapter(database),

@@ -1,5 +1,6 @@
 import { abortable } from '../../../domain/abortable.js'
 import type { Time } from '../../../domain/ports.js'
+import { settled } from './turns.js'
 
 /** The time of one process. */
 export type ProcessTime = Time & {
@@ -19,7 +20,8 @@ export type ManualTime = {
 
 type Timer = { readonly at: number; readonly fire: () => void; readonly isFrozen: () => boolean }
 
-export const manualTime = (settled: () => Promise<void>, check: () => void = () => undefined): ManualTime => {
+/** `inFlightSettled` resolves when nothing is in flight; `check` runs whenever a timer has fired. */
+export const manualTime = (inFlightSettled = settled, check: () => void = () => undefined): ManualTime => {
   let now = 0
   const timers = new Set<Timer>()
 
@@ -46,14 +48,14 @@ export const manualTime = (settled: () => Promise<void>, check: () => void = () 
     process,
     advance: async (milliseconds) => {
       const end = now + milliseconds
-      await settled()
+      await inFlightSettled()
       for (;;) {
         const due = [...timers].filter(({ at, isFrozen }) => at <= end && !isFrozen())
         const [next] = due.sort((one, other) => one.at - other.at)
         if (next === undefined) break
         now = Math.max(now, next.at)
         next.fire()
-        await settled()
+        await inFlightSettled()
         check()
       }
       now = end

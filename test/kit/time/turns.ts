@@ -11,11 +11,10 @@ export const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await nextTurn()
 }
 
-/** Lets turns pass until `condition` holds; rejects where it does not within 20 seconds. */
-export const turnsUntil = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  const end = performance.now() + 20_000
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error('it does not get there')
-    await nextTurn()
-  }
+/** Whether `running` is over once whatever is under way has settled. */
+export const isOver = async (running: Promise<unknown>): Promise<boolean> => {
+  let over = false
+  void running.then(() => (over = true))
+  await settled()
+  return over
 }

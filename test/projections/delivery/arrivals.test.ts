@@ -6,7 +6,15 @@ import { heldQueues } from '../../../projections/delivery/queue/held-queues.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { logOf } from '../../kit/domain/log.js'
-import { accountId, at, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  deliveryFacts,
+  deliveryId,
+  resendId,
+  webhookId,
+  webhookSettings,
+} from '../../kit/domain/samples.js'
 import { settled } from '../../kit/time/turns.js'
 
 const dueTo = (n: number): DomainEvent => ({ type: 'DeliveryDue', data: deliveryFacts({ webhook_id: webhookId(n) }) })

@@ -33,7 +33,8 @@ import {
   webhookSettings,
 } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
-import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/time/turns.js'
+import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 
@@ -151,7 +152,7 @@ const openStage = async () => {
       })
       return { sent, lease, done }
     },
-    until: turnsUntil,
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()

@@ -6,7 +6,15 @@ import { millisecondsOf } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { logOf } from '../../kit/domain/log.js'
 import { project } from '../../kit/parts/project.js'
-import { accountId, at, contactId, deliveryFacts, deliveryId, engagementId, webhookId } from '../../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  deliveryFacts,
+  deliveryId,
+  engagementId,
+  webhookId,
+} from '../../kit/domain/samples.js'
 
 const deliveryAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(deliveries), logOf(...events.map((event) => [`delivery-${deliveryId()}`, event] as const)))[

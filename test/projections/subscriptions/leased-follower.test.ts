@@ -15,7 +15,7 @@ import { testLease } from '../../kit/parts/lease.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { nextTurn } from '../../kit/time/turns.js'
 
 const never = new AbortController().signal
@@ -62,7 +62,7 @@ const open = async (t: ExecutionContext) => {
           },
           end: checkpoint.flush,
         },
-        { store, logger: silentLogger, backoff: nextTurn },
+        { store, logger: recordingLogger(), backoff: nextTurn },
       )
     }
     const pollBackoff = async (count: number): Promise<void> => {

@@ -17,9 +17,9 @@ import { newEvent } from '../../kit/domain/new-events.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, conversionId } from '../../kit/domain/samples.js'
-import { silentLogger } from '../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { nextTurn, turnTime } from '../../kit/time/turns.js'
-import { passed, until } from '../../kit/time/until.js'
+import { sleep, until } from '../../kit/time/until.js'
 
 type Titles = { readonly title: string }
 
@@ -71,7 +71,7 @@ const open = async (t: ExecutionContext) => {
       const following = runProjection(one, {
         store,
         documents,
-        logger: silentLogger,
+        logger: recordingLogger(),
         backoff: nextTurn,
         time: turnTime,
         isWaitedFor: false,
@@ -255,7 +255,7 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
 test('while a write is under way no checkpoint is written beside it', async (t) => {
   const { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'well')
   pauses.open()
-  await passed(50)
+  await sleep(50)
   t.true((await checkpoint()) <= idle)
   goOn()
   await caughtUpTo(changed)

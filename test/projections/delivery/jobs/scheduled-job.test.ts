@@ -3,7 +3,7 @@ import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-jo
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
 import { testLease, type TestLease } from '../../../kit/parts/lease.js'
 import { webhookId } from '../../../kit/domain/samples.js'
-import { silentLogger } from '../../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 type Run = { readonly queue: WebhookQueue; readonly end: () => void; readonly fail: () => void }
@@ -21,7 +21,7 @@ const openStage = () => {
         }),
     },
     {
-      logger: silentLogger,
+      logger: recordingLogger(),
       backoff: (failures) => {
         waits.push(failures)
         return nextTurn()

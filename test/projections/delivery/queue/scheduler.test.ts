@@ -16,7 +16,7 @@ import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { at, deliveryId, webhookId } from '../../../kit/domain/samples.js'
-import { silentLogger } from '../../../kit/parts/silent-logger.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, settled } from '../../../kit/time/turns.js'
 
 type Begun = {
@@ -61,7 +61,7 @@ const openStage = async () => {
       },
     },
     clock,
-    logger: silentLogger,
+    logger: recordingLogger(),
     projected: {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
