@@ -1,30 +1,20 @@
 import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
-import { spawn } from 'node:child_process'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { readModels } from '../../projections/read-models/registry.js'
 import { bearer, having, send } from '../kit/network/http.js'
+import { runProgram, type Ended } from '../kit/parts/program.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/service.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
-const program = fileURLToPath(new URL('../../app/cli/rebuild.js', import.meta.url))
+const program = new URL('../../app/cli/rebuild.js', import.meta.url)
 const names = readModels.map(({ name }) => name)
 
-type Ended = { readonly code: number | null; readonly told: string; readonly said: string }
-
-const rebuild = async (dataDir: string, ...arguments_: ReadonlyArray<string>): Promise<Ended> => {
-  const { EVENTSTORE_URL: _log, MONGODB_URL: _documents, ...own } = process.env
-  const environment = { ...own, DATA_DIR: dataDir }
-  const child = spawn(process.execPath, [program, ...arguments_], { env: environment })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [code, told, said] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  return { code, told, said }
-}
+const rebuild = (DATA_DIR: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
+  runProgram(program, args, { DATA_DIR, EVENTSTORE_URL: undefined, MONGODB_URL: undefined })
 
 type Lived = { readonly folder: string; readonly account: Account; readonly contactId: string }
 
@@ -82,24 +72,24 @@ const firstNames = (folder: string): ReadonlyArray<unknown> =>
 test('every read model is built anew, equals what was served and takes its place', async (t) => {
   const { folder } = livedIn(t)
   const before = firstNames(folder)
-  const { code, told, said } = await rebuild(folder)
+  const { code, stdout, stderr } = await rebuild(folder)
 
   t.is(code, 0)
-  for (const name of names) t.regex(told, new RegExp(`^${name} +\\d+ documents?, equal to what was served$`, 'm'))
-  t.regex(told, /^contacts +2 documents, /m)
-  t.regex(told, /^All equal what was served\.$/m)
-  t.regex(told, /\d+ events in [\d.]+ s: [\d,]+ events\/s\.\n$/)
-  t.regex(said, /^100% \| (\d+) of \1 events$/m)
-  t.false(said.includes('\u001b'), 'a line now and then where there is no terminal')
+  for (const name of names) t.regex(stdout, new RegExp(`^${name} +\\d+ documents?, equal to what was served$`, 'm'))
+  t.regex(stdout, /^contacts +2 documents, /m)
+  t.regex(stdout, /^All equal what was served\.$/m)
+  t.regex(stdout, /\d+ events in [\d.]+ s: [\d,]+ events\/s\.\n$/)
+  t.regex(stderr, /^100% \| (\d+) of \1 events$/m)
+  t.false(stderr.includes('\u001b'), 'a line now and then where there is no terminal')
   t.deepEqual(firstNames(folder), before)
 })
 
 test('a rebuild can follow a rebuild, as often as it is wanted', async (t) => {
   const { folder } = livedIn(t)
   for (const time of [1, 2, 3]) {
-    const { code, told, said } = await rebuild(folder)
-    t.is(code, 0, `time ${time}: ${said}`)
-    t.regex(told, /^All equal what was served\.$/m)
+    const { code, stdout, stderr } = await rebuild(folder)
+    t.is(code, 0, `time ${time}: ${stderr}`)
+    t.regex(stdout, /^All equal what was served\.$/m)
   }
 })
 
@@ -115,14 +105,14 @@ test('documents that were changed, removed or added by hand are told and right a
     database.exec(`INSERT INTO "${sources}" (key, position, body) VALUES ('made up', 1, '{}')`)
   })
   t.deepEqual(firstNames(folder), ['Eve', 'Grace'])
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
 
   t.is(code, 0)
-  t.regex(told, /^contacts +2 documents, 1 differing from what was served$/m)
-  t.regex(told, /^lead_list +2 documents, 1 differing from what was served$/m)
-  t.regex(told, /^source_list +2 documents, 1 differing from what was served$/m)
-  t.regex(told, /^conversion_list +4 documents, equal to what was served$/m)
-  t.regex(told, /^What differed is right from now on\.$/m)
+  t.regex(stdout, /^contacts +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^lead_list +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^source_list +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^conversion_list +4 documents, equal to what was served$/m)
+  t.regex(stdout, /^What differed is right from now on\.$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 
   const { url } = await serviceFor(t, folder)
@@ -133,11 +123,11 @@ test('documents that were changed, removed or added by hand are told and right a
 test('documents that can not even be read are replaced too', async (t) => {
   const { folder } = livedIn(t)
   byHand(folder, (database) => database.exec(`UPDATE "${liveTable(database, 'contacts')}" SET body = 'no JSON'`))
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
 
   t.is(code, 0)
-  t.regex(told, /^contacts +what was served can't be read: /m)
-  t.regex(told, /^What differed is right from now on\.$/m)
+  t.regex(stdout, /^contacts +what was served can't be read: /m)
+  t.regex(stdout, /^What differed is right from now on\.$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 })
 
@@ -149,9 +139,9 @@ test('a live read model that a stop left behind the log is not called different'
     database.exec(`DELETE FROM "${timeline}" WHERE position = ${last}`)
     database.exec(`UPDATE collections SET checkpoint = ${last - 1} WHERE table_name = '${timeline}'`)
   })
-  const { code, told } = await rebuild(folder, 'contact_timeline')
+  const { code, stdout } = await rebuild(folder, 'contact_timeline')
   t.is(code, 0)
-  t.regex(told, /^contact_timeline +\d+ documents, equal to what was served$/m)
+  t.regex(stdout, /^contact_timeline +\d+ documents, equal to what was served$/m)
 })
 
 test('a read model that was not there yet is built too', async (t) => {
@@ -162,17 +152,17 @@ test('a read model that was not there yet is built too', async (t) => {
       `DROP VIEW contacts; DROP TABLE "${contacts}"; DELETE FROM collections WHERE table_name = '${contacts}'`,
     )
   })
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
   t.is(code, 0)
-  t.regex(told, /^contacts +2 documents, none were served before$/m)
+  t.regex(stdout, /^contacts +2 documents, none were served before$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 })
 
 test('only the read models that are named are rebuilt', async (t) => {
   const { folder } = livedIn(t)
-  const { code, told } = await rebuild(folder, 'lead_list', 'contacts')
+  const { code, stdout } = await rebuild(folder, 'lead_list', 'contacts')
   t.is(code, 0)
-  const reported = told.split('\n').filter((line) => line.includes('document'))
+  const reported = stdout.split('\n').filter((line) => line.includes('document'))
   t.deepEqual(
     reported.map((line) => line.split(' ', 1)[0]),
     ['contacts', 'lead_list'],
@@ -182,10 +172,10 @@ test('only the read models that are named are rebuilt', async (t) => {
 test('a wrong name is answered with the right ones', async (t) => {
   const { folder } = livedIn(t)
   const before = served(folder)
-  const { code, told, said } = await rebuild(folder, 'contacts', 'contact')
+  const { code, stdout, stderr } = await rebuild(folder, 'contacts', 'contact')
   t.is(code, 1)
-  t.is(told, '')
-  t.is(said, `leadloop can't rebuild. There is no read model contact. There are ${names.join(', ')}.\n`)
+  t.is(stdout, '')
+  t.is(stderr, `leadloop can't rebuild. There is no read model contact. There are ${names.join(', ')}.\n`)
   t.deepEqual(served(folder), before)
 })
 
@@ -195,22 +185,22 @@ test('it is refused while a service uses the directory, and for a directory that
   const inUse = await rebuild(folder)
   await stop()
   t.is(inUse.code, 1)
-  t.is(inUse.said, `leadloop can't rebuild. DATA_DIR: another process is using ${folder}.\n`)
+  t.is(inUse.stderr, `leadloop can't rebuild. DATA_DIR: another process is using ${folder}.\n`)
 
   const nowhere = join(folder, 'nowhere')
   const missing = await rebuild(nowhere)
   t.is(missing.code, 1)
-  t.is(missing.said, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
+  t.is(missing.stderr, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
 })
 
 test('an event that can not be folded stops it, and what is served stays as it was', async (t) => {
   const { folder } = livedIn(t)
   byHand(folder, (database) => database.exec(`UPDATE events SET data = '{}' WHERE type = 'ContactCreated'`))
   const before = served(folder)
-  const { code, told, said } = await rebuild(folder)
+  const { code, stdout, stderr } = await rebuild(folder)
   t.is(code, 1)
-  t.is(told, '')
-  t.regex(said, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
-  t.regex(said, / What is served stays as it was\.\n$/)
+  t.is(stdout, '')
+  t.regex(stderr, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
+  t.regex(stderr, / What is served stays as it was\.\n$/)
   t.deepEqual(served(folder), before)
 })

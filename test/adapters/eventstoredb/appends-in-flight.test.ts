@@ -6,8 +6,8 @@ import { newEvent } from '../../kit/domain/new-events.js'
 import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { rightOf } from '../../kit/right-of.js'
-import { nextTurn } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
+import { settled } from '../../kit/time/turns.js'
 
 /** What happened, in its order. */
 type Story = Array<string>
@@ -41,13 +41,8 @@ const appendIn = (appends: AppendsInFlight, story: Story, name: string): Appendi
   return { end: () => end(), fail: () => fail(), done }
 }
 
-/** All that can go on has gone on. */
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
-}
-
 const open = () => {
-  const time = manualTime(settled)
+  const time = manualTime()
   return { appends: appendsInFlight(time.process()), advance: time.advance }
 }
 

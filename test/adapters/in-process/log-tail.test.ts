@@ -9,6 +9,7 @@ import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { eventIds, newEvent } from '../../kit/domain/new-events.js'
 import { holdsAsync } from '../../kit/domain/property.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -76,11 +77,11 @@ test('a subscriber waits until the next batch or its own signal, and for no othe
   const [one, two] = [new AbortController(), new AbortController()]
   let woken = ''
   const waiting = [one, two].map(({ signal }, index) => tail.changed(signal).then(() => (woken += `${index}`)))
-  await new Promise(setImmediate)
+  await nextTurn()
   t.is(woken, '')
   one.abort()
   await waiting[0]
-  await new Promise(setImmediate)
+  await nextTurn()
   t.is(woken, '0')
   tail.add(0n, { entries: [], position: 3n })
   await Promise.all(waiting)
@@ -141,7 +142,7 @@ const written: fc.Arbitrary<Written> = fc.record({
 const runTurns = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) {
     if (turn % 2 === 0) await Promise.resolve()
-    else await new Promise(setImmediate)
+    else await nextTurn()
   }
 }
 
@@ -214,7 +215,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   for (const event of events) {
     write([event], event.position)
     tail.add(event.position - 1n, { entries: [event], position: event.position })
-    await new Promise(setImmediate)
+    await nextTurn()
   }
   await reading
   t.deepEqual(seen, eventIds(events))

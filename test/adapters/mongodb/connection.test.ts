@@ -9,6 +9,7 @@ import { hostOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.
 import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
+import { until } from '../../kit/time/until.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
 
@@ -93,15 +94,6 @@ const soon = async (t: ExecutionContext, milliseconds: number, attempt: Promise<
   return outcome
 }
 
-const eventually = async (t: ExecutionContext, milliseconds: number, attempt: () => Promise<string>): Promise<void> => {
-  const end = performance.now() + milliseconds
-  while ((await attempt()) !== 'done') {
-    if (performance.now() > end) return t.fail('it does not come back')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  t.pass()
-}
-
 if (mongoUrl === undefined) {
   test.skip('a MongoDB that comes and goes needs a server: set MONGODB_URL', (t) => t.fail())
 } else {
@@ -142,7 +134,7 @@ if (mongoUrl === undefined) {
     t.is(await soon(t, 2_000, read()), 'unavailable')
     t.is(await soon(t, 2_000, write()), 'unavailable')
     await proxy.bringBack()
-    await eventually(t, 4_000, write)
+    await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
     t.is(await read(), 'done')
   })
 
@@ -150,13 +142,13 @@ if (mongoUrl === undefined) {
     'operations fail soon where the server goes away, and succeed again when it is back',
     async (t, { proxy, read, write }) => {
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       for (let outage = 0; outage < 2; outage += 1) {
         await proxy.takeAway()
         const all = Array.from({ length: 40 }, (_, n) => soon(t, 2_500, n % 2 === 0 ? read() : write()))
         t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
         await proxy.bringBack()
-        await eventually(t, 4_000, write)
+        await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
         t.is(await soon(t, 1_000, read()), 'done')
       }
     },
@@ -166,14 +158,14 @@ if (mongoUrl === undefined) {
     'operations fail in time where the server hangs, and succeed again afterwards',
     async (t, { proxy, read, write }) => {
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       proxy.silence()
       const all = Array.from({ length: 10 }, (_, n) => soon(t, 11_000, n % 2 === 0 ? read() : write()))
       t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
       t.is(await soon(t, 2_500, read()), 'unavailable')
       t.is(await soon(t, 2_500, write()), 'unavailable')
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       t.is(await soon(t, 1_000, read()), 'done')
     },
   )

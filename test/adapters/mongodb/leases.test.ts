@@ -20,6 +20,7 @@ import {
   type LeaseFleet,
   type Member,
 } from './lease-fleet.js'
+import { until } from '../../kit/time/until.js'
 
 if (mongoUrl === undefined) {
   test.skip('leases on MongoDB need a server: set MONGODB_URL', (t) => t.fail())
@@ -257,11 +258,11 @@ if (mongoUrl === undefined) {
         )
         await proxy.bringBack()
         // The driver's own tries take real time.
-        for (let tries = 0; tries < 100 && !isAllHeld(names, ...members); tries += 1) {
-          await new Promise((resolve) => setTimeout(resolve, 50))
+        const isWhole = async (): Promise<boolean> => {
           await fleet.advance(100)
+          return isAllHeld(names, ...members)
         }
-        t.true(isAllHeld(names, ...members))
+        t.true(await until('all names are held again', 10_000, isWhole))
       } finally {
         await fleet.close()
         await proxy.takeAway()

@@ -8,11 +8,7 @@ import { aborted } from '../../../domain/abortable.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { nextTurn } from '../../kit/time/turns.js'
-
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 10; turn += 1) await nextTurn()
-}
+import { settled } from '../../kit/time/turns.js'
 
 /** The records of members and leases in memory, and what a test does between an operation on them and its answer. */
 type Records = {
@@ -37,7 +33,7 @@ type Lives = {
 
 /** One member that lives as `me`, and whose work takes until `finish` to end. */
 const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void>): Promise<void> => {
-  const time = manualTime(settled)
+  const time = manualTime()
   const leaving = new AbortController()
   const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
   const leases = new Map<string, LeaseRecord>()

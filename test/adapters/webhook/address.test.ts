@@ -100,7 +100,7 @@ test('a name that does not resolve, or not in time, is left to the first attempt
   const failing: Resolve = () => Promise.reject(new Error('not found'))
   t.is(await webhookUrlProblem('https://hooks.example.com/', false, failing), undefined)
   t.is(await webhookUrlProblem('https://hooks.example.com/', false, answering()), undefined)
-  const time = manualTime(nextTurn)
+  const time = manualTime()
   const answers: Array<string | undefined> = []
   const asked = webhookUrlProblem('https://hooks.example.com/', false, neverAnswering, time.process())
   const done = asked.then((answer) => answers.push(answer))

@@ -9,10 +9,8 @@ import { account } from '../../../domain/account.js'
 import { conversion } from '../../../domain/conversion.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { abortable } from '../../../domain/abortable.js'
 import type { Position, Revision } from '../../../domain/event.js'
 import { lead } from '../../../domain/lead.js'
-import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { AnyProjection } from '../../../projections/projection.js'
@@ -39,23 +37,10 @@ import {
   webhookSettings,
 } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { isOver, settled } from '../../kit/time/turns.js'
+import { manualTime } from '../../kit/time/manual-time.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
-
-/** A time that stands still, and whose waits end when `end` is called. */
-const heldTime = () => {
-  const ends: Array<() => void> = []
-  const time: Time = {
-    now: () => 0,
-    sleep: (_milliseconds, signal) => abortable(signal, (done) => void ends.push(done)),
-  }
-  return {
-    time,
-    end: (): void => {
-      for (const end of ends.splice(0)) end()
-    },
-  }
-}
 
 const submission = (n: number) => {
   const ofItsOwn = { lead_id: leadId(n), engagement_id: engagementId(n), details: details({ first_name: `Ada ${n}` }) }
@@ -64,7 +49,7 @@ const submission = (n: number) => {
 
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
-  const held = heldTime()
+  const time = manualTime()
   const ending = new AbortController()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
@@ -99,7 +84,7 @@ const open = async (t: ExecutionContext) => {
       seen.push(position)
       return waitFor('the log')
     },
-    time: held.time,
+    time: time.process(),
     ending: ending.signal,
   })
   const { execute } = clientCommands({ store, ...here, ids, shown })
@@ -107,15 +92,12 @@ const open = async (t: ExecutionContext) => {
     store,
     asked,
     seen,
-    time: held,
+    time,
     stop: (): void => ending.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
-      let over = false
-      void running.then(() => (over = true))
       await until('it was asked for', 20_000, () => seen.length > 0)
-      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
-      return over
+      return isOver(running)
     },
     /** A read model, or the log, that does not move until the function that it gives is called. */
     hold: (name: string): (() => void) => {
@@ -253,8 +235,9 @@ test('it waits for three seconds at most, and nobody waits again for what is lat
   const { asked, time, hold, define, isOver } = await open(t)
   const go = hold('conversion_list')
   const first = define(1)
+  await time.advance(2_999)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(1)
   rightOf(await first)
   const [ofFirst, whenLate] = asked
   t.true(ofFirst?.signal.aborted, 'the request goes on waiting')
@@ -263,12 +246,12 @@ test('it waits for three seconds at most, and nobody waits again for what is lat
   rightOf(await define(2))
   t.is(asked.length, 2, 'it was waited for though it is late')
   go()
-  await new Promise(setImmediate)
+  await settled()
   hold('conversion_list')
   const next = define(3)
   await until('it was asked for again', 20_000, () => asked.length === 3)
   t.false(await isOver(next))
-  time.end()
+  await time.advance(3_000)
   rightOf(await next)
 })
 
@@ -277,7 +260,7 @@ test('while one read model is late, the others are waited for as before', async 
   hold('conversion_list')
   const first = define(1)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(3_000)
   rightOf(await first)
   asked.length = 0
   hold('playbook_list')
@@ -285,7 +268,7 @@ test('while one read model is late, the others are waited for as before', async 
   await until('it was asked for', 20_000, () => asked.length > 0)
   t.false(await isOver(next))
   t.deepEqual(namesOf(asked), ['playbook_list'])
-  time.end()
+  await time.advance(3_000)
   rightOf(await next)
 })
 
@@ -294,7 +277,7 @@ test('once the service stops nobody waits for what is late', async (t) => {
   hold('conversion_list')
   const first = define(1)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(3_000)
   rightOf(await first)
   stop()
   t.true(asked.every(({ signal }) => signal.aborted))

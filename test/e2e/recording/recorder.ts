@@ -3,6 +3,7 @@ import { send, type Answer, type Sent } from '../../kit/network/http.js'
 import { labelOf, type Received } from '../../kit/network/receiver.js'
 import { until } from '../../kit/time/until.js'
 import type { Normaliser } from './normalised.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -44,7 +45,7 @@ export const recorder = ({ text }: Normaliser): Recorder => {
 
   /** Two requests never share a millisecond: what is ordered by time would be ordered by chance. */
   const paced = async (url: string, sent: Sent): Promise<Answer> => {
-    while (Date.now() <= answeredAt) await new Promise(setImmediate)
+    while (Date.now() <= answeredAt) await nextTurn()
     const answer = await send(url, sent)
     answeredAt = Date.now()
     return answer

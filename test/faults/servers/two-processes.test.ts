@@ -87,7 +87,7 @@ onServers('two processes on one pair of servers', () => {
     await until('requests were open', 20_000, () => counts.most > 0)
     t.true(counts.most <= 8, `${counts.most} were open`)
     workers[0]?.signal('SIGKILL')
-    await until('every delivery was received', 60_000, async () => {
+    await until('every delivery was received', 60_000, () => {
       const due = fleet.double.log().filter(({ type }) => type === 'DeliveryDue').length
       const done = fleet.double.log().filter(({ type }) => type === 'DeliverySucceeded').length
       return due > 0 && due === done

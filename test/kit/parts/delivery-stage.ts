@@ -1,8 +1,5 @@
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { aesVault } from '../../../adapters/node/vault.js'
 import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -23,10 +20,10 @@ import { recordingLogger } from './recording-logger.js'
 import { until } from '../time/until.js'
 import { nextTurn, turnTime } from '../time/turns.js'
 import { manualClock } from '../time/manual-clock.js'
-import { openSqlite } from '../stores/sqlite.js'
 import { rightOf } from '../right-of.js'
 import { accountId, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../domain/samples.js'
 import { sharedHandler } from './command-handlers.js'
+import { openSqliteStores } from '../stores/sqlite.js'
 
 export const delivered: WebhookResponse = { delivered: true, status: 200, reason: 'delivered', durationMs: 1 }
 export const refused: WebhookResponse = { delivered: false, status: 503, reason: 'status 503', durationMs: 1 }
@@ -56,11 +53,7 @@ export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
 
 /** An embedded store and the read model of the deliveries on it, for one worker or several. */
 export const openStage = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)

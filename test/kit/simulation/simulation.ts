@@ -12,6 +12,8 @@ import { seededIds } from './seeded-ids.js'
 import { openTrace } from './trace.js'
 import { manualClock } from '../time/manual-clock.js'
 import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virtual-process.js'
+import { nextTurn } from '../time/turns.js'
+import { recordingLogger } from '../parts/recording-logger.js'
 
 /** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
 export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
@@ -138,7 +140,7 @@ export const openSimulation = (scene: Scene): Simulation => {
   const settle = async (): Promise<void> => {
     for (let quiet = 0; quiet < 2; quiet += 1) {
       const before = stirs
-      await new Promise(setImmediate)
+      await nextTurn()
       if (stirs > before) quiet = -1
     }
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('a command failed')
@@ -207,11 +209,7 @@ export const openSimulation = (scene: Scene): Simulation => {
 }
 
 /** The trace shows what a process logs, until it crashes. */
-const loggerOf = (life: Life, note: (line: string) => void): Logger => {
-  const at =
-    (level: string) =>
-    (fields: Readonly<Record<string, unknown>>, message: string): void => {
-      if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
-    }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
+const loggerOf = (life: Life, note: (line: string) => void): Logger =>
+  recordingLogger(({ level, fields, message }) => {
+    if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
+  })

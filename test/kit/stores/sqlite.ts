@@ -1,3 +1,7 @@
+import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { EventStore } from '../../../domain/ports.js'
+import type { Documents } from '../../../projections/ports.js'
 import { openDatabase, type SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { rightOf } from '../right-of.js'
 import { openTemporaryDirectory } from '../temporary-directory.js'
@@ -12,9 +16,22 @@ type OpenPort<Port> = {
   readonly close: () => Promise<void>
 }
 
+/** A log and documents on an embedded database in a directory of its own, which `close` removes. */
+export const openSqliteStores = async (): Promise<{
+  readonly store: EventStore
+  readonly documents: Documents
+  readonly close: () => Promise<void>
+}> => {
+  const { port, close } = await openSqlite((database) => ({
+    store: sqliteEventStore(database),
+    documents: sqliteDocuments(database),
+  }))
+  return { ...port, close }
+}
+
 /** A port on an embedded database in a directory of its own, which `close` removes. */
 export const openSqlite = async <Port>(adapter: (database: SqliteDatabase) => Port): Promise<OpenPort<Port>> => {
-  const directory = await openTemporaryDirectory()
+  const directory = openTemporaryDirectory()
   let database = await openIn(directory.path)
   return {
     port: adapter(database),

@@ -1,8 +1,5 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { account, type AccountCommand } from '../../../domain/account.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
@@ -17,7 +14,6 @@ import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -35,6 +31,8 @@ import {
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 
@@ -43,18 +41,11 @@ const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
 const openStage = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
-  const logged: Array<string> = []
-  const note = (fields: Readonly<Record<string, unknown>>, message: string): void =>
-    void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const logger = { debug: note, info: note, warn: note, error: note }
+  const logger = recordingLogger()
   const cause = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
@@ -99,7 +90,7 @@ const openStage = async () => {
 
   return {
     clock,
-    logged,
+    logged: () => logger.lines.map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`).join('\n'),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     /** A notice for a member of its own. */
     makeDue: async (n: number) => {
@@ -196,14 +187,14 @@ test('a notice that fails is mailed again for about four days, with the same id 
     await until(() => sent.length === attempt)
     if (attempt < maximalMailings) await until(() => clock.toNextTimer())
   }
-  await until(() => logged.some((line) => line.includes('given up')))
+  await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
   t.is(new Set(sent.map(({ id, at }) => `${id} ${at}`)).size, 1)
   const days = (millisecondsOf(clock.now()) - began) / (24 * 60 * 60_000)
   t.true(days > 4 && days < 4.1, `${days} days`)
   t.is((await events(1)).at(-1), 'NoticeAbandoned')
-  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*attempts-exhausted`))
-  t.notRegex(logged.join('\n'), /@/)
+  t.regex(logged(), new RegExp(`given up .*${noticeId(1)}.*attempts-exhausted`))
+  t.notRegex(logged(), /@/)
   await close()
 })
 
@@ -211,12 +202,12 @@ test('a notice that is refused for good is given up at once, and logged by its i
   const { makeDue, mail, until, state, logged, close } = await openStage()
   const { sent } = mail(() => Promise.resolve({ kind: 'refused', reason: 'SMTP 550' }))
   await makeDue(1)
-  await until(() => logged.some((line) => line.includes('given up')))
+  await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
   await settled()
   t.is(sent.length, 1)
-  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*refused.*SMTP 550`))
-  t.notRegex(logged.join('\n'), /@/)
+  t.regex(logged(), new RegExp(`given up .*${noticeId(1)}.*refused.*SMTP 550`))
+  t.notRegex(logged(), /@/)
   await close()
 })
 

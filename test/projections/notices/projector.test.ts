@@ -1,8 +1,5 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { account, type AccountCommand, type Role } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
@@ -10,7 +7,6 @@ import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { noticeProjector } from '../../../projections/notices/projector.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
@@ -23,16 +19,13 @@ import {
   webhookSettings,
 } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
 /** An account with a webhook, and a projector that has handled no event yet. */
 const openStage = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(store, clock)

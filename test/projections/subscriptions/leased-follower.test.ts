@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
@@ -13,29 +10,17 @@ import type { Documents } from '../../../projections/ports.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { newEvent } from '../../kit/domain/new-events.js'
-import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { nextTurn } from '../../kit/time/turns.js'
+import { nextTurn, isOver, settled } from '../../kit/time/turns.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
 const never = new AbortController().signal
 const collection = checkpointCollection('work')
 
-/** Whether something has come about, once all that can go on has. */
-const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
-  let over = false
-  void promise.then(() => (over = true))
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
-  return over
-}
-
 /** A log and the checkpoints of what follows it, for processes that share the follower `work`. */
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   rightOf(await documents.prepare(collection))
   let n = 0
 
@@ -109,7 +94,7 @@ test('it follows from the moment of the lease until it is lost, and has stopped 
   lease.recall()
   await working
   await write()
-  t.false(await isOver(new Promise<void>(() => undefined)))
+  await settled()
   t.deepEqual(handled, [first])
 })
 

@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
@@ -14,12 +11,12 @@ import { anyProjection, collectionOf, type AnyProjection, type Projection } from
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { newEvent } from '../../kit/domain/new-events.js'
-import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, conversionId } from '../../kit/domain/samples.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { nextTurn, turnTime } from '../../kit/time/turns.js'
 import { sleep, until } from '../../kit/time/until.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
 type Titles = { readonly title: string }
 
@@ -44,11 +41,7 @@ const defined = (n: number, title: string): DomainEvent => ({
 })
 
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const running = new Set<RunningFollower>()
   t.teardown(async () => {
     await Promise.all([...running].map(({ stop }) => stop()))

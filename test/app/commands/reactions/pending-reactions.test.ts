@@ -1,8 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
-import { sqliteDocuments } from '../../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../../adapters/sqlite/database.js'
 import { ownPendingReactions, sharedPendingReactions } from '../../../../app/commands/reactions/pending-reactions.js'
 import { beginning, type Position } from '../../../../domain/event.js'
 import { E } from '../../../../domain/prelude.js'
@@ -12,21 +9,17 @@ import type { Documents } from '../../../../projections/ports.js'
 import { leasedFollower } from '../../../../projections/subscriptions/leased-follower.js'
 import { testLease } from '../../../kit/parts/lease.js'
 import { newEvent } from '../../../kit/domain/new-events.js'
-import { openSqlite } from '../../../kit/stores/sqlite.js'
 import { rightOf } from '../../../kit/right-of.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
-import { nextTurn } from '../../../kit/time/turns.js'
+import { nextTurn, isOver } from '../../../kit/time/turns.js'
+import { openSqliteStores } from '../../../kit/stores/sqlite.js'
 
 const collection = checkpointCollection('reactions')
 
 /** A process beside another one that carries out the reactions. */
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
+  const { store, documents, close } = await openSqliteStores()
   t.teardown(close)
-  const { store, documents } = port
   rightOf(await documents.prepare(collection))
   let isAway = false
   const fallible: Documents = {
@@ -103,11 +96,9 @@ test('what the reactions have come to is not pending', async (t) => {
 test('reactions that are about to be carried out are waited for', async (t) => {
   const { write, reacted, hasPending } = await open(t)
   const position = await write('lead')
-  let isSaid = false
-  const asking = hasPending().finally(() => (isSaid = true))
+  const asking = hasPending()
   await reacted(position - 1n)
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
-  t.false(isSaid)
+  t.false(await isOver(asking))
   await reacted(position)
   t.false(await asking)
 })

@@ -17,7 +17,7 @@ import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { at, deliveryId, webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
-import { nextTurn, settled } from '../../../kit/time/turns.js'
+import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
 
 type Begun = {
   readonly id: DeliveryId
@@ -356,17 +356,15 @@ test('after the lease of a queue was lost nothing is begun, and it ends when no 
   for (const n of upTo(10)) await put(n, 'first')
   schedule(queue)
   await settled()
-  let isDone = false
   queue.lease.recall()
-  void end(queue).then(() => (isDone = true))
+  const ended = end(queue)
   for (const one of begun.slice(1)) one.end(succeeded)
   schedule(queue)
   await settled()
   t.is(begun.length, 8)
-  t.false(isDone)
+  t.false(await isOver(ended))
   begun[0]?.end(succeeded)
-  await settled()
-  t.true(isDone)
+  t.true(await isOver(ended))
   t.is(inFlight(), 0)
   t.false(clock.toNextTimer())
 })
