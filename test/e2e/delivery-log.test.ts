@@ -16,7 +16,8 @@ import {
   newestAfter,
 } from '../kit/service/subscription.js'
 import { sleep } from '../kit/time/until.js'
-import { openAccount, type Account } from '../kit/service/account.js'
+import { openAccount } from '../kit/service/account.js'
+import { pages } from '../kit/service/pages.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
@@ -25,23 +26,6 @@ const quick = serviceForFile({ clockRate: 200 })
 const rushing = serviceForFile({ clockRate: 1_000_000 })
 
 const idsIn = (all: ReadonlyArray<Managed>): ReadonlyArray<string> => all.map(({ id }) => id).sort()
-
-/** Follows `next_cursor` to the end. */
-const paged = async (
-  account: Account,
-  webhookId: string,
-  query: string,
-): Promise<ReadonlyArray<ReadonlyArray<Managed>>> => {
-  const pages: Array<ReadonlyArray<Managed>> = []
-  let cursor = ''
-  do {
-    const answer = await account.manage('GET', `/webhooks/${webhookId}/deliveries?${query}${cursor}`)
-    pages.push(having(answer, 'deliveries'))
-    const { next_cursor } = answer.body
-    cursor = typeof next_cursor === 'string' ? `&cursor=${next_cursor}` : ''
-  } while (cursor !== '' && pages.length < 100)
-  return pages
-}
 
 /** `started` failed and turned the webhook off, two labels of it are held, and before that five succeeded. */
 const ofManyStates = async (t: Parameters<typeof subscribed>[0]) => {
@@ -136,6 +120,7 @@ test('pages under any filter have no gap and no repeat, newest first, though man
   const all = await settledDeliveries(account, webhookId, 24)
   const times = all.map(({ created_at }) => created_at).toSorted()
   const lead = leads[0]?.lead_id ?? ''
+  const deliveries = `/webhooks/${webhookId}/deliveries`
   const filters = [
     '',
     'state=succeeded',
@@ -146,13 +131,13 @@ test('pages under any filter have no gap and no repeat, newest first, though man
   for (const filter of [...filters, `state=succeeded&from=${times[3] ?? ''}&to=${times[20] ?? ''}`]) {
     const whole = await deliveriesOf(account, webhookId, `&${filter}`)
     t.true(whole.length > 8, filter)
-    const pages = await paged(account, webhookId, `${filter}&limit=5`)
-    t.true(pages.every(({ length }, index) => length === 5 || index === pages.length - 1))
-    t.deepEqual(pages.flat(), whole, filter)
+    const paged = await pages(account, `${deliveries}?${filter}&limit=5`, 'deliveries')
+    t.true(paged.every(({ length }, index) => length === 5 || index === paged.length - 1))
+    t.deepEqual(paged.flat(), whole, filter)
     const shown = whole.map(({ created_at }) => created_at)
     t.deepEqual(shown, shown.toSorted().reverse(), filter)
   }
-  const none = await paged(account, webhookId, `lead_id=${lead}&state=failed&limit=5`)
+  const none = await pages(account, `${deliveries}?lead_id=${lead}&state=failed&limit=5`, 'deliveries')
   t.deepEqual(none.flat(), [])
 })
 
@@ -194,6 +179,8 @@ test('each attempt is shown whole: times, status, reason, excerpt, number and th
   t.false('excerpt' in (listed?.['last_outcome'] as object), 'what a receiver said stands in the log alone')
   const { log = [], body, ...delivery } = await deliveryOf(account, webhookId, webhookIdOf(request))
   t.deepEqual(delivery, listed)
+  t.regex(delivery.id, /^dlv_/)
+  t.regex(delivery.created_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   t.like(delivery, {
     id: webhookIdOf(request),
     webhook_id: webhookId,

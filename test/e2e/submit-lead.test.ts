@@ -5,8 +5,6 @@ import { serviceForFile } from '../kit/service/service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
-/** Its minutes are long, so that no test meets the end of one. */
-const slow = serviceForFile({ clockRate: 0.001 })
 
 const contactOf = async (account: Account, contactId: string) =>
   having(await account.rest(`/contacts/${contactId}`), 'contact')
@@ -357,14 +355,6 @@ test('a known number again is the same contact with the newest values and the fi
   })
 })
 
-test('each valid submission is a lead of its own, the same fields twice included', async (t) => {
-  const account = await openAccount(site)
-  const fields = lead()
-  const [one, other] = [idsOf(await account.submit(fields)), idsOf(await account.submit(fields))]
-  t.not(one.lead_id, other.lead_id)
-  t.is((await leadsOf(account)).length, 2)
-})
-
 test('a body of another type is 415', async (t) => {
   const account = await openAccount(site)
   const body = JSON.stringify(lead())
@@ -507,27 +497,6 @@ test('a disabled account takes no lead: 403 until it is enabled', async (t) => {
   t.is(answer.status, 403)
   t.is(answer.body.errors?.length, 1)
   await account.manage('PATCH', '', { enabled: true })
-  t.is((await account.submit(lead())).status, 200)
-})
-
-test('past the limit of a source 429 says when to come again; other sources go on', async (t) => {
-  const account = await openAccount(slow)
-  const other = await account.addSource()
-  const path = `/marketing_sources/${account.sourceId}`
-  t.is((await account.manage('PATCH', path, { limit_per_minute: 2 })).status, 200)
-  const answers = []
-  for (let n = 0; n < 4; n += 1) answers.push(await account.submit(lead()))
-  t.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 200, 429, 429],
-  )
-  const last = answers.at(-1)
-  t.is(last?.body.errors?.length, 1)
-  const wait = Number(last?.headers['retry-after'])
-  t.true(Number.isInteger(wait) && wait >= 1 && wait <= 60, last?.headers['retry-after'])
-  t.is((await sendJson(other.postUrl, 'POST', lead())).status, 200)
-  t.is((await leadsOf(account)).length, 2)
-  await account.manage('PATCH', path, { limit_per_minute: null })
   t.is((await account.submit(lead())).status, 200)
 })
 

@@ -33,11 +33,11 @@ export type Recorder = {
   /** Sends one request and writes down what was answered. */
   readonly ask: (name: string, url: string, sent?: Sent) => Promise<Answer>
   /** Asks until the answer `isSo`, and writes down that one alone: for what comes about a moment later. */
-  readonly eventually: (name: string, url: string, isSo: (answer: Answer) => boolean, sent?: Sent) => Promise<Answer>
+  readonly askUntil: (name: string, url: string, isSo: (answer: Answer) => boolean, sent?: Sent) => Promise<Answer>
 }
 
 /** In milliseconds: what is slower than that does not come. */
-const patience = 60_000
+const longestWait = 60_000
 
 export const recorder = ({ text }: Normaliser): Recorder => {
   const exchanges: Array<Exchange> = []
@@ -66,13 +66,8 @@ export const recorder = ({ text }: Normaliser): Recorder => {
       write(name, url, sent, answer)
       return answer
     },
-    eventually: async (name, url, isSo, sent = {}) => {
-      let answer = await paced(url, sent)
-      await until(name, patience, async () => {
-        if (isSo(answer)) return true
-        answer = await paced(url, sent)
-        return isSo(answer)
-      })
+    askUntil: async (name, url, isSo, sent = {}) => {
+      const answer = await until(name, longestWait, () => paced(url, sent), isSo)
       write(name, url, sent, answer)
       return answer
     },

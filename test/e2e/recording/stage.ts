@@ -54,7 +54,7 @@ export type Calls = {
   readonly shown: (name: string, path: string, isSo: (answer: Answer) => boolean) => Promise<Answer>
 }
 
-export const callsOf = ({ ask, eventually }: Recorder, site: Site, account: Account, words: string): Calls => {
+export const callsOf = ({ ask, askUntil }: Recorder, site: Site, account: Account, words: string): Calls => {
   const key = bearer(account.apiKey)
   const operator = bearer(operatorKey)
   const inAccount = `${site.url}/manage/v1/accounts/${account.id}`
@@ -71,12 +71,12 @@ export const callsOf = ({ ask, eventually }: Recorder, site: Site, account: Acco
         inAccount + path,
         body === undefined ? { method, headers: operator } : json(body, operator, method),
       ),
-    shown: (name, path, isSo) => eventually(`${words}: ${name}`, inAccount + path, isSo, { headers: operator }),
+    shown: (name, path, isSo) => askUntil(`${words}: ${name}`, inAccount + path, isSo, { headers: operator }),
   }
 }
 
 /** In milliseconds: a delivery that takes longer does not come. */
-const patience = 60_000
+const longestWait = 60_000
 
 /** Resolves once so many more requests reached the receiver and nothing is due to these webhooks. */
 export const delivering = (
@@ -90,7 +90,7 @@ export const delivering = (
   return async (more) => {
     expected += more
     await receiver.received(expected)
-    for (const id of webhooks) await until('a delivery is settled', patience, () => isSettled(id))
+    for (const id of webhooks) await until('a delivery is settled', longestWait, () => isSettled(id))
   }
 }
 
