@@ -38,7 +38,7 @@ test('a conversion is recorded with all that was decided', (t) => {
   given(t, conversionRecord).when({ type: 'RecordConversion', facts }).then(recorded)
 })
 
-test('recording it again with another value leaves the original record', (t) => {
+test('recording a conversion again with another value leaves the original record', (t) => {
   const again = { type: 'RecordConversion', facts: { ...facts, value: 1, converted_at: at(1000) } } as const
   given(t, conversionRecord, recorded).when(again).isAlreadySo()
   t.deepEqual(fold(conversionRecord, conversionRecord.initial, [recorded]), { kind: 'recorded', facts })

@@ -81,7 +81,7 @@ test('the secret of another account gives other ids', (t) => {
   t.not(submissionKeyIdOf(secret, sourceId(), 'a'), submissionKeyIdOf(secretOf(8), sourceId(), 'a'))
 })
 
-test('each part counts', (t) => {
+test('ids from different parts differ', (t) => {
   const ids = [
     leadIdOf(secret, sourceId(1), 'a', phone(1)),
     leadIdOf(secret, sourceId(2), 'a', phone(1)),

@@ -54,7 +54,7 @@ test('a filtered lead begins and ends its conversation at once', (t) => {
     )
 })
 
-test('starting again is already so', (t) => {
+test('a conversation is started once', (t) => {
   given(t, engagement, ...playing)
     .when(start())
     .isAlreadySo()

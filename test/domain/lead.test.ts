@@ -14,7 +14,7 @@ test('a lead is submitted with all that was decided', (t) => {
   given(t, lead).when({ type: 'SubmitLead', facts: leadFacts() }).then(submitted)
 })
 
-test('submitting a lead again keeps what the first submission decided', (t) => {
+test('submitting a lead again changes nothing of what the first submission decided', (t) => {
   given(t, lead, submitted)
     .when({ type: 'SubmitLead', facts: leadFacts({ engagement_id: engagementId(2) }) })
     .isAlreadySo()

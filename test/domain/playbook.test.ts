@@ -20,7 +20,7 @@ test('a playbook is created once', (t) => {
   given(t, playbook, created).when(create).isAlreadySo()
 })
 
-test('a change keeps every setting that it does not name', (t) => {
+test('a change leaves every setting that it does not name', (t) => {
   given(t, playbook, created)
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { title: 'Short' } })
     .then({ type: 'PlaybookChanged', data: { settings: { ...standardPlaybook, title: 'Short' } } })

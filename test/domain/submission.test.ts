@@ -140,7 +140,7 @@ test('an e-mail address must be one wherever it is sent, other formats only wher
   t.deepEqual(problemsOf(wrong, []), ['email must be an e-mail address'])
 })
 
-test('numbers and booleans are taken as their text', (t) => {
+test('numbers and booleans are read as their text', (t) => {
   const decoded = decodeSubmission(standardFields, at(), {
     ...valid,
     phone: 4155550123,
@@ -164,7 +164,7 @@ test('numbers and booleans are taken as their text', (t) => {
   )
 })
 
-test('an extra field that is an object or a list is kept as its JSON text', (t) => {
+test('an extra field that is an object or a list is stored as its JSON text', (t) => {
   const decoded = decodeSubmission([], at(), { ...valid, cars: [{ year: 2020 }], answers: { pets: 2 } })
   t.true(E.isRight(decoded))
   if (E.isLeft(decoded)) return

@@ -1,18 +1,10 @@
 import test from 'ava'
-import { send, sendJson, type Answer, type Managed, bearer, having } from '../kit/network/http.js'
+import { send, sendJson, type Answer, bearer } from '../kit/network/http.js'
 import { serviceForFile } from '../kit/service/service.js'
-import { openAccount, type Account } from '../kit/service/account.js'
+import { openAccount } from '../kit/service/account.js'
 import { operatorKey } from '../kit/service/settings.js'
 
 const site = serviceForFile()
-
-const issue = async (
-  account: Account,
-  body: unknown = {},
-): Promise<{ readonly id: string; readonly secret: string }> => {
-  const answer = await account.manage('POST', '/api_keys', body)
-  return { id: (having(answer, 'api_key') as Managed).id, secret: having(answer, 'secret') }
-}
 
 const listed = (key: string): Promise<Answer> => send(`${site.url}/api/v3/conversions`, { headers: bearer(key) })
 
@@ -93,7 +85,7 @@ test('the scheme is read in any case', async (t) => {
 
 test('an account may have several keys, and a revoked one is 403 from the next request on', async (t) => {
   const account = await openAccount(site)
-  const [one, other] = [await issue(account), await issue(account)]
+  const [one, other] = [await account.issueKey(), await account.issueKey()]
   t.not(one.secret, other.secret)
   for (const key of [account.apiKey, one.secret, other.secret]) t.is((await listed(key)).status, 200)
   t.is((await account.manage('DELETE', `/api_keys/${one.id}`)).status, 200)

@@ -57,7 +57,7 @@ test('a JSON lead that is cut off anywhere is 400', async (t) => {
   t.is((await post(account.postUrl, whole)).status, 200)
 })
 
-test('a JSON lead with any byte changed is taken or refused', async (t) => {
+test('a JSON lead with any byte changed is accepted or refused', async (t) => {
   const { postUrl } = await openAccount(site)
   const whole = Buffer.from(JSON.stringify(lead()))
   const change = fc.tuple(fc.nat(whole.length - 1), fc.nat(255))
@@ -70,7 +70,7 @@ test('a JSON lead with any byte changed is taken or refused', async (t) => {
   await isWell(t)
 })
 
-test('any JSON value under any name is taken or refused, and what is taken can be read', async (t) => {
+test('any JSON value under any name is accepted or refused, and what is accepted can be read', async (t) => {
   const account = await openAccount(site)
   const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom(...Object.keys(lead())))
   const property = fc.asyncProperty(fc.dictionary(name, fc.jsonValue(), { maxKeys: 12 }), async (extra) => {
@@ -117,7 +117,7 @@ test('any JSON value as the whole body is refused by every call that takes one',
   await isWell(t)
 })
 
-test('any values in the known fields of the management API are taken or refused', async (t) => {
+test('any values in the known fields of the management API are accepted or refused', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
   const fields: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -157,7 +157,7 @@ test('any values in the known fields of the management API are taken or refused'
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
-test('JSON that is nested as deep as a body allows is taken or refused, wherever it stands', async (t) => {
+test('JSON that is nested as deep as a body allows is accepted or refused, wherever it stands', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const { sold } = await account.standardConversions()
@@ -349,7 +349,7 @@ const sendInParts = (url: string, parts: ReadonlyArray<string>): Promise<number>
     next(0)
   })
 
-test('a lead that comes bit by bit is taken, while others are answered', async (t) => {
+test('a lead that comes bit by bit is accepted, while others are answered', async (t) => {
   const account = await openAccount(site)
   const slow = sendInParts(account.postUrl, JSON.stringify(lead()).split(/(?<=[ae])/))
   await isWell(t)

@@ -216,7 +216,7 @@ test('each attempt is shown whole: times, status, reason, excerpt, number and th
     t.is(dns, null, 'an address needs no look-up')
     t.is(tls, null)
     for (const milliseconds of [connect, first_byte, total]) {
-      // A connection that was kept is not connected anew.
+      // A pooled connection is not connected anew.
       t.true(milliseconds === null || Number.isInteger(milliseconds), `${String(milliseconds)} ms`)
     }
     t.is(outcome?.['duration_ms'], total)
@@ -229,6 +229,7 @@ test('an attempt without a response has no status and no excerpt, and says why',
   await receiver.close()
   await account.submitted()
   const delivery = await newestAfter(account, webhookId, 1)
+  t.is(delivery['state'], 'due')
   const { log = [] } = await deliveryOf(account, webhookId, delivery.id)
   const outcome = log.at(-1)?.outcome
   t.like(outcome, { attempt: 1, status: null, reason: 'no response (ECONNREFUSED)', webhook_version: 2 })

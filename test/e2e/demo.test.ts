@@ -60,7 +60,7 @@ test('a lead goes round the loop, told step by step, and nothing of it stays', a
   t.deepEqual(readdirSync(parent), [])
 })
 
-test('a surprise is said in a sentence, and ends it with 1', async (t) => {
+test('a demo that fails says why in a sentence, and ends with 1', async (t) => {
   const { code, stderr } = await runProgram(program, [], { TMPDIR: '/nowhere/at/all' })
   t.is(code, 1)
   t.regex(stderr, /^\nThe demo stopped: .+\n$/)

@@ -1,19 +1,11 @@
 import test from 'ava'
-import { bearer, having, send, sendJson, type Answer, type Managed } from '../kit/network/http.js'
-import { openAccount, type Account } from '../kit/service/account.js'
+import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
+import { openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/service.js'
 
 /** Its minutes are long, so that no test meets the end of one. */
 const site = serviceForFile({ clockRate: 0.001 })
-
-const issue = async (
-  account: Account,
-  body: unknown = {},
-): Promise<{ readonly id: string; readonly secret: string }> => {
-  const answer = await account.manage('POST', '/api_keys', body)
-  return { id: (having(answer, 'api_key') as Managed).id, secret: having(answer, 'secret') }
-}
 
 /** A request with an API key. */
 const listed = (key: string): Promise<Answer> => send(`${site.url}/api/v3/conversions`, { headers: bearer(key) })
@@ -41,7 +33,7 @@ test('past the limit of a source 429 says when to come again; other sources go o
 
 test('past the limit of a key 429 says when to come again, and other keys are not concerned', async (t) => {
   const account = await openAccount(site)
-  const limited = await issue(account, { limit_per_minute: 3 })
+  const limited = await account.issueKey({ limit_per_minute: 3 })
   const answers = []
   for (let n = 0; n < 5; n += 1) answers.push(await listed(limited.secret))
   t.deepEqual(
@@ -57,14 +49,14 @@ test('past the limit of a key 429 says when to come again, and other keys are no
 
 test('a wrong key counts for nobody', async (t) => {
   const account = await openAccount(site)
-  const limited = await issue(account, { limit_per_minute: 1 })
+  const limited = await account.issueKey({ limit_per_minute: 1 })
   for (let n = 0; n < 3; n += 1) t.is((await listed(`${limited.secret.slice(0, -2)}AA`)).status, 403)
   t.is((await listed(limited.secret)).status, 200)
 })
 
 test('the limit of a key is set and lifted at any time', async (t) => {
   const account = await openAccount(site)
-  const key = await issue(account)
+  const key = await account.issueKey()
   for (let n = 0; n < 3; n += 1) t.is((await listed(key.secret)).status, 200)
   t.is((await account.manage('PATCH', `/api_keys/${key.id}`, { limit_per_minute: 1 })).status, 200)
   t.is((await listed(key.secret)).status, 200)

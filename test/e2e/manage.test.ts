@@ -119,7 +119,7 @@ test("another account's ids are 404 (contract 1)", async (t) => {
   const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
   const theirs = await other.submitted()
   const webhook = await other.addWebhook({ url: 'http://127.0.0.1:9/hook', token: 'x' })
-  const key = (having(await other.manage('POST', '/api_keys', {}), 'api_key') as Managed).id
+  const { id: key } = await other.issueKey()
   const member = having(await other.manage('POST', '/members', { email: 'a@example.com', role: 'admin' }), 'member').id
   const calls = [
     ['PATCH', `/api_keys/${key}`, { limit_per_minute: 1 }, 'API key not found'],
@@ -264,7 +264,7 @@ test('a wrong body is 400, names every wrong field, and creates nothing', async 
 
 test('a refusal says what would be right, and names nothing that is', async (t) => {
   const account = await openAccount(site)
-  const key = (having(await account.manage('POST', '/api_keys', {}), 'api_key') as Managed).id
+  const { id: key } = await account.issueKey()
   const refusals = [
     [
       await account.manage('PATCH', `/marketing_sources/${account.sourceId}`, { limit_per_minute: 0 }),
@@ -541,7 +541,7 @@ test('what is reported must be a label of its type, and none that the service fi
   }
 })
 
-test('an outcome ends the conversation: another outcome is 409, an event is still taken', async (t) => {
+test('an outcome ends the conversation: another outcome is 409, an event is still accepted', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
   const answer = await account.report(next_engagement_id, 'outcome', 'not_interested')

@@ -169,7 +169,7 @@ test('only the read models that are named are rebuilt', async (t) => {
   )
 })
 
-test('a wrong name is answered with the right ones', async (t) => {
+test('a rebuild of a read model that there is not names those that there are', async (t) => {
   const { folder } = livedIn(t)
   const before = served(folder)
   const { code, stdout, stderr } = await rebuild(folder, 'contacts', 'contact')
@@ -179,7 +179,7 @@ test('a wrong name is answered with the right ones', async (t) => {
   t.deepEqual(served(folder), before)
 })
 
-test('it is refused while a service uses the directory, and for a directory that is not there', async (t) => {
+test('a rebuild is refused while a service uses the directory, and for a directory that is not there', async (t) => {
   const folder = temporaryDirectory(t)
   const { stop } = await serviceFor(t, folder)
   const inUse = await rebuild(folder)
@@ -193,7 +193,7 @@ test('it is refused while a service uses the directory, and for a directory that
   t.is(missing.stderr, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
 })
 
-test('an event that can not be folded stops it, and what is served stays as it was', async (t) => {
+test('an event that can not be folded stops a rebuild, and what is served stays as it was', async (t) => {
   const { folder } = livedIn(t)
   byHand(folder, (database) => database.exec(`UPDATE events SET data = '{}' WHERE type = 'ContactCreated'`))
   const before = served(folder)

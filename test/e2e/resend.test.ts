@@ -152,7 +152,7 @@ for (const [status, state] of [
   [200, 'succeeded'],
   [500, 'due'],
 ] as const) {
-  test(`a resend that is asked for while an attempt is under way follows it: ${status}`, async (t) => {
+  test(`a resend that is asked for while an attempt is in flight follows it: ${status}`, async (t) => {
     const { account, receiver, webhookId } = await subscribed(t, site)
     let answerFirst = (): void => undefined
     receiver.answer((n, response) => {
@@ -283,7 +283,7 @@ test('a resend of many posts each failed delivery of its period exactly once, an
   t.is(log.find(({ type }) => type === 'DeliveryResendRequested')?.['resend_id'], id)
 })
 
-test('a resend of many that is cancelled takes up no more, and what was asked for is still posted', async (t) => {
+test('a resend of many that is cancelled requests no more, and what it requested is still posted', async (t) => {
   const past = Array.from({ length: 70 }, (_, n) => exhausted(100 - n))
   const { account, receiver, webhookId } = await withPast(t, past)
   await turned(account, webhookId, 'off')

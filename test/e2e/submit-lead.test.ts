@@ -157,12 +157,12 @@ test('a required field that is an object or a list is 400 and named', async (t) 
   }
 })
 
-test('well-formed values are taken as they are meant', async (t) => {
+test('well-formed values are accepted as they are meant', async (t) => {
   const account = await openAccount(site)
   const states = { ca: 'ca', Ny: 'Ny', DC: 'DC', PR: 'PR' }
-  for (const [sent, kept] of Object.entries(states)) {
+  for (const [sent, stored] of Object.entries(states)) {
     const { contact_id } = await account.submitted({ current_residence_state: sent })
-    t.is((await contactOf(account, contact_id)).additional_info['current_residence_state'], kept)
+    t.is((await contactOf(account, contact_id)).additional_info['current_residence_state'], stored)
   }
   const fine = [
     { email: 'a@b' },
@@ -178,7 +178,7 @@ test('well-formed values are taken as they are meant', async (t) => {
   for (const fields of fine) t.is((await account.submit(lead(fields))).status, 200, JSON.stringify(fields))
 })
 
-test('numbers and booleans are taken as their text', async (t) => {
+test('numbers and booleans are read as their text', async (t) => {
   const account = await openAccount(site)
   const phone = newPhone()
   const { contact_id } = await account.submitted({
@@ -238,7 +238,7 @@ test('a field called __proto__ is a field like any other, in JSON as in a form (
   t.is(json.status, 200, json.text)
 })
 
-test('a form field that comes twice is a list: an extra one is kept, a required one refused', async (t) => {
+test('a form field that comes twice is a list: an extra one is accepted, a required one refused', async (t) => {
   const account = await openAccount(site)
   const form = new URLSearchParams(formLead()).toString()
   const { contact_id } = idsOf(await sendForm(account.postUrl, `${form}&pet=cat&pet=dog&pet=`))

@@ -39,7 +39,7 @@ const turnedOff = async (t: ExecutionContext): Promise<Off> => {
 const shownOf = (request: Received): string =>
   `${labelOf(request) ?? ''} ${payloadOf(request).activity?.next_engagement_id ?? ''}`
 
-test('caught up with: what was held arrives, and what turned the webhook off', async (t) => {
+test('turned on to catch up, a webhook gets what was held, and what turned it off', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   await account.report(engagementId, 'event', 'interested')
   const later = await account.submitted()
@@ -113,7 +113,7 @@ test('new activity goes out while the backlog is caught up with, before what is 
   t.true(all.every(({ state }) => state === 'succeeded'))
 })
 
-test('skipped: what was held is never posted, and its log says who chose so', async (t) => {
+test('turned on to skip, a webhook never gets what was held, and the log says who chose so', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   await account.report(engagementId, 'event', 'interested')
   await settledDeliveries(account, webhookId, 2)
@@ -164,7 +164,7 @@ for (const [status, expected] of [
   [200, { state: 'succeeded', attempts: 19 }],
   [500, { state: 'due', attempts: 19 }],
 ] as const) {
-  test(`an attempt that was under way while the webhook went off and on does not turn it off: ${status}`, async (t) => {
+  test(`an attempt that was in flight while the webhook went off and on does not turn it off: ${status}`, async (t) => {
     const answers: Array<(status: number) => void> = []
     const lastTry = { at: minutesAgo(5), attempts: 18 }
     const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {

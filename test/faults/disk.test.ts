@@ -298,7 +298,7 @@ for (const { title, inject } of troubles) {
     const end = await tampered(t, service, inject)
     const leads = load.ledger.leads.length
     await runUntilRefused(whole, 50)
-    t.true(load.ledger.leads.length - leads <= usualMix.workers, 'what was under way, and nothing after it')
+    t.true(load.ledger.leads.length - leads <= usualMix.workers, 'what was in flight, and nothing after it')
     await isLogged(t, service, /disk/)
     await end()
     const refused = load.ledger.statuses.get(503)

@@ -72,7 +72,7 @@ test.serial('after the first process was killed the second starts at once', asyn
   await killed(service)
 })
 
-test.serial('a start whose port is taken is refused with a sentence and lets go of its DATA_DIR', async (t) => {
+test.serial('a start whose port is in use is refused with a sentence and frees its DATA_DIR', async (t) => {
   const taken = Number(new URL(await addressOf(startService(t, temporaryDirectory(t)))).port)
   const directory = temporaryDirectory(t)
   await isRefused(t, startService(t, directory, { PORT: String(taken) }), /PORT: nothing can listen at 127\.0\.0\.1/)

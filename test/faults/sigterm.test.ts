@@ -54,7 +54,7 @@ for (const receiverTakes of [0, 60]) {
   )
 }
 
-test.serial('requests that were under way at SIGTERM are answered, and new connections are refused', async (t) => {
+test.serial('requests that were in flight at SIGTERM are answered, and new connections are refused', async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const service = startService(t, directory)

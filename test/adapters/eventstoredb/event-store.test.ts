@@ -126,7 +126,7 @@ test.serial('an append whose answer never comes is written once, and succeeds', 
   t.deepEqual(loggedIds(double), eventIds(newEvents(3)))
 })
 
-test.serial('of many appends under way when the connection breaks each is written once', async (t) => {
+test.serial('of many appends in flight when the connection breaks each is written once', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   double.faults.breakAfterWriting(5)

@@ -48,7 +48,7 @@ test('a page that is full ends at its last event, wanted or not', (t) => {
   t.deepEqual(tail.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
 })
 
-test('a position before the tail is told apart from one after which nothing stands', (t) => {
+test('a position before the tail is told apart from one after which there is no event', (t) => {
   const tail = logTail(10n, 100)
   t.is(tail.after(9n, all, 10), undefined)
   t.deepEqual(tail.after(10n, all, 10), { entries: [], position: 10n })

@@ -166,7 +166,7 @@ test('a heartbeat that is acknowledged late, but in time, counts from when it wa
     again.open()
   }))
 
-test('a member that joins and acquires a lease between the two reads is not taken for gone', (t) =>
+test('a member that joins and acquires a lease between the two reads does not count as gone', (t) =>
   living(t, async ({ time, records, leases, finish }) => {
     await time.advance(0)
     const [mine] = records.leases.values()

@@ -27,7 +27,7 @@ test('only its owner reads the file, and nothing else is left beside it', (t) =>
   t.deepEqual(readdirSync(directory), ['secret-key'])
 })
 
-test('a secret that the operator put there is taken as it is', (t) => {
+test('a secret that the operator put there is used as it is', (t) => {
   const file = join(temporaryDirectory(t), 'secret-key')
   writeFileSync(file, '  of-my-own \n')
   chmodSync(file, 0o400)

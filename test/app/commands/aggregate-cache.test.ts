@@ -88,7 +88,7 @@ test('after an append of which nobody knows whether it was written, the stream i
   t.is(reads(), before + 1)
 })
 
-test('what a reaction wrote before a crash is not taken for the end of its stream', async (t) => {
+test('what a reaction wrote before a crash is not mistaken for the end of its stream', async (t) => {
   const { store, handler } = await open(t)
   const define = {
     type: 'DefineConversion',

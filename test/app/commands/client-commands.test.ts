@@ -22,7 +22,6 @@ import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
-  apiKeyId,
   at,
   contactId,
   conversionId,
@@ -35,6 +34,7 @@ import {
   playbookId,
   webhookId,
   webhookSettings,
+  openAccountCommand,
 } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { isOver, settled } from '../../kit/time/turns.js'
@@ -116,13 +116,7 @@ const open = async (t: ExecutionContext) => {
     /** A webhook that nobody added. */
     change: () =>
       execute(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
-    openAccount: () => {
-      const ids = { accountId: accountId(), playbookId: playbookId(), apiKeyId: apiKeyId() }
-      const conversions = { quotedId: conversionId(1), soldId: conversionId(2) }
-      const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
-      const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
-      return execute(account, accountId(), command, 'test')
-    },
+    openAccount: () => execute(account, accountId(), openAccountCommand, 'test'),
     /** As it was written before. */
     put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
       let revision: Revision = 'no-stream'
@@ -167,7 +161,7 @@ test('what follows from a command is waited for too', async (t) => {
   t.deepEqual(seen, [rightOf(await store.head())])
 })
 
-test('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+test('a command waits until this process has followed the log so far, as the others have by then', async (t) => {
   const { seen, hold, define, isOver } = await open(t)
   const go = hold('the log')
   const defining = define()
@@ -231,7 +225,7 @@ test('what another process wrote first because of the same event is waited for t
   t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
-test('it waits for three seconds at most, and nobody waits again for what is late until it has caught up', async (t) => {
+test('a command waits for three seconds at most, and none waits again for a read model that is late until it has caught up', async (t) => {
   const { asked, time, hold, define, isOver } = await open(t)
   const go = hold('conversion_list')
   const first = define(1)

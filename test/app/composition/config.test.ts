@@ -85,7 +85,7 @@ const servers = {
   MONGODB_URL: 'mongodb+srv://user:word@documents.example.com/leads',
 }
 
-test('the URLs of servers are taken as they stand, and unset ones are embedded stores', (t) => {
+test('the URLs of servers are used as they stand, and unset ones are embedded stores', (t) => {
   t.like(configFrom(servers), { right: { eventStoreUrl: servers.EVENTSTORE_URL, mongoUrl: servers.MONGODB_URL } })
   t.like(configFrom({ EVENTSTORE_URL: 'esdb+discover://events.example.com', MONGODB_URL: ' mongodb://127.0.0.1 ' }), {
     right: { eventStoreUrl: 'esdb+discover://events.example.com', mongoUrl: 'mongodb://127.0.0.1' },
@@ -95,7 +95,7 @@ test('the URLs of servers are taken as they stand, and unset ones are embedded s
   })
 })
 
-test('a mail server is taken as it stands, with the options that are known', (t) => {
+test('a mail server is used as it stands, with the options that are known', (t) => {
   for (const SMTP_URL of [
     'smtp://mail.example.com',
     'smtps://ada%40example.com:word@mail.example.com:465',

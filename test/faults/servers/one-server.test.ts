@@ -36,7 +36,7 @@ const loops = async (t: ExecutionContext, environment: Readonly<Record<string, s
   t.is((await after.send(...finding(account, known))).status, 200)
 }
 
-test('EventStoreDB alone keeps the log, and the read models stay embedded', async (t) => {
+test('with EventStoreDB alone the log is there, and the read models are embedded', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)
   await loops(t, { EVENTSTORE_URL: double.url })
@@ -44,7 +44,7 @@ test('EventStoreDB alone keeps the log, and the read models stay embedded', asyn
 })
 
 onServers('MongoDB alone', (url) => {
-  test('MongoDB alone keeps the read models, and the log stays embedded', async (t) => {
+  test('with MongoDB alone the read models are there, and the log is embedded', async (t) => {
     const database = testDatabase(url)
     t.teardown(database.drop)
     await loops(t, { MONGODB_URL: database.url })

@@ -1,3 +1,4 @@
+import type { AccountCommand } from '../../../domain/account.js'
 import type { Activity } from '../../../domain/activity.js'
 import type { DeliveryFacts } from '../../../domain/delivery.js'
 import type { Attribution } from '../../../domain/engagement.js'
@@ -46,6 +47,18 @@ export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 export const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
 
 export const uuid = (n = 1): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
+
+export const openAccountCommand = {
+  type: 'OpenAccount',
+  accountId: accountId(),
+  title: 'Example Agency',
+  sealedSecret: 'sealed',
+  playbookId: playbookId(),
+  quotedId: conversionId(1),
+  soldId: conversionId(2),
+  apiKeyId: apiKeyId(),
+  apiKeyHash: 'hash',
+} as const satisfies AccountCommand
 
 /** Milliseconds after noon of 15 January 2026. */
 export const at = (milliseconds = 0): Instant => instantOf(Date.UTC(2026, 0, 15, 12) + milliseconds)

@@ -1,3 +1,4 @@
+import { formLead } from '../service/leads.js'
 import { oneOf, type Random } from './random.js'
 
 /** Fields as a form carries them. */
@@ -21,22 +22,12 @@ export const spelled = (random: Random, phone: string): string => {
 }
 
 /** Every field of a standard qualification playbook, and the number under which this submission was sent. */
-export const leadFields = (nth: number, phone: string): FormFields => ({
-  first_name: 'Ada',
-  last_name: `Example ${nth}`,
-  email: `ada.${nth}@example.com`,
-  phone,
-  date_of_birth: '1985-12-10',
-  gender: 'Female',
-  marital_status: 'Single',
-  current_residence_address: '1 Main Street',
-  current_residence_city: 'San Francisco',
-  current_residence_state: 'CA',
-  current_residence_zip: '94105',
-  current_insurance_carrier: 'None',
-  current_insurance_coverage: 'Liability Only',
-  credit_rating: 'Good',
-  tcpa_opt_in_token: `consent-${nth}`,
-  tcpa_opt_in_url: `https://consent.example/${nth}`,
-  sent_as: String(nth),
-})
+export const leadFields = (nth: number, phone: string): FormFields =>
+  formLead({
+    last_name: `Example ${nth}`,
+    email: `ada.${nth}@example.com`,
+    phone,
+    tcpa_opt_in_token: `consent-${nth}`,
+    tcpa_opt_in_url: `https://consent.example/${nth}`,
+    sent_as: String(nth),
+  })

@@ -1,4 +1,4 @@
-import { bearer, having, send, sendJson, type Answer, type Site } from '../network/http.js'
+import { bearer, having, send, sendJson, type Answer, type Site, type Managed } from '../network/http.js'
 import { lead, type Fields } from './leads.js'
 import { operatorKey } from './settings.js'
 
@@ -36,6 +36,8 @@ export type Account = {
   readonly addSource: (fields?: Fields) => Promise<{ readonly id: string; readonly postUrl: string }>
   readonly addConversion: (title: string, value: number) => Promise<string>
   readonly addWebhook: (fields: Fields) => Promise<string>
+  /** Issues another API key. */
+  readonly issueKey: (fields?: Fields) => Promise<{ readonly id: string; readonly secret: string }>
   readonly report: (engagementId: string, type: string, label: string, more?: Fields) => Promise<Answer>
 }
 
@@ -85,6 +87,10 @@ export const openAccount = async (site: Site, title = 'Example Agency'): Promise
     addConversion: async (name, value) =>
       having(await inAccount('POST', '/conversions', { title: name, value }), 'conversion').id,
     addWebhook: async (fields) => having(await inAccount('POST', '/webhooks', fields), 'webhook').id,
+    issueKey: async (fields = {}) => {
+      const issued = await inAccount('POST', '/api_keys', fields)
+      return { id: (having(issued, 'api_key') as Managed).id, secret: having(issued, 'secret') }
+    },
     report: (engagementId, type, label, more = {}) =>
       inAccount('POST', `/engagements/${engagementId}/activities`, { type, label, ...more }),
   }

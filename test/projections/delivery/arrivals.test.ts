@@ -157,7 +157,7 @@ test('nobody is notified where another process took over while the read model wa
   t.deepEqual(notified, [])
 })
 
-test('what is added waits for the newest event that was learnt, whichever webhook that concerned', async (t) => {
+test('a notification that is added waits for the newest event of the log, whichever webhook that concerns', async (t) => {
   const { learn, add, notifyWhenShown, show, awaited, notified } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
   add('resend', webhookId(1))
@@ -168,7 +168,7 @@ test('what is added waits for the newest event that was learnt, whichever webhoo
   t.deepEqual(notified, [`resend ${webhookId(1)}`, `unsettled ${webhookId(1)}`])
 })
 
-test('after it was stopped nobody is notified', async (t) => {
+test('after a worker has stopped nobody is notified', async (t) => {
   const { learn, stop, notified } = openStage()
   learn([delivery, dueTo(1)])
   stop()

@@ -20,7 +20,7 @@ test('the same seed gives the same history bit for bit, alone and beside others'
   t.is(new Set(beside.map(({ digest }) => digest)).size, seeds.length)
 })
 
-test('whatever receivers do and wherever the process crashes, every promise of a delivery is kept', async (t) => {
+test('whatever receivers do and wherever the process crashes, every promise of a delivery holds', async (t) => {
   const seen = {
     crashes: 0,
     repeats: 0,

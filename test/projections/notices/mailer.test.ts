@@ -1,10 +1,8 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
-import { account, type AccountCommand } from '../../../domain/account.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { maximalMailings, notice, type Mailing } from '../../../domain/notice.js'
-import { webhook } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
@@ -16,16 +14,11 @@ import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
-  accountId,
-  apiKeyId,
-  conversionId,
   deliveryFacts,
   deliveryId,
   memberId,
   noticeFacts,
   noticeId,
-  playbookId,
-  webhookId,
   webhookSettings,
 } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -33,6 +26,7 @@ import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { accountWithWebhook } from './account-with-webhook.js'
 
 type Answer = (mail: Mail) => Promise<Mailing>
 
@@ -67,26 +61,9 @@ const openStage = async () => {
   })
   if (projected === undefined) throw new Error('no read model runs')
 
-  const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await commandHandler.execute(account, accountId(), command, cause))
-  }
-  await inAccount({
-    type: 'OpenAccount',
-    accountId: accountId(),
-    title: 'Example Agency',
-    sealedSecret: 'sealed',
-    playbookId: playbookId(),
-    quotedId: conversionId(1),
-    soldId: conversionId(2),
-    apiKeyId: apiKeyId(),
-    apiKeyHash: 'hash',
-  })
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
-  const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
-  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
-  const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
-  const turnOff = { type: 'TurnOffWebhook', ...failed } as const
-  const turnedOff = rightOf(await commandHandler.execute(webhook, webhookId(), turnOff, cause)).events[0]
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause, settings)
+  const turnedOff = await turnOff()
 
   return {
     clock,

@@ -1,25 +1,15 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
-import { account, type AccountCommand, type Role } from '../../../domain/account.js'
+import { type Role } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
-import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { noticeProjector } from '../../../projections/notices/projector.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { rightOf } from '../../kit/right-of.js'
-import {
-  accountId,
-  apiKeyId,
-  conversionId,
-  deliveryId,
-  memberId,
-  playbookId,
-  webhookId,
-  webhookSettings,
-} from '../../kit/domain/samples.js'
+import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { accountWithWebhook } from './account-with-webhook.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
@@ -29,38 +19,13 @@ const openStage = async () => {
   const clock = manualClock()
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(store, clock)
-  const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await commandHandler.execute(account, accountId(), command, cause))
-  }
-  await inAccount({
-    type: 'OpenAccount',
-    accountId: accountId(),
-    title: 'Example Agency',
-    sealedSecret: 'sealed',
-    playbookId: playbookId(),
-    quotedId: conversionId(1),
-    soldId: conversionId(2),
-    apiKeyId: apiKeyId(),
-    apiKeyHash: 'hash',
-  })
-  const add = {
-    type: 'AddWebhook',
-    webhookId: webhookId(),
-    accountId: accountId(),
-    settings: webhookSettings(),
-  } as const
-  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause)
 
   return {
     addMember: (n: number, role: Role) =>
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
-    /** Returns the event. */
-    turnOff: async () => {
-      const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
-      const command = { type: 'TurnOffWebhook', ...failed } as const
-      return rightOf(await commandHandler.execute(webhook, webhookId(), command, cause)).events[0]
-    },
+    turnOff,
     /** Runs a projector over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
@@ -116,7 +81,7 @@ test('who was a member when the webhook was turned off is notified, whoever came
   await close()
 })
 
-test('a repeat writes nothing', async (t) => {
+test('the same event again writes no second notice', async (t) => {
   const { addMember, turnOff, run, due, close } = await openStage()
   await addMember(1, 'admin')
   await turnOff()

@@ -81,7 +81,7 @@ const open = async (t: ExecutionContext) => {
   }
 }
 
-test('it follows from the moment of the lease until it is lost, and has stopped when the work is over', async (t) => {
+test('a follower runs from the moment of its lease until that is lost, and has stopped when the work is over', async (t) => {
   const { process, write } = await open(t)
   const { follower: work, handled } = process()
   const first = await write()
@@ -98,7 +98,7 @@ test('it follows from the moment of the lease until it is lost, and has stopped 
   t.deepEqual(handled, [first])
 })
 
-test('the work is over only when what was under way has ended', async (t) => {
+test('the work under a lease is over only when what was in flight has ended', async (t) => {
   const { process, write } = await open(t)
   const { follower: work, hold, go } = process()
   hold()
@@ -113,7 +113,7 @@ test('the work is over only when what was under way has ended', async (t) => {
   t.pass()
 })
 
-test('its position is its own where it follows, and the stored one elsewhere', async (t) => {
+test('the position of a follower is its own where it runs, and the stored one elsewhere', async (t) => {
   const { process, write, documents } = await open(t)
   const [here, elsewhere] = [process(), process()]
   t.is(await here.follower.position(), beginning)
@@ -141,7 +141,7 @@ test('a position that can not be read is not known', async (t) => {
   t.is(await process(away).follower.position(), undefined)
 })
 
-test('where it follows, a position is waited for without asking the store', async (t) => {
+test('where a follower runs, its position is waited for without asking the store', async (t) => {
   const { process, write, documents } = await open(t)
   let asked = 0
   const counted: Documents = {
@@ -167,7 +167,7 @@ test('where it follows, a position is waited for without asking the store', asyn
   await working
 })
 
-test('elsewhere it is asked for again and again, ever less often, until it is stored', async (t) => {
+test('where a follower runs elsewhere, its stored position is polled, ever less often, until it is there', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
@@ -225,7 +225,7 @@ test('whoever waits elsewhere goes on when this process takes over', async (t) =
   await working
 })
 
-test('nobody waits longer than an abort says, wherever it is followed', async (t) => {
+test('nobody waits longer than an abort says, wherever the follower runs', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
@@ -266,7 +266,7 @@ test('whoever waits while the position can not be read waits on', async (t) => {
   await working
 })
 
-test('one that can not go on says why where it follows, and is waited for by nobody', async (t) => {
+test('a follower that can not go on says why where it runs, and nobody waits for it', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')

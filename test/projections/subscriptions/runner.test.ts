@@ -109,7 +109,7 @@ test('a read model that is not there is built before it is followed', async (t) 
   t.is(seen, last)
 })
 
-test('another version is built anew beside the old one, and takes its place', async (t) => {
+test('another version of a read model is built anew beside the old one, and takes its place', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('old'))
@@ -130,7 +130,7 @@ test('another version is built anew beside the old one, and takes its place', as
   t.false(rightOf(await documents.exists(live)))
 })
 
-test('one that is there is followed from its checkpoint, and not built again', async (t) => {
+test('a read model that is there is followed from its checkpoint, and not built again', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('one'))
@@ -245,7 +245,7 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
   return { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint }
 }
 
-test('while a write is under way no checkpoint is written beside it', async (t) => {
+test('while a write is in flight no checkpoint is written beside it', async (t) => {
   const { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'well')
   pauses.open()
   await sleep(50)
@@ -257,7 +257,7 @@ test('while a write is under way no checkpoint is written beside it', async (t) 
   t.is(await count(), 2)
 })
 
-test('after a write in vain no checkpoint moves past what it was to write', async (t) => {
+test('after a write that failed no checkpoint moves beyond it', async (t) => {
   const { pauses, idle, changed, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'badly')
   goOn()
   await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
@@ -269,7 +269,7 @@ test('after a write in vain no checkpoint moves past what it was to write', asyn
   t.is(await count(), 2)
 })
 
-test('its end saves how far it has come', async (t) => {
+test('a read model that is stopped saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('one'))
@@ -281,7 +281,7 @@ test('its end saves how far it has come', async (t) => {
   t.is(await count(), 1)
 })
 
-test('one that lost its lease writes nothing more, not even at its end', async (t) => {
+test('a read model whose lease was lost is not written any more, not even at its end', async (t) => {
   const { documents, define, run, checkpoint, count } = await open(t)
   const lease = testLease('titles')
   const first = run(projection, { documents: fencedDocuments(documents, lease), isWaitedFor: true })

@@ -115,7 +115,7 @@ test('reactions that do not come within a second are pending, wherever they are 
   }
 })
 
-test('reactions are taken for pending when nobody can tell how far they are', async (t) => {
+test('reactions count as pending where nobody can tell how far they are', async (t) => {
   const { write, reacted, asked, takeAway } = await open(t)
   await reacted(await write('account'))
   takeAway()
