@@ -26,7 +26,9 @@ const serve = (service: Service, config: Config): void => {
   say(welcome(service, resolve(config.dataDir)))
 }
 
-/** An error that nobody expected ends the process: what was acknowledged is on the disk, the next start goes on. */
+/**
+ * An unexpected error ends the process: what was acknowledged is on the disk, and the next start goes on from there.
+ */
 const die = (error: unknown): void => {
   process.stdout.write(
     `${JSON.stringify({ level: 60, ...traceOf(error), msg: 'leadloop ends: an unexpected error' })}\n`,

@@ -1,6 +1,6 @@
 /**
- * Resolves when `begin` calls `done`, or early when `signal` aborts; `begin` may return what is to be undone then. Whoever
- * waits for something that a signal can end waits here, so that no listener is left behind.
+ * Resolves when `begin` calls `done`, or early when `signal` aborts; `begin` may return what is to be undone then. All
+ * waiting that a signal can end is done with this, so that no listener is left on the signal.
  */
 export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() => void) | undefined): Promise<void> =>
   new Promise((resolve) => {

@@ -4,8 +4,8 @@ import { eventOf } from './event.js'
 import { AccountId, ApiKeyId, ConversionId, MemberId, PlaybookId } from './ids.js'
 import { E, unreachable, type Either } from './prelude.js'
 
-export const Role = t.keyof({ admin: null, manager: null, agent: null }, 'admin, manager or agent')
-export type Role = t.TypeOf<typeof Role>
+export const MemberRole = t.keyof({ admin: null, manager: null, agent: null }, 'admin, manager or agent')
+export type MemberRole = t.TypeOf<typeof MemberRole>
 
 const Limit = t.union([t.number, t.null])
 
@@ -27,13 +27,13 @@ export const AccountEvent = t.union([
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
   eventOf('ApiKeyLimited', t.type({ api_key_id: ApiKeyId, limit_per_minute: Limit })),
   eventOf('ApiKeyRevoked', t.type({ api_key_id: ApiKeyId })),
-  eventOf('MemberAdded', t.type({ member_id: MemberId, email: t.string, role: Role })),
+  eventOf('MemberAdded', t.type({ member_id: MemberId, email: t.string, role: MemberRole })),
   eventOf('MemberRemoved', t.type({ member_id: MemberId })),
 ])
 export type AccountEvent = t.TypeOf<typeof AccountEvent>
 
-export type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
-export type Member = { readonly email: string; readonly role: Role }
+type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
+type Member = { readonly email: string; readonly role: MemberRole }
 
 export type AccountState =
   | { readonly kind: 'unknown' }
@@ -68,7 +68,7 @@ export type AccountCommand =
     }
   | { readonly type: 'LimitApiKey'; readonly apiKeyId: ApiKeyId; readonly limitPerMinute: number | null }
   | { readonly type: 'RevokeApiKey'; readonly apiKeyId: ApiKeyId }
-  | { readonly type: 'AddMember'; readonly memberId: MemberId; readonly email: string; readonly role: Role }
+  | { readonly type: 'AddMember'; readonly memberId: MemberId; readonly email: string; readonly role: MemberRole }
   | { readonly type: 'RemoveMember'; readonly memberId: MemberId }
 
 export type AccountRefusal =

@@ -2,7 +2,7 @@ import { t } from './codec.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from './ids.js'
 import { Instant } from './instant.js'
 
-export const eventLabels = [
+const eventLabels = [
   'started',
   'interested',
   'phone_call_scheduled',
@@ -16,7 +16,7 @@ export const eventLabels = [
   'phone_call_received',
 ] as const
 
-export const outcomeLabels = [
+const outcomeLabels = [
   'dormant',
   'opted_out',
   'filtered',
@@ -26,15 +26,25 @@ export const outcomeLabels = [
   'unqualified',
 ] as const
 
-export const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
+const conversionLabels = ['quoted', 'sold', 'link_clicked', 'custom_conversion'] as const
 
-/** What an activity is, and which labels it may carry (contract 6.4). */
+/**
+ * What an activity is, and which labels it may carry (contract 6.4). A label may be added; one that was ever stored stays for
+ * ever, since its events could not be decoded without it.
+ */
 export const labelsOf = { event: eventLabels, outcome: outcomeLabels, conversion: conversionLabels } as const
 
 export type ActivityType = keyof typeof labelsOf
 export type ActivityLabel = (typeof labelsOf)[ActivityType][number]
 
 export const activityLabels: ReadonlyArray<ActivityLabel> = [...eventLabels, ...outcomeLabels, ...conversionLabels]
+
+const types = Object.fromEntries(
+  (['event', 'outcome', 'conversion'] as const).flatMap((type) => labelsOf[type].map((label) => [label, type])),
+) as Readonly<Record<ActivityLabel, ActivityType>>
+
+/** A label belongs to one type. */
+export const typeOf = (label: ActivityLabel): ActivityType => types[label]
 
 const oneOf = <L extends string>(labels: ReadonlyArray<L>, name: string): t.Type<L> => {
   const keys = Object.fromEntries(labels.map((label) => [label, null])) as Record<L, null>
@@ -47,7 +57,7 @@ export const ActivityType: t.Type<ActivityType> = t.keyof(
 )
 export const ActivityLabel: t.Type<ActivityLabel> = oneOf(activityLabels, `one of ${activityLabels.join(', ')}`)
 
-/** One thing that happened in a conversation (contract 2.4), with the ids that attribute it. */
+/** One thing that happened in an engagement (contract 2.4), with the ids that attribute it. */
 export const Activity = t.type(
   {
     account_id: AccountId,

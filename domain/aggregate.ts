@@ -1,6 +1,6 @@
 import type { Recorded, Revision } from './event.js'
 
-/** What an event passes on to those that it brings about. */
+/** What the events that it causes refer to: its id, and its chain. */
 export type CausingEvent = Pick<Recorded<unknown>, 'id' | 'correlationId'>
 
 /** A stream as its decider sees it. */

@@ -13,7 +13,7 @@ export const decode = <A>(codec: t.Decoder<unknown, A>, value: unknown): Either<
 }
 
 const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
-  const seen = new Map<string, Mismatch>()
+  const byPath = new Map<string, Mismatch>()
   for (const { context } of errors) {
     const entries = context.filter((_, index) => !isAlternative(context[index - 1]))
     const path = entries
@@ -21,11 +21,11 @@ const mismatches = (errors: t.Errors): ReadonlyArray<Mismatch> => {
       .filter((key) => key !== '')
       .join('.')
     const expected = entries.at(-1)?.type.name ?? 'a value'
-    if (!seen.has(path)) seen.set(path, { path, expected })
+    if (!byPath.has(path)) byPath.set(path, { path, expected })
   }
   // Where one alternative failed further in, that says more than that the others did not fit at all.
-  const paths = [...seen.keys()]
-  return [...seen.values()].filter(({ path }) => !paths.some((other) => other.startsWith(`${path}.`)))
+  const paths = [...byPath.keys()]
+  return [...byPath.values()].filter(({ path }) => !paths.some((other) => other.startsWith(`${path}.`)))
 }
 
 /** The members of a union or an intersection stand in the context under numbers, which are no part of the path. */

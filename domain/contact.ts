@@ -41,8 +41,8 @@ export const ContactEvent = t.union([
 ])
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
 
-/** Which lead brought a conversation about. */
-export type Touch = { readonly leadId: LeadId; readonly sourceId: SourceId; readonly engagementId: EngagementId }
+/** The lead that began an engagement. */
+type EngagedLead = { readonly leadId: LeadId; readonly sourceId: SourceId; readonly engagementId: EngagementId }
 
 /** A list that grows in front without copying: a number may be submitted thousands of times. */
 type Leads = { readonly leadId: LeadId; readonly rest: Leads } | undefined
@@ -57,9 +57,9 @@ export type ContactState =
       /** The lead whose details these are: the newest by its time of submission. */
       readonly detailsOf: { readonly leadId: LeadId; readonly submittedAt: Instant } | undefined
       readonly leads: Leads
-      readonly newest: Touch | undefined
+      readonly newest: EngagedLead | undefined
       readonly lastEngagedAt: Instant | undefined
-      /** Conversations that no conversion has ended yet. */
+      /** Engagements that no conversion has ended yet. */
       readonly unconverted: ReadonlyArray<EngagementId>
       readonly records: ReadonlyArray<RecordId>
     }

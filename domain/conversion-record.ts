@@ -15,11 +15,11 @@ const Facts = {
   contact_id: ContactId,
   converted_at: Instant,
   value: t.number,
-  /** The contact's newest conversation, which the activity belongs to, and the lead and source it came from. */
+  /** The contact's newest engagement, which the activity belongs to, and the lead and source it came from. */
   engagement_id: EngagementId,
   lead_id: LeadId,
   source_id: SourceId,
-  /** Open conversations that this record ends; none when they are kept open. */
+  /** Open engagements that this record ends; none where they are to stay open. */
   ends: t.readonlyArray(EngagementId),
 }
 
@@ -28,7 +28,7 @@ export type ConversionRecordEvent = t.TypeOf<typeof ConversionRecordEvent>
 
 export type ConversionRecordFacts = ConversionRecordEvent['data']
 
-export type ConversionRecordState =
+type ConversionRecordState =
   { readonly kind: 'unknown' } | { readonly kind: 'recorded'; readonly facts: ConversionRecordFacts }
 
 export type ConversionRecordCommand = { readonly type: 'RecordConversion'; readonly facts: ConversionRecordFacts }
@@ -46,6 +46,7 @@ const decide = (
   E.right(state.kind === 'recorded' ? [] : [{ type: 'ConversionRecorded', data: command.facts }])
 
 export const conversionRecord: Decider<ConversionRecordState, ConversionRecordCommand, ConversionRecordEvent, never> = {
+  // What the API calls a record. Streams are stored under it, so it stays as it is.
   category: 'conversion_contact',
   initial: { kind: 'unknown' },
   evolve,

@@ -5,6 +5,7 @@ import { eventOf } from './event.js'
 import { AccountId, ContactId, DeliveryId, EngagementId, LeadId, ResendId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { maximalAttempts } from './retry-schedule.js'
 
 const Facts = t.intersection([
   t.type({
@@ -48,7 +49,7 @@ export const AttemptOutcome = t.intersection(
 )
 export type AttemptOutcome = t.TypeOf<typeof AttemptOutcome>
 
-/** Null where a single delivery was asked for. */
+/** The bulk resend that asked for it; null where one delivery was resent. */
 const ResendOf = t.union([ResendId, t.null])
 
 export const DeliveryEvent = t.union([
@@ -56,7 +57,7 @@ export const DeliveryEvent = t.union([
   eventOf('DeliveryAttemptFailed', t.type({ outcome: AttemptOutcome, next_attempt_at: Instant })),
   eventOf('DeliverySucceeded', t.type({ outcome: AttemptOutcome })),
   /**
-   * `retries-exhausted`: the nineteenth attempt failed too (contract 6.6.4), after the first was due at `failing_since`;
+   * `retries-exhausted`: the last attempt of the schedule failed too (contract 6.6.4), after the first was due at `failing_since`;
    * `webhook-removed`: nobody is left to tell.
    */
   eventOf(
@@ -83,17 +84,14 @@ export const DeliveryEvent = t.union([
 ])
 export type DeliveryEvent = t.TypeOf<typeof DeliveryEvent>
 
-/** One attempt and eighteen retries (contract 6.6.3). */
-export const maximalAttempts = 19
-
 export type KnownDelivery = {
   /** `failed`: its retries are exhausted; `abandoned`: its webhook was removed. */
   readonly kind: 'due' | 'held' | 'succeeded' | 'failed' | 'skipped' | 'abandoned'
   readonly facts: DeliveryFacts
-  /** All that were made, which numbers them. */
+  /** All attempts that were ever made; the next one is numbered after them. */
   readonly attempts: number
-  /** Those of the schedule, since it last began. */
-  readonly tries: number
+  /** Attempts since the schedule last began. */
+  readonly attemptsOfSchedule: number
   /** When the schedule last began. */
   readonly since: Instant
   /** When the next attempt of the schedule comes, while it is due. */
@@ -133,7 +131,7 @@ const begun = (facts: DeliveryFacts): KnownDelivery => ({
   kind: 'due',
   facts,
   attempts: 0,
-  tries: 0,
+  attemptsOfSchedule: 0,
   since: facts.due_at,
   dueAt: facts.due_at,
   resend: undefined,
@@ -172,13 +170,18 @@ const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
   switch (event.type) {
     case 'DeliveryAttemptFailed': {
       const { outcome, next_attempt_at } = event.data
-      return { ...after, attempts: outcome.attempt, tries: state.tries + 1, dueAt: next_attempt_at }
+      return {
+        ...after,
+        attempts: outcome.attempt,
+        attemptsOfSchedule: state.attemptsOfSchedule + 1,
+        dueAt: next_attempt_at,
+      }
     }
     case 'DeliveryHeld':
     case 'DeliverySkipped':
       return after
     case 'DeliveryResumed':
-      return { ...after, tries: 0, since: event.data.due_at, dueAt: event.data.due_at }
+      return { ...after, attemptsOfSchedule: 0, since: event.data.due_at, dueAt: event.data.due_at }
     case 'DeliverySucceeded':
       return { ...after, attempts: event.data.outcome.attempt }
     case 'DeliveryAbandoned': {
@@ -220,12 +223,12 @@ const decide = (
     case 'SkipDelivery':
       return E.right(isWaiting ? [{ type: 'DeliverySkipped', data: { chosen_by: command.by } }] : [])
     case 'AbandonDelivery': {
-      const isOver = state.kind === 'succeeded' || state.kind === 'skipped' || state.kind === 'abandoned'
-      return E.right(isOver && state.resend === undefined ? [] : [abandoned(state, 'webhook-removed', null)])
+      const isFinal = state.kind === 'succeeded' || state.kind === 'skipped' || state.kind === 'abandoned'
+      return E.right(isFinal && state.resend === undefined ? [] : [abandoned(state, 'webhook-removed', null)])
     }
     case 'RequestResend': {
       const { resendId, dueAt } = command
-      // One that waits serves whoever asks meanwhile, and one of many takes each delivery once.
+      // A waiting resend serves every further request, and a bulk resend takes each delivery once.
       if (state.resend !== undefined || (resendId !== null && state.resends.has(resendId))) return E.right([])
       const data = { webhook_id: state.facts.webhook_id, resend_id: resendId, due_at: dueAt }
       return E.right([{ type: 'DeliveryResendRequested', data }])
@@ -249,7 +252,7 @@ const recorded = (
   // A second record of one attempt is a repeat: only the next one counts.
   if (outcome.attempt !== state.attempts + 1) return []
   if (delivered) return [{ type: 'DeliverySucceeded', data: { outcome } }]
-  if (state.tries + 1 >= maximalAttempts && state.kind !== 'skipped')
+  if (state.attemptsOfSchedule + 1 >= maximalAttempts && state.kind !== 'skipped')
     return [abandoned(state, 'retries-exhausted', outcome)]
   return [{ type: 'DeliveryAttemptFailed', data: { outcome, next_attempt_at: nextAttemptAt } }]
 }

@@ -1,4 +1,4 @@
-import { Activity, type ActivityLabel, type ActivityType } from './activity.js'
+import { Activity, typeOf, type ActivityLabel } from './activity.js'
 import { t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
@@ -29,7 +29,7 @@ export const EngagementEvent = t.union([
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
-export type EngagementState =
+type EngagementState =
   | { readonly kind: 'unknown' }
   | {
       readonly kind: 'started'
@@ -49,7 +49,6 @@ export type EngagementCommand =
   | {
       readonly type: 'RecordActivity'
       readonly accountId: AccountId
-      readonly activityType: ActivityType
       readonly label: ActivityLabel
       readonly note: string | null
       readonly properties: Readonly<Record<string, unknown>>
@@ -99,13 +98,14 @@ const decide = (
   switch (command.type) {
     case 'RecordActivity': {
       if (attribution.account_id !== command.accountId) return E.left({ kind: 'engagement-not-found' })
-      const { activityType: type, label, note, properties } = command
+      const { label, note, properties } = command
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
-      // Whoever says STOP is heard, whatever became of the conversation.
-      if (type === 'outcome' && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
+      const isOutcome = typeOf(label) === 'outcome'
+      // A contact that opts out is heard, even where the engagement has ended.
+      if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
-      const activity = recorded(attribution, { type, label, note, properties, at }, null)
-      return E.right(type === 'outcome' && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
+      const activity = recorded(attribution, { label, note, properties, at }, null)
+      return E.right(isOutcome && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
     }
     case 'RecordConversionActivity': {
       const { recordId, label, title, ends } = command
@@ -113,7 +113,7 @@ const decide = (
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const properties = label === 'custom_conversion' ? { title } : {}
       const note = `${title} was recorded`
-      const activity = recorded(attribution, { type: 'conversion', label, note, properties, at }, recordId)
+      const activity = recorded(attribution, { label, note, properties, at }, recordId)
       return E.right(ends && !state.ended ? [activity, ended(attribution, 'conversion', at)] : [activity])
     }
     case 'EndEngagement':
@@ -131,20 +131,20 @@ const start = (
   const properties = {}
   if (!filtered) {
     const note = 'The playbook started'
-    return [started, recorded(attribution, { type: 'event', label: 'started', note, properties, at }, null)]
+    return [started, recorded(attribution, { label: 'started', note, properties, at }, null)]
   }
   const note = 'The contact opted out before'
-  const activity = recorded(attribution, { type: 'outcome', label: 'filtered', note, properties, at }, null)
+  const activity = recorded(attribution, { label: 'filtered', note, properties, at }, null)
   return [started, activity, ended(attribution, 'filtered', at)]
 }
 
 const recorded = (
   attribution: Attribution,
-  what: Pick<Activity, 'type' | 'label' | 'note' | 'properties' | 'at'>,
+  what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
-  data: { activity: { ...attribution, ...what }, record_id: recordId },
+  data: { activity: { ...attribution, type: typeOf(what.label), ...what }, record_id: recordId },
 })
 
 const ended = (attribution: Attribution, reason: string, at: Instant): EngagementEvent => ({

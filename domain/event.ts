@@ -23,9 +23,12 @@ export type Envelope = {
   /** The id of the event that caused this one; its own id at the start of a chain. */
   readonly causationId: string
   readonly schemaVersion: number
-  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery`, `notice` or an API key's id. */
+  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery`, `notice`, `first-start` or an API key's id. */
   readonly actor: string
 }
+
+/** Whether nothing brought the event about but a request. */
+export const beginsChain = ({ id, causationId }: Pick<Envelope, 'id' | 'causationId'>): boolean => causationId === id
 
 export type Recorded<Event> = Event &
   Envelope & { readonly stream: string; readonly revision: number; readonly position: Position }

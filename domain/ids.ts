@@ -1,6 +1,6 @@
 import { refined, type t } from './codec.js'
 
-/** 128 bits in Crockford's base 32: what stands behind the prefix of every id of ours. */
+/** 128 bits in Crockford's base 32, which follow the prefix of every id. */
 const body = '[0-9A-HJKMNP-TV-Z]{26}'
 
 const prefixed = <P extends string>(prefix: P, name: string): t.Type<`${P}_${string}`, `${P}_${string}`> => {
@@ -32,7 +32,7 @@ export type LeadId = t.TypeOf<typeof LeadId>
 export const ContactId = prefixed('nct', 'a contact id')
 export type ContactId = t.TypeOf<typeof ContactId>
 
-export const EngagementId = prefixed('neg', 'a conversation id')
+export const EngagementId = prefixed('neg', 'an engagement id')
 export type EngagementId = t.TypeOf<typeof EngagementId>
 
 /** The id of a conversion record: neither `nct_` nor `cnv_` stands before it (contract 2.3). */

@@ -4,6 +4,7 @@ import { eventOf } from './event.js'
 import { AccountId, MemberId, NoticeId, Uuid, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { maximalMailAttempts } from './retry-schedule.js'
 
 /** No e-mail address stands here: it stands in the account's stream, and is read there when the notice is sent. */
 const Facts = t.intersection([
@@ -38,32 +39,29 @@ export const NoticeEvent = t.union([
 ])
 export type NoticeEvent = t.TypeOf<typeof NoticeEvent>
 
-/** In all about four days: see projections/notices/retry-schedule.ts. */
-export const maximalMailings = 32
-
-export type NoticeState =
+type NoticeState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'due'; readonly facts: NoticeFacts; readonly attempts: number; readonly dueAt: Instant }
   | { readonly kind: 'over' }
 
 /**
- * How one attempt ended. `sent`: whoever took it answers for it from now on; `refused`: for good; `failed`: it is tried again.
- * `reason` is one of a few words of ours and holds nothing that a server said.
+ * How one attempt ended. `sent`: a mail server, or the outbox, accepted it; `refused`: for good; `failed`: it is tried
+ * again. `reason` is one of a few words of ours and holds nothing that a server said.
  */
-export type Mailing = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
+export type MailOutcome = 'sent' | { readonly kind: 'refused' | 'failed'; readonly reason: string }
 
 export type NoticeCommand =
   | { readonly type: 'MakeDue'; readonly facts: NoticeFacts }
   | {
       readonly type: 'RecordAttempt'
       readonly attempt: number
-      readonly mailing: Mailing
+      readonly outcome: MailOutcome
       /** When the next attempt would come, were this one to fail. */
       readonly nextAttemptAt: Instant
     }
   | { readonly type: 'AbandonNotice' }
 
-export type NoticeRefusal = { readonly kind: 'notice-not-found' }
+type NoticeRefusal = { readonly kind: 'notice-not-found' }
 
 const evolve = (state: NoticeState, event: NoticeEvent): NoticeState => {
   if (event.type === 'NoticeDue') return { kind: 'due', facts: event.data, attempts: 0, dueAt: event.data.due_at }
@@ -87,13 +85,13 @@ const decide = (command: NoticeCommand, state: NoticeState): Either<NoticeRefusa
   if (state.kind === 'over') return E.right([])
   switch (command.type) {
     case 'RecordAttempt': {
-      const { attempt, mailing, nextAttemptAt } = command
+      const { attempt, outcome, nextAttemptAt } = command
       // A second record of one attempt is a repeat: only the next one counts.
       if (attempt !== state.attempts + 1) return E.right([])
-      if (mailing === 'sent') return E.right([{ type: 'NoticeSent', data: { attempt } }])
-      const { kind, reason } = mailing
+      if (outcome === 'sent') return E.right([{ type: 'NoticeSent', data: { attempt } }])
+      const { kind, reason } = outcome
       if (kind === 'refused') return E.right([{ type: 'NoticeAbandoned', data: { why: 'refused', reason } }])
-      if (attempt >= maximalMailings) {
+      if (attempt >= maximalMailAttempts) {
         return E.right([{ type: 'NoticeAbandoned', data: { why: 'attempts-exhausted', reason } }])
       }
       return E.right([{ type: 'NoticeAttemptFailed', data: { attempt, reason, next_attempt_at: nextAttemptAt } }])

@@ -22,11 +22,11 @@ export const standardFields: ReadonlyArray<string> = [
   'credit_rating',
 ]
 
-export const PlaybookStep = t.type({ message: t.string, delay_minutes: t.number }, 'a step')
-export type PlaybookStep = t.TypeOf<typeof PlaybookStep>
+const PlaybookStep = t.type({ message: t.string, delay_minutes: t.number }, 'a step')
+type PlaybookStep = t.TypeOf<typeof PlaybookStep>
 
 /** `HH:MM` to `HH:MM` in the contact's own time zone. */
-export const QuietHours = t.type({ from: t.string, to: t.string }, 'quiet hours')
+const QuietHours = t.type({ from: t.string, to: t.string }, 'quiet hours')
 
 export const PlaybookSettings = t.type(
   {
@@ -46,7 +46,7 @@ export const PlaybookEvent = t.union([
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
 
-export type PlaybookState =
+type PlaybookState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'created'; readonly accountId: AccountId; readonly settings: PlaybookSettings }
 

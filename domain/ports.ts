@@ -15,7 +15,7 @@ export type Conflict = { readonly kind: 'conflict' }
 
 export type NewEvent = DomainEvent & Envelope
 
-export type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
+type StreamRead = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly revision: Revision }
 
 /** Where the last event of an append stands. */
 export type Appended = { readonly revision: number; readonly position: Position }
@@ -78,9 +78,9 @@ export type Cause = {
 }
 
 /**
- * The state after the command, and what it appended: nothing where it was so already, or what had been appended
- * before for the same event that brought the command about. All events of one append carry the position of its last one, which is
- * all that a store tells.
+ * The state after the command, and its events: those that it appended; none where it was already so; for a reaction
+ * that runs again, those of the first time. All events of one append carry the position of the last, because a store
+ * tells no more.
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }
 

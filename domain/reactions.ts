@@ -20,13 +20,7 @@ export type Intent =
 
 type IntentFor<D, C extends { readonly type: string }> =
   D extends Decider<infer _S, C, infer _E, infer _R>
-    ? {
-        readonly decider: D
-        readonly id: string
-        readonly command: C
-        /** Set where the command usually begins its stream. */
-        readonly beginsStream?: true
-      }
+    ? { readonly decider: D; readonly id: string; readonly command: C }
     : never
 
 type EventOf<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
@@ -40,7 +34,6 @@ const onAccountOpened: Reaction<'AccountOpened'> = ({ data }) => {
     decider: conversion,
     id: conversionId,
     command: { type: 'DefineConversion', conversionId, accountId, title, value: 0, label },
-    beginsStream: true,
   })
   return [
     define(quoted_id, 'Quoted', 'quoted'),
@@ -49,7 +42,6 @@ const onAccountOpened: Reaction<'AccountOpened'> = ({ data }) => {
       decider: playbook,
       id: playbookId,
       command: { type: 'CreatePlaybook', playbookId, accountId, settings: standardPlaybook },
-      beginsStream: true,
     },
   ]
 }
@@ -68,7 +60,7 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }, now) => {
     submittedAt: time,
     at: now,
   }
-  return [{ decider: contact, id: data.contact_id, command, beginsStream: true }]
+  return [{ decider: contact, id: data.contact_id, command }]
 }
 
 const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
@@ -76,7 +68,7 @@ const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
   const { engaged_at: engagedAt, filtered } = data
   const command: EngagementCommand = { type: 'StartEngagement', attribution, engagedAt, filtered }
-  return [{ decider: engagement, id: engagement_id, command, beginsStream: true }]
+  return [{ decider: engagement, id: engagement_id, command }]
 }
 
 const onEngagementStarted: Reaction<'EngagementStarted'> = ({ data }) => [

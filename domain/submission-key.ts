@@ -4,14 +4,14 @@ import { eventOf } from './event.js'
 import { LeadId, SourceId, SubmissionKeyId } from './ids.js'
 import { E, type Either } from './prelude.js'
 
-/** An `Idempotency-Key` of a source stands for one lead for ever: whoever writes first decides which. */
+/** An `Idempotency-Key` of a source stands for one lead for ever: that of the first submission that came with it. */
 export const SubmissionKeyEvent = eventOf(
   'SubmissionKeyClaimed',
   t.type({ submission_key_id: SubmissionKeyId, source_id: SourceId, lead_id: LeadId }),
 )
 export type SubmissionKeyEvent = t.TypeOf<typeof SubmissionKeyEvent>
 
-export type SubmissionKeyState = { readonly kind: 'free' } | { readonly kind: 'claimed'; readonly leadId: LeadId }
+type SubmissionKeyState = { readonly kind: 'free' } | { readonly kind: 'claimed'; readonly leadId: LeadId }
 
 export type SubmissionKeyCommand = {
   readonly type: 'ClaimSubmissionKey'

@@ -1,6 +1,8 @@
-import { refined, Text, type t } from './codec.js'
+import { contactIdOf, leadIdOf, type AccountSecret } from './derived-id.js'
+import type { EngagementId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
-import type { LeadDetails, Originator } from './lead.js'
+import type { LeadDetails, LeadFacts, Originator } from './lead.js'
+import type { MarketingSourceState } from './marketing-source.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
 
@@ -18,8 +20,18 @@ const maximalLength = 10_000
 /** Asked for whatever the playbook says: no contact without a number, no outreach without consent (contract 4.6, rule 1). */
 const alwaysRequired = ['phone', 'tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
 
-/** Fields that stand elsewhere than in a contact's additional_info. */
-const ownFields: ReadonlySet<string> = new Set(['first_name', 'last_name', 'email', ...alwaysRequired])
+/** Fields that have a place of their own in a submission; all others stand in `additional_info`. */
+const ownFields: ReadonlySet<string> = new Set([
+  'first_name',
+  'last_name',
+  'email',
+  'phone',
+  'tcpa_opt_in_token',
+  'tcpa_opt_in_url',
+])
+
+/** Fields whose format counts wherever they are sent; that of any other counts where the field is asked for. */
+const checkedWhereverSent: ReadonlySet<string> = new Set(['email'])
 
 /**
  * Reads a submission, or says everything that is wrong with it at once: one sentence a problem, each naming its field and
@@ -55,12 +67,15 @@ export const decodeSubmission = (
   for (const name of asked) {
     if (!fields.has(name) && !reported.has(name)) problems.push(`${shown(name)} is required`)
   }
-  const phone = phoneFromText(fields.get('phone') ?? '')
-  if (fields.has('phone') && phone === undefined) problems.push('phone must be a phone number')
-  for (const [name, text] of fields) {
-    const format = asked.has(name) || ownFields.has(name) ? formatOf(name, now) : undefined
-    if (format?.is(text.trim()) === false) problems.push(`${shown(name)} must be ${format.name}`)
+  const checkFormat = (name: string): void => {
+    const format = asked.has(name) || checkedWhereverSent.has(name) ? formats.get(name) : undefined
+    const text = fields.get(name)
+    if (text !== undefined && format?.accepts(text, now) === false) problems.push(`${name} must be ${format.name}`)
   }
+  // The number is named first: without it there is no contact.
+  checkFormat('phone')
+  for (const name of fields.keys()) if (name !== 'phone') checkFormat(name)
+  const phone = phoneFromText(fields.get('phone') ?? '')
   return phone === undefined || problems.length > 0 ? E.left(problems) : E.right(submissionOf(fields, phone))
 }
 
@@ -91,6 +106,38 @@ export const originatorsOf = (
   return key === undefined ? [] : [{ origin: source.title, key }]
 }
 
+/** A marketing source that takes leads, and the secret of its account. */
+type Acceptor = {
+  readonly source: Extract<MarketingSourceState, { readonly kind: 'created' }>
+  readonly secret: AccountSecret
+}
+
+/**
+ * The lead that a submission becomes. One with an originator becomes the same lead whenever it comes again with its phone number;
+ * any other becomes a lead of its own, `newLeadId`.
+ */
+export const leadFactsOf = (
+  { source, secret }: Acceptor,
+  { details, consent, fields }: Submission,
+  newLeadId: LeadId,
+  engagementId: EngagementId,
+): LeadFacts => {
+  const originators = originatorsOf(source, fields)
+  const [originator] = originators
+  return {
+    lead_id: originator === undefined ? newLeadId : leadIdOf(secret, source.sourceId, originator.key, details.phone),
+    account_id: source.accountId,
+    source_id: source.sourceId,
+    source_title: source.title,
+    playbook_id: source.playbookId,
+    contact_id: contactIdOf(secret, details.phone),
+    engagement_id: engagementId,
+    details,
+    consent,
+    originators,
+  }
+}
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -103,11 +150,6 @@ const textOf = (value: unknown): string | undefined => {
 /** A name is the vendor's own word: where a form was sent as something else, it may be the whole lead. */
 const shown = (name: string): string => (/^[\w.[\] -]{1,100}$/.test(name) ? name : 'a field')
 
-const EmailText = refined(
-  'an e-mail address',
-  (value): value is string => typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value),
-)
-
 const states = new Set(
   (
     'AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI ' +
@@ -115,33 +157,29 @@ const states = new Set(
   ).split(' '),
 )
 
-const StateText = refined(
-  'the two letters of a US state or territory',
-  (value): value is string => typeof value === 'string' && states.has(value.toUpperCase()),
-)
+const isWebAddress = (text: string): boolean =>
+  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
 
-const WebAddress = refined('an http or https URL', (value): value is string => {
-  if (typeof value !== 'string' || !URL.canParse(value)) return false
-  return ['http:', 'https:'].includes(new URL(value).protocol)
-})
+/** `name` completes "must be …"; `now` decides which dates are past. */
+type Format = { readonly name: string; readonly accepts: (text: string, now: Instant) => boolean }
 
-const pastDate = (now: Instant): t.Type<string> =>
-  refined(
-    'a past date, YYYY-MM-DD',
-    (value): value is string => typeof value === 'string' && isRealDate(value) && value < now.slice(0, 10),
-  )
-
-const formatOf = (name: string, now: Instant): t.Type<string> => {
-  switch (name) {
-    case 'email':
-      return EmailText
-    case 'date_of_birth':
-      return pastDate(now)
-    case 'current_residence_state':
-      return StateText
-    case 'tcpa_opt_in_url':
-      return WebAddress
-    default:
-      return Text
-  }
-}
+/** The fields that have a format. In any other a text that is not blank will do. */
+const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
+  ['phone', { name: 'a phone number', accepts: (text) => phoneFromText(text) !== undefined }],
+  ['email', { name: 'an e-mail address', accepts: (text) => /^[^\s@]+@[^\s@]+$/.test(text.trim()) }],
+  [
+    'date_of_birth',
+    {
+      name: 'a past date, YYYY-MM-DD',
+      accepts: (text, now) => isRealDate(text.trim()) && text.trim() < now.slice(0, 10),
+    },
+  ],
+  [
+    'current_residence_state',
+    {
+      name: 'the two letters of a US state or territory',
+      accepts: (text) => states.has(text.trim().toUpperCase()),
+    },
+  ],
+  ['tcpa_opt_in_url', { name: 'an http or https URL', accepts: (text) => isWebAddress(text.trim()) }],
+])

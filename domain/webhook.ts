@@ -10,7 +10,7 @@ import { E, unreachable, type Either } from './prelude.js'
 export const PayloadFormat = t.keyof({ agent: null, flat: null }, 'agent or flat')
 export type PayloadFormat = t.TypeOf<typeof PayloadFormat>
 
-/** `events` empty subscribes to all of them (contract 6.1); a `playbook_id` narrows to that playbook's conversations. */
+/** `events` empty subscribes to all of them (contract 6.1); a `playbook_id` narrows to that playbook's engagements. */
 export const WebhookSettings = t.type(
   {
     url: t.string,
@@ -39,11 +39,11 @@ export const WebhookEvent = t.union([
 ])
 export type WebhookEvent = t.TypeOf<typeof WebhookEvent>
 
-/** Undefined `until`: for as long as no other is issued. */
-export type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
+/** `until` is undefined for the newest secret, which signs until another is issued. */
+type SigningSecret = { readonly sealed: string; readonly until: Instant | undefined }
 
 /** How a webhook was turned on last, and the version that it had then. */
-export type TurnedOn = { readonly catchUp: boolean; readonly by: string; readonly version: number }
+type TurnedOn = { readonly catchUp: boolean; readonly by: string; readonly version: number }
 
 /** One that was added and not removed. */
 export type KnownWebhook = {
@@ -53,7 +53,7 @@ export type KnownWebhook = {
   readonly settings: WebhookSettings
   /** The newest first, and what it replaced; none where none was ever issued. */
   readonly signingSecrets: ReadonlyArray<SigningSecret>
-  /** Counts the events of the stream: what was decided by one version is known to come before what made the next. */
+  /** Counts the events of the stream, so that an attempt made at an older version is known to be older. */
   readonly version: number
   readonly turnedOn: TurnedOn | undefined
 }
@@ -78,7 +78,10 @@ export type WebhookCommand =
       readonly deliveryId: DeliveryId
       readonly reason: string
       readonly failingSince: Instant | undefined
-      /** The version that the last attempt went by; undefined where nobody wrote it down. */
+      /**
+       * The version that the last attempt went by; undefined for attempts that were recorded before versions were
+       * stored.
+       */
       readonly version: number | undefined
     }
   | { readonly type: 'TurnOnWebhook'; readonly accountId: AccountId; readonly catchUp: boolean; readonly by: string }
@@ -89,8 +92,8 @@ export type WebhookRefusal = { readonly kind: 'webhook-not-found' }
 const evolve = (state: WebhookState, event: WebhookEvent): WebhookState => {
   if (event.type === 'WebhookAdded') {
     const { webhook_id, account_id, settings } = event.data
-    const settled = { signingSecrets: [], version: 1, turnedOn: undefined }
-    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, ...settled }
+    const initial = { signingSecrets: [], version: 1, turnedOn: undefined }
+    return { kind: 'on', webhookId: webhook_id, accountId: account_id, settings, ...initial }
   }
   if (state.kind === 'unknown' || state.kind === 'removed') return state
   const version = state.version + 1
@@ -137,7 +140,7 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
       if (state.accountId !== command.accountId) return E.left({ kind: 'webhook-not-found' })
       return E.right(command.signing.sealed === state.signingSecrets[0]?.sealed ? [] : [issued(command.signing)])
     case 'TurnOffWebhook': {
-      if (state.kind === 'off' || isLate(command.version, state)) return E.right([])
+      if (state.kind === 'off' || isOlderThanTurningOn(command.version, state)) return E.right([])
       const { deliveryId, reason, failingSince } = command
       const since = failingSince === undefined ? {} : { failing_since: failingSince }
       return E.right([{ type: 'WebhookTurnedOff', data: { delivery_id: deliveryId, reason, ...since } }])
@@ -155,8 +158,11 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
   }
 }
 
-/** Whether something was decided by a version from before the webhook was turned on last: that settled it. */
-export const isLate = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
+/**
+ * Whether something is of a version from before the webhook was last turned on; that turning on decided what becomes of
+ * it.
+ */
+export const isOlderThanTurningOn = (version: number | undefined, { turnedOn }: KnownWebhook): boolean =>
   turnedOn !== undefined && (version ?? 0) < turnedOn.version
 
 const issued = ({ sealed, previousUntil }: NewSigningSecret): WebhookEvent => ({

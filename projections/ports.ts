@@ -19,7 +19,7 @@ export type Collection = {
   readonly generation: 'live' | 'next'
 }
 
-/** `document: undefined` removes. A change that is not newer than what stands under its key is passed over. */
+/** `document: undefined` removes. A change that is not newer than what stands under its key is ignored. */
 export type Change = { readonly key: string; readonly document: Json | undefined; readonly position: Position }
 
 /** What stands under a key: the position of the newest change to it, which may have removed the document. */

@@ -13,7 +13,7 @@ export type Projection<Document extends Json> = {
   readonly version: number
   readonly categories: ReadonlyArray<Category>
   readonly indexes: Indexes
-  /** Event types that begin a document, before which nothing of it can be there: nothing need be read. */
+  /** Event types that create a document: no older one exists, so none is read. */
   readonly createdBy: ReadonlySet<EventType>
   readonly keyOf: (event: ProjectedEvent) => string | undefined
   readonly evolve: (document: Document | undefined, event: ProjectedEvent) => Document | undefined
@@ -31,7 +31,7 @@ export const collectionOf = (
   generation: Collection['generation'] = 'live',
 ): Collection => ({ name, version, indexes, generation })
 
-/** A follower can't go on: it stops, loudly, and no other does. Its message holds no value of an event. */
+/** Stops a follower for good, visibly, and no other. Its message holds no value of an event. */
 export class CannotFollow extends Error {}
 
 /** An event that a projection can't fold: its position and type, and nothing of what it holds. */

@@ -3,7 +3,8 @@ import { streamOf } from '../domain/decider.js'
 import type { AccountId, ContactId } from '../domain/ids.js'
 import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
-import { contacts, type Contact, type ContactDocument } from './read-models/contacts.js'
+import { contactFrom, type Contact, type ContactDocument } from './contact.js'
+import { contacts } from './read-models/contacts.js'
 import type { Collection, Documents, Entry, IndexPart, Json, Query } from './ports.js'
 import { collectionOf, type Projection } from './projection.js'
 
@@ -36,7 +37,7 @@ export type Queries = {
 /** Whether a lead that was accepted may still lack what follows from it, because a store failed in between. */
 export type HasPendingReactions = () => Promise<boolean>
 
-/** A contact that is not there may be one that an accepted lead still lacks: then its absence is not for certain. */
+/** The answer instead of 'not found' while an accepted lead may still create the contact. */
 export const contactPending: StoreFailure = {
   kind: 'unavailable',
   reason: 'an accepted lead may still lack its contact',
@@ -64,7 +65,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
-    const folded = read.right.events.reduce<ContactDocument | undefined>(contacts.evolve, undefined)
+    const folded = contactFrom(read.right.events)
     return E.right(folded?.account_id === account ? folded.contact : undefined)
   }
 

@@ -8,18 +8,22 @@ type Import = { readonly from: string; readonly to: string }
 const folders = ['domain', 'projections', 'adapters', 'app'] as const
 type Folder = (typeof folders)[number]
 
-const sources: ReadonlyArray<string> = folders.flatMap((folder) =>
+const filesIn = (folder: string): ReadonlyArray<string> =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(folder, name)),
-)
+    .map((name) => join(folder, name))
 
-/** Every import of the sources: a file of ours by its path from the root, a package by its name. */
+const sources = folders.flatMap(filesIn)
+
+/** What is imported, from the root on: a file of ours by its path, a package by its name. */
+const resolved = (from: string, name: string): string =>
+  name.startsWith('.') ? normalize(join(dirname(from), name)).replace(/\.js$/, '.ts') : name
+
+/** Every import of the sources. */
 const imports: ReadonlyArray<Import> = sources.flatMap((from) =>
-  ts.preProcessFile(readFileSync(from, 'utf8')).importedFiles.map(({ fileName }) => ({
-    from,
-    to: fileName.startsWith('.') ? normalize(join(dirname(from), fileName)).replace(/\.js$/, '.ts') : fileName,
-  })),
+  ts
+    .preProcessFile(readFileSync(from, 'utf8'))
+    .importedFiles.map(({ fileName }) => ({ from, to: resolved(from, fileName) })),
 )
 
 const isIn = (folder: Folder, path: string): boolean => path.startsWith(`${folder}/`)
@@ -53,7 +57,7 @@ test('only the composition root and the command line import adapters', (t) => {
 
 test('adapters know the rest by its ports, not by its deciders and runners', (t) => {
   const allowed =
-    /\/(abortable|ports|leases|sender|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed)\.ts$/
+    /\/(abortable|backoff|ports|leases|sender|events|event|instant|ids|prelude|stored-event|derived-id|phone|store-failed)\.ts$/
   const known = imports.filter(
     ({ from, to }) => isIn('adapters', from) && isOurs(to) && !isIn('adapters', to) && !allowed.test(to),
   )
@@ -152,6 +156,36 @@ test('a file is named after its one concept, and folders are at most three deep'
   const vague = /(^|\/)(index|utils?|helpers?|types|common|manager|service|misc)\.ts$/
   t.deepEqual(
     sources.filter((path) => vague.test(path) || path.split('/').length > 4),
+    [],
+  )
+})
+
+/** `a, type b, c as d` and `a, c: d` name a, b and c. */
+const namesIn = (list: string): ReadonlyArray<string> =>
+  list.split(',').flatMap((one) => /^\s*(?:type )?(\w+)/.exec(one)?.[1] ?? [])
+
+/** What a file imports, each as `file name`. */
+const importedBy = (from: string): ReadonlyArray<string> => {
+  const text = readFileSync(from, 'utf8')
+  const named = [
+    ...text.matchAll(/^(?:import|export) (?:type )?(?:\w+, )?\{([^}]*)\} from '([^']+)'/gm),
+    ...text.matchAll(/const \{([^}]*)\} = await import\('([^']+)'\)/g),
+  ]
+  return named.flatMap(([, list = '', name = '']) => namesIn(list).map((one) => `${resolved(from, name)} ${one}`))
+}
+
+/** What a file exports of its own, each as `file name`. */
+const exportedBy = (path: string): ReadonlyArray<string> => {
+  const declared = /^export (?:async )?(?:const|class|type|function\*?) (\w+)/gm
+  return [...readFileSync(path, 'utf8').matchAll(declared)].map(([, name = '']) => `${path} ${name}`)
+}
+
+test('every name that a file exports is imported by another one', (t) => {
+  const imported = new Set([...sources, ...filesIn('test')].flatMap(importedBy))
+  const exported = sources.flatMap(exportedBy)
+  t.true(exported.length > 500, `${exported.length} names`)
+  t.deepEqual(
+    [...new Set(exported)].filter((name) => !imported.has(name)),
     [],
   )
 })

@@ -19,7 +19,7 @@ const pageSize = 500
 /** Events that the driver may buffer: then it stops reading, and the server stops sending. */
 const bufferSize = 2_000
 
-/** Events of other streams that the server passes over between two checkpoints. */
+/** Events of other streams that the server skips between two checkpoints. */
 const searchWindow = 250
 
 /**
@@ -47,7 +47,7 @@ export async function* catchUp(
   }
 }
 
-/** The driver's subscription, and how far it was taken. */
+/** The driver's subscription, and how many of its events were consumed. */
 class CatchUpSubscription {
   readonly #client: ReconnectingClient
   readonly #subscription: AllStreamSubscription

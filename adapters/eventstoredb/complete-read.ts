@@ -14,13 +14,13 @@ export const completeRead = async <A>(
   client: ReconnectingClient,
   begin: (client: EventStoreDBClient) => StreamingRead<A>,
   cancellation: Cancellation,
-  closing: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<ReadonlyArray<A>> => {
   const current = client.current()
   const reading = begin(current)
   cancellation.cancel = () => void reading.cancel().catch(() => undefined)
   const all: Array<A> = []
   for await (const one of reading) all.push(one)
-  if (closing.aborted || current !== client.current()) throw new ReadInterrupted()
+  if (stopping.aborted || current !== client.current()) throw new ReadInterrupted()
   return all
 }

@@ -5,6 +5,7 @@ import type { Category, DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
@@ -12,7 +13,7 @@ import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
 import { decodeEvent, encodeEvent, isEncodable } from './event-codec.js'
 import { logReader } from './log-reader.js'
-import { backoffAfter, retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
+import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './shared-tail.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
@@ -26,26 +27,26 @@ export const eventStoreDb = (
   policy: RetryPolicy = standardRetryPolicy,
   time: Time = monotonicTime,
 ): EventStoreDb => {
-  const closing = new AbortController()
+  const stopping = new AbortController()
   // Everything that reads the log listens to it: more listeners than Node's limit are no leak here.
-  setMaxListeners(0, closing.signal)
-  const retry = retryingWith(policy, time, closing.signal)
+  setMaxListeners(0, stopping.signal)
+  const retry = retryingWith(policy, time, stopping.signal)
   const reader = logReader(connection.reads, policy, time)
-  const { read, head } = readsOf(connection, retry, closing.signal)
+  const { read, head } = readsOf(connection, retry, stopping.signal)
 
   /** The head, retried for ever; undefined when the signal aborts. */
   const headWithRetry = async (signal: AbortSignal): Promise<Position | undefined> => {
     for (let failures = 0; !signal.aborted; failures += 1) {
       const answer = await head()
       if (E.isRight(answer)) return answer.right
-      await time.sleep(backoffAfter(policy, failures), signal)
+      await time.sleep(backoffAfter(policy.backoff, failures), signal)
     }
     return undefined
   }
-  const shared = sharedTail(reader, headWithRetry, closing.signal)
+  const shared = sharedTail(reader, headWithRetry, stopping.signal)
 
   async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
-    const part = { after, categories, signal: closing.signal, retryFor: policy.retryFor }
+    const part = { after, categories, signal: stopping.signal, retryFor: policy.retryFor }
     yield* reader.readUpTo(orThrow(await head()), part)
   }
 
@@ -54,7 +55,7 @@ export const eventStoreDb = (
     categories: ReadonlyArray<Category>,
     signal: AbortSignal,
   ): AsyncGenerator<EventBatch> {
-    const either = AbortSignal.any([signal, closing.signal])
+    const either = AbortSignal.any([signal, stopping.signal])
     const tail = await shared.open(either)
     if (tail === undefined) return
     const retriedHistory = async function* (from: Position): AsyncGenerator<EventBatch> {
@@ -72,7 +73,7 @@ export const eventStoreDb = (
     history,
     head,
     close: async () => {
-      closing.abort()
+      stopping.abort()
       await shared.ended()
       await connection.close()
     },
@@ -97,7 +98,7 @@ const appendsOf =
     return appendsOfThisProcess.track(() => retry(appends, append))
   }
 
-const readsOf = ({ reads }: Connection, retry: Retry, closing: AbortSignal): Pick<EventStore, 'read' | 'head'> => ({
+const readsOf = ({ reads }: Connection, retry: Retry, stopping: AbortSignal): Pick<EventStore, 'read' | 'head'> => ({
   read: async (stream) => {
     const answer = await retry<ReadonlyArray<Recorded<DomainEvent>>>(
       reads,
@@ -106,7 +107,7 @@ const readsOf = ({ reads }: Connection, retry: Retry, closing: AbortSignal): Pic
           reads,
           (client) => client.readStream(stream, {}, { highWaterMark: bufferSize }),
           cancellation,
-          closing,
+          stopping,
         )
         return resolved.map(ownEvent)
       },
@@ -118,7 +119,7 @@ const readsOf = ({ reads }: Connection, retry: Retry, closing: AbortSignal): Pic
   head: async () => {
     const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
     const answer = await retry(reads, async (cancellation) => {
-      const [newest] = await completeRead(reads, (client) => client.readAll(last), cancellation, closing)
+      const [newest] = await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)
       return newest?.event?.position.commit ?? beginning
     })
     return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer

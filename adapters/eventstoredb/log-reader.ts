@@ -2,13 +2,14 @@ import type { Category } from '../../domain/events.js'
 import type { Position } from '../../domain/event.js'
 import type { EventBatch, Time } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
+import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { decodedPart, type EntryBatch } from '../in-process/log-tail.js'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
-import { backoffAfter, type RetryPolicy } from './retry.js'
+import type { RetryPolicy } from './retry.js'
 
 /** What is read of the log, from where, and for how many milliseconds without an answer. */
-export type LogPart = {
+type LogPart = {
   readonly after: Position
   readonly categories: ReadonlyArray<Category>
   readonly signal: AbortSignal
@@ -39,7 +40,7 @@ export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time:
       } catch (error) {
         if (!(error instanceof SubscriptionDropped)) throw error
         if (time.now() - answeredAt > retryFor) throw new StoreFailed({ kind: 'unavailable', reason: error.message })
-        await time.sleep(backoffAfter(policy, failures), signal)
+        await time.sleep(backoffAfter(policy.backoff, failures), signal)
         failures += 1
       }
     }

@@ -1,7 +1,7 @@
 import type { Position } from '../../domain/event.js'
 
-/** A position that the log has been read to once so many events of the subscription were taken. */
-export type Checkpoint = {
+/** `position` is reached once `afterEvents` events of the subscription were consumed. */
+export type ServerCheckpoint = {
   readonly afterEvents: number
   readonly position: Position
   /** Whether it stands at the end of the history. */
@@ -13,14 +13,14 @@ export type Checkpoint = {
  * are still in its buffer: whoever stored its position then would lose those events in a crash.
  */
 export class PendingCheckpoints {
-  #pending: Array<Checkpoint> = []
+  #pending: Array<ServerCheckpoint> = []
 
-  add(checkpoint: Checkpoint): void {
+  add(checkpoint: ServerCheckpoint): void {
     this.#pending.push(checkpoint)
   }
 
   /** Removes and returns the checkpoints that hold once so many events were taken. */
-  takeReached(events: number): ReadonlyArray<Checkpoint> {
+  takeReached(events: number): ReadonlyArray<ServerCheckpoint> {
     const reached = this.#pending.filter(({ afterEvents }) => afterEvents <= events)
     if (reached.length > 0) this.#pending = this.#pending.slice(reached.length)
     return reached

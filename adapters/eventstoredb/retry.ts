@@ -1,5 +1,6 @@
 import type { Conflict, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { classify, timedOut, type ErrorClass } from './error-classification.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
 
@@ -22,10 +23,6 @@ export const standardRetryPolicy: RetryPolicy = {
   backoff: { first: 50, longest: 5_000 },
 }
 
-/** Milliseconds to wait after so many failures in a row. */
-export const backoffAfter = ({ backoff }: RetryPolicy, failures: number): number =>
-  Math.min(backoff.first * 2 ** failures, backoff.longest)
-
 /** Set by a call, to end it when it timed out. An AbortSignal for each append would cost too much. */
 export type Cancellation = { cancel?: () => void }
 
@@ -39,9 +36,9 @@ export type Retry = <A>(
   whenNotFound?: A,
 ) => Promise<Either<StoreFailure | Conflict, A>>
 
-/** Once `closing` aborts nothing is repeated any more. */
+/** Once `stopping` aborts nothing is repeated any more. */
 export const retryingWith =
-  (policy: RetryPolicy, time: Time, closing: AbortSignal): Retry =>
+  (policy: RetryPolicy, time: Time, stopping: AbortSignal): Retry =>
   async (client, call, whenNotFound) => {
     const deadline = time.now() + policy.retryFor
     for (let failures = 0; ; failures += 1) {
@@ -55,9 +52,9 @@ export const retryingWith =
       if (error.kind === 'permanent') return E.left(error.failure)
       client.failed(error)
       const reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
-      const wait = backoffAfter(policy, failures)
-      if (closing.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
-      await time.sleep(wait, closing)
+      const wait = backoffAfter(policy.backoff, failures)
+      if (stopping.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
+      await time.sleep(wait, stopping)
     }
   }
 

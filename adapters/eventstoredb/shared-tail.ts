@@ -4,7 +4,7 @@ import { logTail, type LogTail } from '../in-process/log-tail.js'
 import type { LogReader } from './log-reader.js'
 
 /** The tail of the log, which one subscription follows for all live subscriptions of this process. */
-export type SharedTail = {
+type SharedTail = {
   /** Begins to follow the log with the first call. Undefined when `signal` aborts before the head is known. */
   readonly open: (signal: AbortSignal) => Promise<LogTail | undefined>
   /** Resolves when the subscription has ended, which it does when the store closes. */
@@ -18,13 +18,13 @@ export const sharedTail = (
   { follow }: LogReader,
   /** The head of the log, retried until there is one; undefined when the signal aborts. */
   headOf: (signal: AbortSignal) => Promise<Position | undefined>,
-  closing: AbortSignal,
+  stopping: AbortSignal,
 ): SharedTail => {
   let following: { readonly tail: LogTail; readonly done: Promise<void> } | undefined
 
   const fill = async (tail: LogTail, head: Position): Promise<void> => {
     let position = head
-    for await (const batch of follow({ after: head, categories, signal: closing, retryFor: Infinity })) {
+    for await (const batch of follow({ after: head, categories, signal: stopping, retryFor: Infinity })) {
       tail.add(position, batch)
       position = batch.position
     }

@@ -7,8 +7,8 @@ import { decodedPart, type LogTail } from './log-tail.js'
 const pageSize = 500
 
 /**
- * Reads the history until it reaches the tail of the log, and the tail from there on: without gap or repeat, no faster than
- * the consumer takes it. A consumer that falls behind the tail reads the history again.
+ * Reads the history until it reaches the tail of the log, and the tail from there on: without gap or repeat, no faster
+ * than the consumer takes it. A consumer that lags until the tail has dropped its next event reads the history again.
  */
 export async function* liveSubscription(
   tail: LogTail,
@@ -18,13 +18,13 @@ export async function* liveSubscription(
   signal: AbortSignal,
 ): AsyncGenerator<EventBatch> {
   const wanted = new Set<string>(categories)
-  const isOver = (): boolean => signal.aborted
+  const isAborted = (): boolean => signal.aborted
   let position = after
-  while (!isOver()) {
+  while (!isAborted()) {
     const batch = tail.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
     if (batch === undefined) {
       for await (const old of history(position, categories)) {
-        if (isOver()) return
+        if (isAborted()) return
         position = old.position
         yield old
       }

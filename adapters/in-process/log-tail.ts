@@ -4,8 +4,8 @@ import type { Position, Recorded } from '../../domain/event.js'
 import type { EventBatch, StoreFailure } from '../../domain/ports.js'
 import { UndecodableEvent } from '../../domain/store-failed.js'
 
-/** An event of the log that can't be decoded: subscriptions to its category stop there, the others pass over it. */
-export type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
+/** An event of the log that can't be decoded: subscriptions to its category stop there, the others skip it. */
+type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
 
 export type LogEntry = Recorded<DomainEvent> | Undecodable
 

@@ -12,11 +12,7 @@ export const singleProcessMembership = (): Membership => {
     // Everything that works under a lease listens to this signal: more listeners than Node's limit are no leak here.
     setMaxListeners(0, lost.signal)
     let isHeld = true
-    const release = async (): Promise<void> => {
-      lost.abort()
-      await one.work
-    }
-    const lease: Lease = { name, fencingToken: 1, isHeld: () => isHeld, lost: lost.signal, release }
+    const lease: Lease = { name, isHeld: () => isHeld, lost: lost.signal }
     const one: HeldLease = {
       lost,
       work: begin(lease).finally(() => {

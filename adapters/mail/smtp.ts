@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer'
-import type { Mailing, MailSender } from '../../projections/notices/sender.js'
+import type { MailOutcome, MailSender } from '../../projections/notices/sender.js'
 import { messageOf } from './message.js'
 
-export type SmtpOptions = {
+type SmtpOptions = {
   /** `smtp://` or `smtps://`, with the query parameters of nodemailer that `app/composition/config.ts` lets through. */
   readonly url: string
   readonly from: string
@@ -62,7 +62,7 @@ type SmtpError = { readonly code?: unknown; readonly command?: unknown; readonly
  * A mail goes to one address, so it is refused for good where the server refuses that address or the message; what the server
  * refuses before is about settings, its own or ours. Only its code is told, because its words may repeat the address.
  */
-const outcomeOf = (error: unknown): Mailing => {
+const outcomeOf = (error: unknown): MailOutcome => {
   const { code, command, responseCode } = error as SmtpError
   if (typeof responseCode === 'number') {
     const isFinal = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')

@@ -1,5 +1,5 @@
 /** How many changes go into one command: so few that a slow server is done with them before the timeout of the socket. */
-export type BatchSize = {
+type BatchSize = {
   readonly current: () => number
   /** Learns from a batch of so many changes how slow the server is. */
   readonly adapt: (changes: number, milliseconds: number) => void

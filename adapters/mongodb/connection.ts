@@ -44,16 +44,16 @@ const longestHeartbeat = timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTim
  * Opens the database that the path of `url` names, or `leadloop`. The server may be away, now or later: meanwhile every
  * operation fails. Left when `url` can't be used; it may hold a password, so nothing of it is told.
  */
-export const connectMongo = (url: string, logger?: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+export const connectMongo = (url: string, logger: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
   try {
     const client = new MongoClient(url, options)
     const db = client.db(databaseOf(url))
-    const closing = new AbortController()
-    const connecting = stayConnected(client, logger, closing.signal)
+    const stopping = new AbortController()
+    const connecting = stayConnected(client, logger, stopping.signal)
     return E.right({
       db,
       close: async () => {
-        closing.abort()
+        stopping.abort()
         await client.close()
         await connecting
         // An attempt that was under way may have connected after the first close.
@@ -66,32 +66,32 @@ export const connectMongo = (url: string, logger?: Logger): Either<{ readonly ki
 }
 
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
-const stayConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
+const stayConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
   const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
-  const isOver = (): boolean => signal.aborted
-  while (!isOver()) {
+  const isStopping = (): boolean => signal.aborted
+  while (!isStopping()) {
     await untilConnected(client, logger, signal)
-    while (!isOver() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
-    if (isOver()) return
-    logger?.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
+    while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
+    if (isStopping()) return
+    logger.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
     await client.close()
   }
 }
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
-const untilConnected = async (client: MongoClient, logger: Logger | undefined, signal: AbortSignal): Promise<void> => {
-  const isOver = (): boolean => signal.aborted
+const untilConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
+  const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
-  while (!isOver()) {
+  while (!isStopping()) {
     const attempt = await tryCatch(() => client.connect())
     if (E.isRight(attempt)) break
-    if (attempt.left.reason !== reason && !isOver()) {
+    if (attempt.left.reason !== reason && !isStopping()) {
       reason = attempt.left.reason
-      logger?.warn({ reason }, 'MongoDB is not there yet')
+      logger.warn({ reason }, 'MongoDB is not there yet')
     }
     await monotonicTime.sleep(interval, signal)
   }
-  if (reason !== undefined && !isOver()) logger?.info({}, 'MongoDB is there')
+  if (reason !== undefined && !isStopping()) logger.info({}, 'MongoDB is there')
 }
 
 /** By hand, because a URL with several hosts is none to a parser of URLs. */

@@ -81,7 +81,8 @@ export const documentReads = (
         } catch (error) {
           failure = error
         }
-        // A walk that has begun ends with an error where its generation is replaced: half of each would be neither.
+        // A walk that has begun ends with an error where its generation is replaced: half of the old and half of the
+        // new one would be neither.
         const located = hasBegun ? stored : orThrow(await tryCatch(() => locator.locate(collection)))
         if (located === stored) {
           if (failure !== undefined) throw new StoreFailed(storeFailure(failure))

@@ -28,7 +28,7 @@ export const checkpointsIn = (db: Db): MongoCollection<CheckpointRecord> => db.c
 export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick<Time, 'now'>): DocumentWrites => {
   const checkpoints = checkpointsIn(db)
   const batchSize = adaptiveBatchSize()
-  /** By generation, where this process read the checkpoint that it goes on from, or wrote its first change. */
+  /** By generation: the collection in which this process read the checkpoint, or wrote its first change. */
   const startedIn = new Map<string, string>()
   let turn = 0
 

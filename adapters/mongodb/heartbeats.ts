@@ -1,6 +1,6 @@
 import type { MongoClient } from 'mongodb'
 
-export type Heartbeats = {
+type Heartbeats = {
   /** Whether a heartbeat takes longer than any can. */
   readonly isHung: (now: number) => boolean
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import type { Vault } from '../../domain/ports.js'
@@ -6,6 +7,9 @@ import { E, type Either } from '../../domain/prelude.js'
 const algorithm = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
+
+/** Secrets of accounts in the cache: most requests need one. */
+const cachedSecrets = 5_000
 
 /** AES-256-GCM under a key of 32 bytes; sealed texts are base64url of nonce, tag and cipher text. */
 export const aesVault = (key: Buffer): Vault => {
@@ -35,7 +39,7 @@ export const aesVault = (key: Buffer): Vault => {
     return E.right(`v1,${createHmac('sha256', bytes).update(text).digest('base64')}`)
   }
 
-  const secrets = new Map<string, AccountSecret>()
+  const secrets = new LRUCache<string, AccountSecret>({ max: cachedSecrets })
   const accountSecret: Vault['accountSecret'] = (sealed) => {
     const known = secrets.get(sealed)
     if (known !== undefined) return E.right(known)

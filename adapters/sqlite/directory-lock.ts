@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { E, type Either } from '../../domain/prelude.js'
 import { codeOf, storeFailure, type OpenFailure } from './failure.js'
 
-export type DirectoryLock = { readonly release: () => void }
+type DirectoryLock = { readonly release: () => void }
 
 /**
  * Makes the directory if need be, and keeps other processes out of it. The lock is an exclusive transaction: the kernel ends

@@ -3,7 +3,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Collection } from '../../projections/ports.js'
 import type { Prepare, SqliteDatabase } from './database.js'
 
-export type RegisteredTable = { readonly table: string; readonly checkpoint: number }
+type RegisteredTable = { readonly table: string; readonly checkpoint: number }
 
 /** Which table holds which generation of a collection. */
 export type DocumentTables = {

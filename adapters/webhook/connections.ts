@@ -3,18 +3,22 @@ import * as https from 'node:https'
 import type { OnReadOpts, Socket, TcpSocketConnectOpts } from 'node:net'
 import { checkedLookup } from './addresses/checked-lookup.js'
 import type { Resolve } from './addresses/resolve.js'
-import type { Attempt } from './attempt.js'
+import type { Exchange } from './exchange.js'
 
 /** The connections to receivers, which are pooled. */
 export type Connections = {
-  /** A request that `request` makes by one of the agents, before it returns, has its connection reported to the attempt. */
-  readonly requestFor: <A>(attempt: Attempt, request: (agents: Agents) => A) => A
+  /**
+   * A request that `request` makes by one of the agents has its connection reported to the exchange. Only one that it makes before
+   * it returns, as `fetch` of node-fetch does: nothing but the time tells an agent whose request it connects. And only while the
+   * agents connect at once: with a limit of sockets a request could wait for one, and be nobody's by then.
+   */
+  readonly requestFor: <A>(exchange: Exchange, request: (agents: Agents) => A) => A
   readonly close: () => void
 }
 
-export type Agents = { readonly plain: http.Agent; readonly secure: https.Agent }
+type Agents = { readonly plain: http.Agent; readonly secure: https.Agent }
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   readonly allowPrivate: boolean
   readonly resolve: Resolve
   /** The certificate authorities of receivers, in PEM, instead of those that Node trusts. */
@@ -33,13 +37,13 @@ const readAtOnce = 4_096
 const pooled = { keepAlive: true, timeout: longestIdle } as const
 
 export const connections = ({ allowPrivate, resolve, authorities }: ConnectionOptions): Connections => {
-  let requesting: Attempt | undefined
-  const requestingAttempt = (): Attempt => {
-    if (requesting === undefined) throw new Error('no attempt makes a request')
+  let requesting: Exchange | undefined
+  const requestingExchange = (): Exchange => {
+    if (requesting === undefined) throw new Error('no exchange makes a request')
     return requesting
   }
-  const connectOptions = (attempt: Attempt): ConnectOptions => ({
-    lookup: checkedLookup(resolve, allowPrivate, () => attempt.recordStep('dns')),
+  const connectOptions = (exchange: Exchange): ConnectOptions => ({
+    lookup: checkedLookup(resolve, allowPrivate, () => exchange.recordStep('dns')),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: longestPerAddress,
   })
@@ -50,12 +54,12 @@ export const connections = ({ allowPrivate, resolve, authorities }: ConnectionOp
     rejectUnauthorized: true,
     ...(authorities === undefined ? {} : { ca: [...authorities] }),
   })
-  reportConnections(plain, requestingAttempt, connectOptions)
-  reportConnections(secure, requestingAttempt, connectOptions)
+  reportConnections(plain, requestingExchange, connectOptions)
+  reportConnections(secure, requestingExchange, connectOptions)
 
   return {
-    requestFor: (attempt, request) => {
-      requesting = attempt
+    requestFor: (exchange, request) => {
+      requesting = exchange
       try {
         return request({ plain, secure })
       } finally {
@@ -77,41 +81,41 @@ type ConnectingAgent = {
   reuseSocket: (connection: Socket, request: http.ClientRequest) => void
 }
 
-/** Has an agent report what becomes of each connection to the attempt that uses it. */
+/** Has an agent report what becomes of each connection to the exchange that uses it. */
 const reportConnections = (
   agent: http.Agent,
-  requestingAttempt: () => Attempt,
-  connectOptions: (attempt: Attempt) => ConnectOptions,
+  requestingExchange: () => Exchange,
+  connectOptions: (exchange: Exchange) => ConnectOptions,
 ): void => {
   const isSecure = agent instanceof https.Agent
-  const attempts = new WeakMap<Socket, Attempt>()
+  const exchanges = new WeakMap<Socket, Exchange>()
   const connecting = agent as unknown as ConnectingAgent
   const create = connecting.createConnection.bind(agent)
   const reuse = connecting.reuseSocket.bind(agent)
 
   connecting.createConnection = (options, made) => {
-    const attempt = requestingAttempt()
+    const exchange = requestingExchange()
     const onread = readInPieces((piece) => connection.push(piece))
-    const connection = create({ ...options, ...connectOptions(attempt), onread }, made)
-    attempts.set(connection, attempt)
-    attempt.useNewConnection(connection)
+    const connection = create({ ...options, ...connectOptions(exchange), onread }, made)
+    exchanges.set(connection, exchange)
+    exchange.useNewConnection(connection)
     connection.once('connect', () => {
-      attempt.recordStep('connect')
-      if (!isSecure) attempt.awaitResponse()
+      exchange.recordStep('connect')
+      if (!isSecure) exchange.awaitResponse()
     })
     connection.once('secureConnect', () => {
-      attempt.recordStep('tls')
-      attempt.awaitResponse()
+      exchange.recordStep('tls')
+      exchange.awaitResponse()
     })
-    connection.on('data', (bytes: Buffer) => attempts.get(connection)?.countReceived(bytes.length, connection))
-    connection.once('close', () => attempts.get(connection)?.handleClose(connection))
+    connection.on('data', (bytes: Buffer) => exchanges.get(connection)?.countReceived(bytes.length, connection))
+    connection.once('close', () => exchanges.get(connection)?.handleClose(connection))
     return connection
   }
   connecting.reuseSocket = (connection, request) => {
     reuse(connection, request)
-    const attempt = requestingAttempt()
-    attempts.set(connection, attempt)
-    attempt.reuseConnection(connection)
+    const exchange = requestingExchange()
+    exchanges.set(connection, exchange)
+    exchange.reuseConnection(connection)
   }
 }
 

@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream'
 import fetch, { type Response } from 'node-fetch'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { isPublicAddress } from './addresses/public-address.js'
-import { Attempt } from './attempt.js'
+import { Exchange } from './exchange.js'
 import { connections, type Connections } from './connections.js'
 import { excerptOf } from './excerpt.js'
 import { ForbiddenAddress } from './addresses/forbidden-address.js'
-import { reasonOf } from './reason.js'
+import { noStatusReason } from './reason.js'
 import { systemResolve, type Resolve } from './addresses/resolve.js'
 
 export type SenderOptions = {
@@ -30,9 +30,9 @@ export const webhookSender = ({
   const pool = connections({ allowPrivate, resolve, authorities })
 
   const send = async (request: WebhookRequest): Promise<WebhookResponse> => {
-    const attempt = new Attempt()
+    const exchange = new Exchange()
     const ended = (status: number | null, reason: string, excerpt: string | null): WebhookResponse => {
-      const times = attempt.times
+      const times = exchange.times
       return { delivered: reason === delivered, status, reason, durationMs: times.total, times, excerpt }
     }
     try {
@@ -41,14 +41,14 @@ export const webhookSender = ({
       // An address needs no look-up, which would check it.
       const host = url.hostname.replace(/^\[|\]$/g, '')
       if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new ForbiddenAddress()
-      const { ok, status, body } = await answer(pool, attempt, url, request)
-      attempt.isAnswered = true
+      const { ok, status, body } = await answer(pool, exchange, url, request)
+      exchange.isAnswered = true
       const excerpt = excerptOf(await beginningOf(body as Readable), request.token)
       return ended(status, ok ? delivered : `status ${status}`, excerpt)
     } catch (error) {
-      return ended(null, attempt.abortReason ?? reasonOf(error, attempt.isSecuring), null)
+      return ended(null, exchange.abortReason ?? noStatusReason(error, exchange.isSecuring), null)
     } finally {
-      attempt.finish()
+      exchange.finish()
     }
   }
 
@@ -69,13 +69,13 @@ const urlOf = (request: WebhookRequest): URL | undefined => {
 /** The response, as soon as its status has come. */
 const answer = async (
   { requestFor }: Connections,
-  attempt: Attempt,
+  exchange: Exchange,
   url: URL,
   request: WebhookRequest,
 ): Promise<Response> => {
   for (;;) {
-    const body = attempt.beginRequest(request.body)
-    const asked = requestFor(attempt, ({ plain, secure }) =>
+    const body = exchange.beginRequest(request.body)
+    const asked = requestFor(exchange, ({ plain, secure }) =>
       fetch(url, {
         method: 'POST',
         body,
@@ -83,13 +83,13 @@ const answer = async (
         redirect: 'manual',
         compress: false,
         agent: url.protocol === 'https:' ? secure : plain,
-        signal: attempt.signal,
+        signal: exchange.signal,
       }),
     )
     const response = await asked.catch((error: unknown) => {
-      if (!attempt.isConnectionStale) throw error
+      if (!exchange.isConnectionStale) throw error
     })
-    if (response !== undefined && !attempt.isConnectionStale) return response
+    if (response !== undefined && !exchange.isConnectionStale) return response
   }
 }
 

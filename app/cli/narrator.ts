@@ -62,9 +62,10 @@ export const narrator = (write: (text: string) => void, hasColours: boolean): Na
   }
 }
 
-/** An id by its prefix and its last four letters, a key by its first and last four. */
+/** An id and a signing secret by the prefix and the last four letters, a key by its first and last four. */
 const shortened = (text: string): string =>
   text
+    .replaceAll(/\b(whsec_)[\w+/=-]*([\w+/=-]{4})/g, '$1…$2')
     .replaceAll(/\b([a-z]{3}_)[0-9A-Z]{22}([0-9A-Z]{4})/g, '$1…$2')
     .replaceAll(/(?<![\w-])([\w-]{4})[\w-]{35}([\w-]{4})(?![\w-])/g, '$1…$2')
 

@@ -13,6 +13,7 @@ import type { Documents } from '../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { compareGenerations } from '../../projections/subscriptions/comparison.js'
+import { reasonOf } from '../../projections/subscriptions/failure-reason.js'
 import { rebuild } from '../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../projections/subscriptions/runner.js'
 import { configFrom, type Config } from '../composition/config.js'
@@ -54,7 +55,7 @@ const rebuildIn = async (
   const { membership, close } = opened.right
   try {
     if (!(await holdsAll(membership, projections))) {
-      return E.left('A process with the role projector keeps these read models: stop it first.')
+      return E.left('A process with the role projector maintains these read models: stop it first.')
     }
     return await rebuilt(projections, opened.right)
   } catch (error) {
@@ -73,14 +74,14 @@ const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjecti
   new Promise((resolve) => {
     const names = projections.map(({ name }) => name)
     const held = new Set<string>()
-    const late = setTimeout(resolve, longestWait, false)
+    const timeout = setTimeout(resolve, longestWait, false)
     membership.share(
       'projector',
       () => names,
       async (lease) => {
         held.add(lease.name)
         if (held.size === names.length) {
-          clearTimeout(late)
+          clearTimeout(timeout)
           resolve(true)
         }
         await aborted(lease.lost)
@@ -202,8 +203,6 @@ const promote = async (
 const clear = async (projections: ReadonlyArray<AnyProjection>, documents: Documents): Promise<void> => {
   for (const projection of projections) await documents.drop(collectionOf(projection, 'next'))
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const shown = (count: number): string => count.toLocaleString('en-US')
 

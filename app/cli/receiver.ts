@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 /** A webhook request as it came in. */
-export type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
+type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
 /** A customer's system that takes webhooks, on a free port of this machine. */
 export type Receiver = {

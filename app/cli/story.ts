@@ -5,7 +5,7 @@ import type { Receiver } from './receiver.js'
 import { Surprise, type Call, type Storyteller } from './storyteller.js'
 
 /** Where the story happens. */
-export type Place = {
+type Place = {
   readonly site: string
   readonly operatorKey: string
   readonly customer: Receiver

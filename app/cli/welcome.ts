@@ -4,9 +4,9 @@ import { exampleLead } from '../composition/first-account.js'
 /** What a start says to the person who started it; the keys in it are shown this once. */
 export const welcome = (service: Service, dataDir: string): string => {
   const { address, siteUrl, newOperatorKey, firstAccount } = service
-  const lines = [`Leadloop listens at ${address} and keeps its data in ${dataDir}.`]
+  const lines = [`Leadloop listens at ${address} and stores its data in ${dataDir}.`]
   if (newOperatorKey !== undefined) {
-    lines.push(`Its operator key, kept in ${dataDir}/operator-key: ${newOperatorKey}`)
+    lines.push(`Its operator key, stored in ${dataDir}/operator-key: ${newOperatorKey}`)
   }
   if (firstAccount === undefined) {
     lines.push('Three lines of curl that close the loop, with the keys that your first start showed: see the README.')

@@ -1,37 +1,35 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../domain/aggregate.js'
 import { E } from '../../domain/prelude.js'
+import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
-import { causeOf, type Aggregates, type Folding } from './aggregates.js'
+import { causeOf, type Aggregates, type Evolver } from './aggregates.js'
 
 const capacity = 5_000
 
 /**
- * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other process
- * writes to: nobody tells it what others append.
+ * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other
+ * process writes to: the cache would not learn what others append.
  */
 export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
 
   return {
-    load: async <State, Event extends DomainEvent>(
-      folding: Folding<State, Event>,
-      stream: string,
-      assumed?: Aggregate<State>,
-    ) => {
+    isCached: (stream) => cache.has(stream),
+    load: async <State, Event extends DomainEvent>(evolver: Evolver<State, Event>, stream: string) => {
       const hit = cache.get(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
-      const loaded = await aggregates.load(folding, stream, assumed)
-      if (E.isRight(loaded) && loaded.right !== assumed) cache.set(stream, loaded.right)
+      const loaded = await aggregates.load(evolver, stream)
+      if (E.isRight(loaded)) cache.set(stream, loaded.right)
       return loaded
     },
-    append: async (folding, stream, aggregate, events) => {
-      const isCertain = cache.get(stream) === aggregate
-      const appended = await aggregates.append(folding, stream, aggregate, events)
-      const [first] = events
-      // Events whose ids follow from their cause may have been there before, and the stream gone on since.
-      const isFirstTime = isCertain || first.causationId === first.id
+    append: async (evolver, stream, aggregate, events) => {
+      const isCertain = cache.get(stream)?.revision === aggregate.revision
+      const appended = await aggregates.append(evolver, stream, aggregate, events)
+      // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
+      // it already had, and the stream may be longer by now.
+      const isFirstTime = isCertain || beginsChain(events[0])
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right

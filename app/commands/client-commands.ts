@@ -15,8 +15,9 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Reactor } from './reactions/reactor.js'
 
 /**
- * Executes the commands of clients so that their next request sees the result, also where it was so already: somebody else may
- * have seen to it a moment ago.
+ * Executes a client's command and waits until the read models show its events, so that the client's next request sees
+ * them. Where the command changes nothing, it waits for the events that are already there: another client may have just
+ * written them.
  */
 export type ClientCommands = {
   /** `assumed`: as for `CommandHandler.execute`. */
@@ -34,13 +35,15 @@ type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'execute'>
   readonly reactor: Pick<Reactor, 'react'>
   readonly ids: Pick<Ids, 'uuid'>
-  /** Resolves when the read models show these events, or have taken too long. */
-  readonly shown: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
+  /** Resolves once the read models have caught up with these events, or have taken too long. */
+  readonly awaitReadModels: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
 }
 
-export const clientCommands = ({ store, commandHandler, reactor, ids, shown }: Ports): ClientCommands => {
-  /** What there is instead of what nobody had to write; a store that fails leaves nothing to wait for. */
-  const standing = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
+export const clientCommands = ({ store, commandHandler, reactor, ids, awaitReadModels }: Ports): ClientCommands => {
+  /**
+   * The events that made the command unnecessary; none where the stream can't be read, and then nothing is waited for.
+   */
+  const existingEvents = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
     const read = await store.read(stream)
     return E.isRight(read) ? read.right.events : []
   }
@@ -50,7 +53,8 @@ export const clientCommands = ({ store, commandHandler, reactor, ids, shown }: P
       const result = await commandHandler.execute(decider, id, command, { actor, eventId: ids.uuid }, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
-      await shown(await reactor.react(events.length > 0 ? events : await standing(streamOf(decider, id))))
+      const expected = events.length > 0 ? events : await existingEvents(streamOf(decider, id))
+      await awaitReadModels(await reactor.react(expected))
       return result
     },
   }

@@ -16,7 +16,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { schemaVersion } from '../../domain/stored-event.js'
 import type { Aggregates } from './aggregates.js'
 
-/** A conflict, or an assumption that was wrong, is decided anew so often in all. */
+/** Attempts in all: after a conflict, or a wrong assumption, the command is decided again. */
 const maximalTries = 4
 
 type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'read'>; readonly clock: Clock }
@@ -28,13 +28,14 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   execute: async (decider, id, command, cause, assumed) => {
     const stream = streamOf(decider, id)
     for (let tries = 0; tries < maximalTries; tries += 1) {
-      const loaded = await aggregates.load(decider, stream, tries === 0 ? assumed : undefined)
+      const isAssumed = tries === 0 && assumed !== undefined && !aggregates.isCached(stream)
+      const loaded = isAssumed ? E.right(assumed) : await aggregates.load(decider, stream)
       if (E.isLeft(loaded)) return loaded
       const aggregate = loaded.right
       const decided = decider.decide(command, aggregate.state)
       const [first, ...rest] = E.isLeft(decided) ? [] : newEvents(decided.right, cause, aggregate, clock)
       // Only an append proves an assumption: what is refused, or is so already, is decided on the stream itself.
-      if (first === undefined && aggregate === assumed) continue
+      if (first === undefined && isAssumed) continue
       if (E.isLeft(decided)) return decided
       if (first === undefined) return alreadySo(store, stream, aggregate, cause)
       const appended = await aggregates.append(decider, stream, aggregate, [first, ...rest])
@@ -48,7 +49,7 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   },
 })
 
-/** Nothing to append; a reaction that runs again is told what it appended the first time. */
+/** Nothing to append. A reaction that runs again gets the events that it appended the first time. */
 const alreadySo = async <State>(
   store: Pick<EventStore, 'read'>,
   stream: string,
@@ -61,7 +62,7 @@ const alreadySo = async <State>(
   return E.right({ state, events: read.right.events.filter(({ causationId }) => causationId === cause.id) })
 }
 
-/** What was appended, as it is told to whoever asked: see `CommandResult`. */
+/** The appended events with stream, revision and position, as `CommandResult` describes them. */
 const recordedIn = (
   stream: string,
   events: ReadonlyArray<NewEvent>,

@@ -2,8 +2,8 @@ import type { EventStore, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 
 /**
- * The same store, which tells of each event that it appends, at the level `debug`: the way of one lead, from the submission to
- * the answer of a webhook, are the lines with its correlation id.
+ * The same store, which logs each event that it appends at the level `debug`: the way of one lead, from the submission
+ * to the answer of a webhook, are the lines with its correlation id.
  */
 export const loggedAppends = (store: EventStore, logger: Pick<Logger, 'debug'>): EventStore => ({
   ...store,

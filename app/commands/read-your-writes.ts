@@ -5,7 +5,7 @@ import type { Time } from '../../domain/ports.js'
 import type { AnyProjection } from '../../projections/projection.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 
-/** A read model that answers requests, and the follower that keeps it. */
+/** A read model that answers requests, and the follower that maintains it. */
 export type ServedReadModel = {
   readonly projection: AnyProjection
   readonly follower: Pick<LeasedFollower, 'caughtUpTo'>
@@ -15,24 +15,27 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 type Ports = {
   readonly readModels: ReadonlyArray<ServedReadModel>
-  /** Resolves once this process has followed the log up to a position, as those beside it will have within moments. */
+  /** Resolves once this process has followed the log up to `position`; the other processes have within moments, too. */
   readonly followed: (position: Position) => Promise<void>
   readonly time: Time
   /** Aborts when the service stops. */
-  readonly ending: AbortSignal
+  readonly stopping: AbortSignal
 }
 
-/** In milliseconds. What takes longer is not waited for: what was accepted stands, and a miss asks the stream. */
+/**
+ * In milliseconds. After that the answer goes out: the events are stored, and a contact that the read model lacks is
+ * looked up in its stream.
+ */
 const longestWait = 3_000
 
-/** A read model or the log: how far it has to come for these events, and when it has. */
+/** A read model, or the log: the position that it must reach to show these events, and a wait until it has. */
 type Awaited = {
   readonly wantedFor: (events: Events) => Position
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
-/** Waits until the read models that these events concern show them, in whichever process they are kept. */
-export const readYourWrites = ({ readModels, followed, time, ending }: Ports) => {
+/** Waits until the read models that these events concern show them, in whichever process they are maintained. */
+export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) => {
   const everything: ReadonlyArray<Awaited> = [
     ...readModels.map(({ projection, follower }) => ({
       wantedFor: (events: Events) => newestOf(events.filter((event) => projection.keyOf(event) !== undefined)),
@@ -40,31 +43,34 @@ export const readYourWrites = ({ readModels, followed, time, ending }: Ports) =>
     })),
     { wantedFor: newestOf, caughtUpTo: followed },
   ]
-  /** Nobody waits for what is late, until it has caught up: what is away slows down a few requests and not all. */
-  const late = new Set<Awaited>()
-  setMaxListeners(0, ending)
+  /**
+   * What did not catch up in time. No request waits for it until it has, so an outage slows down a few requests and not
+   * all.
+   */
+  const lagging = new Set<Awaited>()
+  setMaxListeners(0, stopping)
 
-  const becomesLate = async (one: Awaited, position: Position): Promise<void> => {
-    if (late.has(one)) return
-    late.add(one)
-    await one.caughtUpTo(position, ending)
-    late.delete(one)
+  const trackLagging = async (one: Awaited, position: Position): Promise<void> => {
+    if (lagging.has(one)) return
+    lagging.add(one)
+    await one.caughtUpTo(position, stopping)
+    lagging.delete(one)
   }
 
   return async (events: Events): Promise<void> => {
-    const over = new AbortController()
-    setMaxListeners(0, over.signal)
+    const waiting = new AbortController()
+    setMaxListeners(0, waiting.signal)
     const missing = new Map<Awaited, Position>()
     const catchUp = async (one: Awaited): Promise<void> => {
       const wanted = one.wantedFor(events)
-      if (wanted === beginning || late.has(one)) return
+      if (wanted === beginning || lagging.has(one)) return
       missing.set(one, wanted)
-      await one.caughtUpTo(wanted, over.signal)
+      await one.caughtUpTo(wanted, waiting.signal)
       missing.delete(one)
     }
-    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, over.signal)])
-    for (const [one, wanted] of missing) void becomesLate(one, wanted)
-    over.abort()
+    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, waiting.signal)])
+    for (const [one, wanted] of missing) void trackLagging(one, wanted)
+    waiting.abort()
   }
 }
 

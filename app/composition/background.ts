@@ -15,12 +15,12 @@ import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
-import type { Role } from './config.js'
+import type { ProcessRole } from './config.js'
 import { storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
-/** Whatever goes on in this process beside requests. */
-export type Background = {
+/** The work of this process beside requests: followers, deliveries, mail. */
+type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
   /** Takes this process's share of the work; resolves once the read models can answer. */
@@ -30,10 +30,10 @@ export type Background = {
 
 type Ports = {
   readonly stores: Stores
-  readonly roles: ReadonlySet<Role>
+  readonly roles: ReadonlySet<ProcessRole>
   readonly followers: Followers
-  /** What every process follows for itself, whatever its roles. */
-  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+  /** Followers that run in every process, whatever its roles. */
+  readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
   readonly sender: WebhookSender
@@ -48,7 +48,7 @@ type Ports = {
   readonly observe: (response: WebhookResponse) => void
 }
 
-export const background = (ports: Ports): Background => {
+export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
   const { delivery, mails } = workers(ports)
@@ -58,8 +58,8 @@ export const background = (ports: Ports): Background => {
   const start = (follower: Follower): RunningFollower =>
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
 
-  /** In one turn, so that the others learn at once of all that this process does. */
-  const takeShares = (): void => {
+  /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
+  const shareWork = (): void => {
     if (roles.has('projector')) {
       const byName = new Map(followers.all.map((one) => [one.name, one]))
       membership.share(
@@ -78,8 +78,8 @@ export const background = (ports: Ports): Background => {
     openRequests: delivery.open,
     begin: async () => {
       const head = orThrow(await store.head())
-      running = ports.ownFollowers.map((one) => one.start())
-      takeShares()
+      running = ports.everyProcessFollowers.map((one) => one.start())
+      shareWork()
       await built(ports, stopping.signal)
       await Promise.all(followers.all.map((one) => one.caughtUpHere(head)))
       if (roles.has('delivery')) running = [...running, start(delivery.follower)]
@@ -123,7 +123,7 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
   return found.follower
 }
 
-/** Until each read model is there: whoever builds one, here or elsewhere, lets it be seen when it is whole. */
+/** Waits until every read model exists: one appears only when it is completely built, by this process or another. */
 const built = async ({ stores, followers, logger, time }: Ports, signal: AbortSignal): Promise<void> => {
   for (let tries = 1; !signal.aborted; tries += 1) {
     const missing: Array<string> = []

@@ -16,7 +16,7 @@ import { storeBackoff } from './followers.js'
 import type { Stores } from './stores.js'
 
 /** How events come about in this process. */
-export type CommandSide = {
+type CommandSide = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly currentStates: CurrentStates
@@ -25,14 +25,14 @@ export type CommandSide = {
   readonly projection: InMemoryProjection | undefined
 }
 
-type Means = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
+type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
 
-export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Means): CommandSide => {
+export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Ports): CommandSide => {
   const parts = isLogEmbedded ? cached(store, clock) : projected(store, clock, time)
   return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
 }
 
-/** This process alone writes: what it keeps is current. */
+/** Only this process writes to the log, so its cache is current. */
 const cached = (store: EventStore, clock: Clock) => {
   const aggregates = aggregateCache(storedAggregates(store))
   const handler = streamQueue(commandHandler({ aggregates, store, clock }))
@@ -48,30 +48,30 @@ const projected = (stored: EventStore, clock: Clock, time: Time) => {
   return { store, commandHandler: handler, currentStates: projection, projection }
 }
 
-/** What this process knows of what the others write. */
-export type LogView = {
+/** How this process follows what the others write. */
+type LogFollowing = {
   /** Resolves once this process has followed the log up to a position; at once where nobody else writes. */
   readonly followed: (position: Position) => Promise<void>
   readonly hasPendingReactions: HasPendingReactions
-  readonly ownFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
+  readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
 }
 
-export const logView = (
-  { store, projection, reactor }: CommandSide,
+export const logFollowing = (
+  { store, projection, reactor }: Pick<CommandSide, 'store' | 'projection' | 'reactor'>,
   { isShared }: Stores,
   reactions: LeasedFollower,
-  { logger, time }: Means,
-): LogView => {
+  { logger, time }: Ports,
+): LogFollowing => {
   const backoff = exponentialBackoff(storeBackoff, time)
   let running: RunningFollower | undefined
   const following = projection && {
     start: () => (running = follow(projection.follower, { store, logger, backoff })),
   }
-  const pending = isShared ? sharedPendingReactions(store, reactions) : undefined
+  const pending = isShared ? sharedPendingReactions(store, reactions, time) : undefined
   const pendingFollower = pending && { start: () => follow(pending.follower, { store, logger, backoff }) }
   return {
     followed: async (position) => running?.caughtUpTo(position),
     hasPendingReactions: pending?.hasPending ?? ownPendingReactions(reactor),
-    ownFollowers: [following, pendingFollower].filter((one) => one !== undefined),
+    everyProcessFollowers: [following, pendingFollower].filter((one) => one !== undefined),
   }
 }

@@ -14,8 +14,8 @@ import { readYourWrites } from '../commands/read-your-writes.js'
 import { drain, listen } from '../http/listener.js'
 import { metrics as newMetrics } from '../http/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
-import { background as backgroundOf } from './background.js'
-import { commandSide, logView } from './command-side.js'
+import { backgroundWork } from './background.js'
+import { commandSide, logFollowing } from './command-side.js'
 import type { Config } from './config.js'
 import { openFirstAccount, type FirstAccount } from './first-account.js'
 import { followersOn } from './followers.js'
@@ -39,7 +39,7 @@ export type Service = {
   readonly stop: () => Promise<void>
 }
 
-type Means = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids; readonly time: Time }
+type Ports = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids; readonly time: Time }
 
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */
 export const compose = async (config: Config): Promise<Either<string, Service>> => {
@@ -51,8 +51,8 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const ids = randomIds(clock)
   const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
-  const isTold = ['debug', 'trace'].includes(config.logLevel)
-  const store = isTold ? loggedAppends(stores.right.store, logger) : stores.right.store
+  const logsAppends = ['debug', 'trace'].includes(config.logLevel)
+  const store = logsAppends ? loggedAppends(stores.right.store, logger) : stores.right.store
   try {
     const started = await start(config, { ...stores.right, store }, { logger, clock, ids, time: monotonicTime })
     if (E.isLeft(started)) await stores.right.close()
@@ -64,8 +64,8 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   }
 }
 
-const start = async (config: Config, stores: Stores, means: Means): Promise<Either<string, Service>> => {
-  const answering = await serversAnswer(config, stores, means.time)
+const start = async (config: Config, stores: Stores, ports: Ports): Promise<Either<string, Service>> => {
+  const answering = await serversAnswer(config, stores, ports.time)
   if (E.isLeft(answering)) return answering
   const first = await firstEventOf(stores.store)
   const secrets = secretsFor(config, first)
@@ -73,7 +73,7 @@ const start = async (config: Config, stores: Stores, means: Means): Promise<Eith
   const same = await ofSameLog(stores.documents, first)
   if (E.isLeft(same)) return same
 
-  const { server, background, manage, tellAddress, close } = wire(config, stores, means, secrets.right)
+  const { server, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right)
   const stop = async (): Promise<void> => {
     await drain(server)
     await background.stop()
@@ -88,50 +88,60 @@ const start = async (config: Config, stores: Stores, means: Means): Promise<Eith
   }
   const address = listening.right
   const siteUrl = tellAddress(address)
-  means.logger.info({ address }, 'listening')
+  ports.logger.info({ address }, 'listening')
   const isFirstStart = first === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })
 }
 
 /** Makes all parts and begins none. */
-const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey }: Secrets) => {
-  const { clock, ids, logger, time } = means
+const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey }: Secrets) => {
+  const { clock, ids, logger, time } = ports
   const { documents } = stores
   const site = siteAddress(config)
   const metrics = newMetrics()
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
 
-  const commanding = commandSide(stores, means)
-  const { store, commandHandler, currentStates, reactor } = commanding
-  const followers = followersOn({ stores: { ...stores, store }, commandHandler, reactor, ...means })
-  const { followed, hasPendingReactions, ownFollowers } = logView(commanding, stores, followers.reactions, means)
-  const background = backgroundOf({
+  const { store, commandHandler, currentStates, reactor, projection } = commandSide(stores, ports)
+  const followers = followersOn({ stores: { ...stores, store }, commandHandler, reactor, ...ports })
+  const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
+    { store, projection, reactor },
+    stores,
+    followers.reactions,
+    ports,
+  )
+  const background = backgroundWork({
     stores: { ...stores, store },
     roles: config.roles,
     followers,
-    ownFollowers,
+    everyProcessFollowers,
     commandHandler,
     currentStates,
     sender,
     mail,
     siteUrl: site.known,
     vault,
-    ...means,
+    ...ports,
     observe: metrics.attempt,
   })
-  const ending = new AbortController()
+  const stopping = new AbortController()
   const queries = queriesOn({ store, documents, hasPendingReactions })
-  metrics.watch(store, followers.all, background.openRequests)
-  metrics.watchDeliveries(queries, clock)
+  metrics.observeFollowers(store, followers.all)
+  metrics.observeOpenRequests(background.openRequests)
+  metrics.observeDeliveries(queries, clock)
 
-  const shown = readYourWrites({ readModels: followers.readModels, followed, time, ending: ending.signal })
-  const ports = {
+  const awaitReadModels = readYourWrites({
+    readModels: followers.readModels,
+    followed,
+    time,
+    stopping: stopping.signal,
+  })
+  const surfacePorts = {
     store,
     commandHandler,
     currentStates,
-    commands: clientCommands({ store, commandHandler, reactor, ids, shown }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, awaitReadModels }),
     queries,
     hasPendingReactions,
     vault,
@@ -143,12 +153,19 @@ const wire = (config: Config, stores: Stores, means: Means, { vault, operatorKey
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
   const close = (): void => {
-    ending.abort()
+    stopping.abort()
     sender.close()
     mail.close()
   }
-  const server = surfaces({ ...ports, followers: followers.all, operatorKey, metrics, logger, roles: config.roles })
-  return { server, background, manage: ports, tellAddress: site.tell, close }
+  const server = surfaces({
+    ...surfacePorts,
+    followers: followers.all,
+    operatorKey,
+    metrics,
+    logger,
+    roles: config.roles,
+  })
+  return { server, background, manage: surfacePorts, tellAddress: site.tell, close }
 }
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */

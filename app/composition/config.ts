@@ -19,12 +19,12 @@ export type Config = {
   readonly mongoUrl: string | undefined
   /** Undefined: mail goes to files in the data directory. */
   readonly smtpUrl: string | undefined
-  readonly roles: ReadonlySet<Role>
+  readonly roles: ReadonlySet<ProcessRole>
 }
 
 /** What a process does: `api` answers requests, `projector` follows the log, `delivery` posts to webhooks and mails. */
 export const roles = ['api', 'projector', 'delivery'] as const
-export type Role = (typeof roles)[number]
+export type ProcessRole = (typeof roles)[number]
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -62,8 +62,8 @@ const setting = <A>(name: string, read: (text: string) => A | undefined): t.Type
     name,
     (_value): _value is A => false,
     (value, context) => {
-      const settled = typeof value === 'string' ? read(value.trim()) : undefined
-      return settled === undefined ? t.failure(value, context) : t.success(settled)
+      const parsed = typeof value === 'string' ? read(value.trim()) : undefined
+      return parsed === undefined ? t.failure(value, context) : t.success(parsed)
     },
     t.identity,
   )
@@ -116,7 +116,7 @@ const isDecodable = (text: string): boolean => {
   }
 }
 
-const roleSet = (text: string): ReadonlySet<Role> | undefined => {
+const roleSet = (text: string): ReadonlySet<ProcessRole> | undefined => {
   const named = text.split(',').map((name) => name.trim())
   const known = roles.filter((role) => named.includes(role))
   return named.every((name) => roles.some((role) => role === name)) ? new Set(known) : undefined

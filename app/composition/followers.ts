@@ -1,11 +1,11 @@
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
-import { deliveryProjector } from '../../projections/delivery/projector.js'
-import { noticeProjector } from '../../projections/notices/projector.js'
+import { deliveryFanOut } from '../../projections/delivery/fan-out.js'
+import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { checkpointCollection, checkpointIn, type Checkpoint } from '../../projections/subscriptions/checkpoint.js'
-import { fencedCommandHandler, fencedDocuments } from '../../projections/subscriptions/fencing.js'
+import { guardedCommandHandler, guardedDocuments } from '../../projections/subscriptions/lease-guard.js'
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
@@ -36,10 +36,13 @@ export const storeBackoff = { first: 200, longest: 3_000 }
 /** Between two looks at how far a follower in another process has come, in milliseconds. */
 const polling = { first: 2, longest: 50, factor: 1.5 }
 
-/** Positions that a follower may go without saving how far it has come. Where others wait for it, it always saves. */
+/**
+ * Positions between two saves of a checkpoint, at least. Where other processes wait for the checkpoint, each batch
+ * saves it.
+ */
 const checkpointInterval = { alone: 500n, shared: 1n }
 
-type FencedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
+type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
   const { stores, commandHandler, reactor, clock, logger, time } = ports
@@ -53,22 +56,22 @@ export const followersOn = (ports: Ports): Followers => {
       projection.name,
       collectionOf(projection),
       (lease) => {
-        const fenced = fencedDocuments(documents, lease)
-        return runProjection(projection, { ...following, time, documents: fenced, isWaitedFor: isShared })
+        const guarded = guardedDocuments(documents, lease)
+        return runProjection(projection, { ...following, time, documents: guarded, isWaitedFor: isShared })
       },
       leased,
     ),
   })
-  /** One that keeps no documents: its checkpoint and its commands end with its lease. */
-  const processManager = (name: string, followerOf: (fenced: FencedPorts) => Follower): LeasedFollower => {
+  /** A follower without documents: its checkpoint and its commands end with its lease. */
+  const checkpointedFollower = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
     const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
     return leasedFollower(
       name,
       checkpointCollection(name),
       (lease) => {
-        const checkpoint = checkpointIn(fencedDocuments(documents, lease), name, interval)
+        const checkpoint = checkpointIn(guardedDocuments(documents, lease), name, interval)
         return follow(
-          followerOf({ commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint }),
+          followerOf({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
           following,
         )
       },
@@ -77,9 +80,10 @@ export const followersOn = (ports: Ports): Followers => {
   }
 
   const served = readModels.map(readModel)
-  const reactions = processManager('reactions', reactor.follower)
-  const delivery = processManager('delivery_projector', (fenced) => deliveryProjector({ store, clock, ...fenced }))
-  const notices = processManager('notice_projector', (fenced) => noticeProjector({ store, clock, ...fenced }))
+  const reactions = checkpointedFollower('reactions', reactor.follower)
+  // Checkpoints and leases are stored under these two names: they stay as they are.
+  const delivery = checkpointedFollower('delivery_projector', (guarded) => deliveryFanOut({ store, clock, ...guarded }))
+  const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, clock, ...guarded }))
   return {
     readModels: served,
     reactions,

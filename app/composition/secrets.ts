@@ -20,8 +20,8 @@ type Keys = Pick<Config, 'dataDir' | 'secretKey' | 'operatorKey'>
 export const secretKeyFile = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'secret-key')
 
 /**
- * The keys that are given, else those that are kept in DATA_DIR. Left: one sentence, when the key is not the one that the
- * log was begun with; `first` is the first event of the log.
+ * The keys that are given, else those that are stored in DATA_DIR. Left: one sentence, when the key is not the one that
+ * the log was begun with; `first` is the first event of the log.
  */
 export const secretsFor = (config: Keys, first: Recorded<DomainEvent> | undefined): Either<string, Secrets> => {
   const file = secretKeyFile(config)

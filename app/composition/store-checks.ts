@@ -30,11 +30,11 @@ export const serversAnswer = async (
     { setting: 'EVENTSTORE_URL', url: config.eventStoreUrl, ask: store.head },
     { setting: 'MONGODB_URL', url: config.mongoUrl, ask: () => documents.exists(checkpointCollection('reactions')) },
   ]
-  const late = AbortSignal.timeout(longestStart)
+  const timeout = AbortSignal.timeout(longestStart)
   for (const { setting, ask } of servers.filter(({ url }) => url !== undefined)) {
     while (E.isLeft(await ask())) {
-      if (late.aborted) return E.left(`${setting}: no server answers there.`)
-      await sleep(500, late)
+      if (timeout.aborted) return E.left(`${setting}: no server answers there.`)
+      await sleep(500, timeout)
     }
   }
   return E.right(undefined)

@@ -8,7 +8,7 @@ import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
 import type { Config } from './config.js'
 
-/** Where everything is kept. */
+/** Where everything is stored. */
 export type Stores = {
   readonly store: EventStore
   readonly documents: Documents
@@ -23,19 +23,19 @@ export type Stores = {
 type Opened = Pick<Stores, 'store' | 'documents' | 'membership'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
-/** What a member of several needs. */
-type Means = { readonly newId: () => string; readonly logger: Logger }
+/** What a process needs that shares work with others. */
+type Ports = { readonly newId: () => string; readonly logger: Logger }
 
 /**
  * Opens the stores that the settings name: each is a server's where its URL is given, else it is embedded in DATA_DIR, which
  * one process at a time can use. Left: one sentence that says what is wrong.
  */
-export const openStores = async (where: Where, means: Means): Promise<Either<string, Stores>> => {
+export const openStores = async (where: Where, ports: Ports): Promise<Either<string, Stores>> => {
   const closing: Closing = []
   const close = async (): Promise<void> => {
     for (const one of closing.toReversed()) await one()
   }
-  const opened = await open(where, means, closing)
+  const opened = await open(where, ports, closing)
   if (E.isRight(opened)) {
     const isShared = where.eventStoreUrl !== undefined && where.mongoUrl !== undefined
     const isLogEmbedded = where.eventStoreUrl === undefined
@@ -47,13 +47,13 @@ export const openStores = async (where: Where, means: Means): Promise<Either<str
 
 const open = async (
   { dataDir, eventStoreUrl, mongoUrl }: Where,
-  means: Means,
+  ports: Ports,
   closing: Closing,
 ): Promise<Either<string, Opened>> => {
   const log = eventStoreUrl === undefined ? undefined : await logServer(eventStoreUrl)
   if (log !== undefined && E.isLeft(log)) return log
   if (log !== undefined) closing.push(log.right.close)
-  const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, means)
+  const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, ports)
   if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
   if (log !== undefined && mongo !== undefined) {
@@ -79,12 +79,12 @@ const logServer = async (url: string) => {
   return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
 }
 
-const documentServer = async (url: string, means: Means) => {
+const documentServer = async (url: string, ports: Ports) => {
   const { connectMongo } = await import('../../adapters/mongodb/connection.js')
   const { mongoDocuments } = await import('../../adapters/mongodb/documents.js')
   const { mongoMembership } = await import('../../adapters/mongodb/leases/membership.js')
-  const connection = connectMongo(url, means.logger)
+  const connection = connectMongo(url, ports.logger)
   if (E.isLeft(connection)) return E.left('MONGODB_URL: this is no connection string.')
   const { db, close } = connection.right
-  return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...means }), close })
+  return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...ports }), close })
 }

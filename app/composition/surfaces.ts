@@ -7,16 +7,16 @@ import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
 import { restSurface, type RestPorts } from '../rest/surface.js'
-import type { Role } from './config.js'
+import type { ProcessRole } from './config.js'
 
-export type SurfacePorts = ManagePorts &
+type SurfacePorts = ManagePorts &
   RestPorts &
   IntakePorts &
   HealthPorts & {
     readonly operatorKey: string
     readonly metrics: Metrics
     readonly logger: Logger
-    readonly roles: ReadonlySet<Role>
+    readonly roles: ReadonlySet<ProcessRole>
   }
 
 /** The server of everything that this process answers; what has not the role `api` answers for itself only. */

@@ -4,7 +4,7 @@ import { AccountId, ApiKeyId } from '../../domain/ids.js'
 import type { Ids } from '../../domain/ports.js'
 
 /** A key of the REST API, which is shown once, and its hash, which is stored. */
-export type NewApiKey = { readonly apiKeyId: ApiKeyId; readonly apiKey: string; readonly hash: string }
+type NewApiKey = { readonly apiKeyId: ApiKeyId; readonly apiKey: string; readonly hash: string }
 
 /** A key names its account and itself, so that one stream tells whether it is good. */
 export const newApiKey = (ids: Pick<Ids, 'ulid' | 'secret'>, accountId: AccountId): NewApiKey => {

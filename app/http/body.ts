@@ -10,7 +10,7 @@ const limit = '100kb'
  * Reads JSON and form bodies. The field names of a form stand as they were sent: brackets and dots mean nothing here, and a
  * name that comes twice becomes a list.
  */
-export const readBody = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
+export const bodyParserFor = (bodies: ReadonlyArray<'json' | 'form'>): Middleware => {
   const options = {
     enableTypes: [...bodies],
     jsonLimit: limit,
@@ -50,14 +50,14 @@ export const bodyProblem = (error: unknown, invalidJson: Problem): Problem | und
 /** A media type with well-formed parameters. */
 const mediaType = /^([\w.+-]+\/[\w.+-]+)(?:\s*;\s*[\w.+-]+\s*=\s*(?:[\w.+-]+|"[^"\\]*"))*\s*;?$/
 
-/** What keeps a body from being read, told by its headers; requests without one pass. */
+/** Why a body can't be read, as its headers tell; undefined for a request without a body. */
 export const headerProblem = (
   headers: IncomingHttpHeaders,
   bodies: ReadonlyArray<'json' | 'form'>,
 ): Problem | undefined => {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!hasBody) return undefined
-  // What unfolds can be far larger than what was sent, and no client needs it for 100 kB.
+  // A compressed body may become far larger than what was sent, and no client needs compression for 100 kB.
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
     return { kind: 'compressed' }
   }

@@ -15,11 +15,11 @@ export type Request = {
 export const bearerOf = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
 
-/** What was found, or what keeps it from being found, now or after an `await`. */
+/** A value, or the problem that prevents it; at once or as a promise. */
 export type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>>
 
 /** A request, and who makes it. */
-export type Call<Caller> = { readonly request: Request; readonly caller: Caller }
+type Call<Caller> = { readonly request: Request; readonly caller: Caller }
 
 /** One route as data. `path` may hold parameters (`/contacts/:id`). */
 export type Endpoint<Caller> = {
@@ -36,6 +36,7 @@ export type Surface<Caller> = {
   readonly bodies: ReadonlyArray<'json' | 'form'>
   /** Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors list. */
   readonly invalidJson: Problem
+  /** Asked before the body is read: of a caller who is turned away nothing is parsed. */
   readonly authenticate: (request: Request) => Found<Caller>
   readonly endpoints: ReadonlyArray<Endpoint<Caller>>
 }

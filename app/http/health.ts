@@ -2,7 +2,7 @@ import { E, flow, type Either } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
-import { answer, find } from './steps.js'
+import { answer, bind } from './steps.js'
 
 export type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
 
@@ -23,8 +23,8 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
       method: 'GET',
       path: '/ready',
       handle: flow(
-        find('readiness', () => readinessOf(ports)),
-        // What has stopped is for the operator to see; the rest goes on taking requests.
+        bind('readiness', () => readinessOf(ports)),
+        // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
         answer(
           ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
           ({ readiness }) => readiness,

@@ -9,15 +9,16 @@ import { webhookList } from '../../projections/read-models/webhook-list.js'
 import type { Queries } from '../../projections/queries.js'
 import type { Surface } from './endpoint.js'
 import type { Observed } from './server.js'
-import { find } from './steps.js'
+import { bind } from './steps.js'
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
-  /** Reports the lag of these from now on. */
-  readonly watch: (store: EventStore, followers: ReadonlyArray<LeasedFollower>, openRequests: () => number) => void
+  /** Reports from now on how far these followers lag, and whether they have stopped. */
+  readonly observeFollowers: (store: EventStore, followers: ReadonlyArray<LeasedFollower>) => void
+  readonly observeOpenRequests: (openRequests: () => number) => void
   /** Reports from now on what waits to be delivered; what can't be read is left out. */
-  readonly watchDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
+  readonly observeDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
   /** In the text format of Prometheus. */
   readonly text: () => Promise<string>
 }
@@ -34,7 +35,7 @@ export const metricsSurface = ({ text }: Pick<Metrics, 'text'>): Surface<undefin
       method: 'GET',
       path: '/metrics',
       handle: flow(
-        find('body', async () => E.right(await text())),
+        bind('body', async () => E.right(await text())),
         TE.map(({ body }) => ({ status: 200, body, headers: { 'content-type': contentType } })),
       ),
     },
@@ -72,8 +73,8 @@ export const metrics = (): Metrics => {
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
-    watch: (store, followers, openRequests) => {
-      watchFollowers(registry, store, followers)
+    observeFollowers: (store, followers) => observeFollowers(registry, store, followers),
+    observeOpenRequests: (openRequests) => {
       new Gauge({
         name: 'leadloop_delivery_open_requests',
         help: 'Webhook requests that are open now.',
@@ -83,7 +84,7 @@ export const metrics = (): Metrics => {
         },
       })
     },
-    watchDeliveries: (queries, clock) => {
+    observeDeliveries: (queries, clock) => {
       for (const { name, help, read } of waitingToBeDelivered(queries, clock)) {
         new Gauge({
           name,
@@ -101,7 +102,7 @@ export const metrics = (): Metrics => {
   }
 }
 
-const watchFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
+const observeFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
   new Gauge({
     name: 'leadloop_follower_lag',
     help: 'Positions of the log that a projection or reaction has still to look at.',

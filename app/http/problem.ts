@@ -1,6 +1,7 @@
 import type { AccountRefusal } from '../../domain/account.js'
 import type { Mismatch } from '../../domain/codec.js'
 import type { ContactRefusal } from '../../domain/contact.js'
+import type { ReportRefusal } from '../../domain/conversion-report.js'
 import type { DeliveryRefusal } from '../../domain/delivery.js'
 import type { EngagementRefusal } from '../../domain/engagement.js'
 import type { LeadRefusal } from '../../domain/lead.js'
@@ -20,7 +21,6 @@ export type Problem =
   | { readonly kind: 'not-found'; readonly message: string }
   /** A search or a post URL that leads nowhere. */
   | { readonly kind: 'no-match'; readonly message: string }
-  | { readonly kind: 'unprocessable'; readonly messages: ReadonlyArray<string> }
   | { readonly kind: 'method-not-allowed' }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'unsupported-media-type' }
@@ -33,6 +33,7 @@ export type Problem =
   | PlaybookRefusal
   | MarketingSourceRefusal
   | ContactRefusal
+  | ReportRefusal
   | LeadRefusal
   | EngagementRefusal
   | WebhookRefusal
@@ -65,8 +66,6 @@ export const answerTo = (problem: Problem): Answer => {
       return message(problem.message)
     case 'no-match':
       return errors(404, problem.message)
-    case 'unprocessable':
-      return errors(422, ...problem.messages)
     case 'method-not-allowed':
       return errors(405, 'the method is not allowed here')
     case 'too-large':
@@ -112,6 +111,8 @@ export const answerTo = (problem: Problem): Answer => {
       return message('resend not found')
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
+    case 'value-negative':
+      return errors(422, 'custom_value must be greater than or equal to 0')
     case 'label-not-reportable':
       return errors(422, 'label is fired by the service itself and can not be reported')
     default:

@@ -3,14 +3,14 @@ import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import type { Logger } from '../../domain/ports.js'
-import { E, pipe, TE, type TaskEither } from '../../domain/prelude.js'
-import { bodyProblem, depthProblem, headerProblem, readBody } from './body.js'
+import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
 import { answerTo, type Answer, type Problem } from './problem.js'
-import { check, find } from './steps.js'
+import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
-/** What a request came to, for the metrics: the route as it was declared, never the path as it was sent. */
+/** The outcome of a request, for the metrics: the declared route, never the path that was sent. */
 export type Observed = {
   readonly surface: string
   readonly route: string
@@ -18,8 +18,8 @@ export type Observed = {
   readonly seconds: number
 }
 
-/** The routes of a surface whose callers are forgotten, so that all surfaces are alike. */
-export type Routes = { readonly prefix: string; readonly router: Router }
+/** The routes of a surface without the type of its callers, so that all surfaces fit one list. */
+type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
   const router = new Router({ prefix: surface.prefix })
@@ -50,7 +50,10 @@ export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }:
   return server
 }
 
-/** A request that never ends is cut off; an idle connection outlives the minute that proxies keep theirs. */
+/**
+ * In milliseconds. A request that takes too long is cut off; an idle connection stays open longer than the minute after
+ * which proxies close theirs.
+ */
 const timeouts = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -75,8 +78,8 @@ const observing =
     const { surface, route, correlationId } = progress
     const { status } = ctx
     observe({ surface, route, status, seconds: milliseconds / 1000 })
-    const told = { surface, route, status, milliseconds: Math.round(milliseconds * 10) / 10 }
-    logger.debug({ ...told, correlation_id: correlationId }, 'a request was answered')
+    const line = { surface, route, status, milliseconds: Math.round(milliseconds * 10) / 10 }
+    logger.debug({ ...line, correlation_id: correlationId }, 'a request was answered')
   }
 
 /** Whatever goes wrong, the answer is JSON of ours, and the log line holds no value of the request. */
@@ -126,16 +129,18 @@ const sendUnmatched = (ctx: Context, router: Router | undefined): void => {
   ctx.set('allow', [...new Set(allowed)].join(', '))
 }
 
-/** A request to one endpoint as a pipeline, and its end as an answer. */
+/** Runs the pipeline of an endpoint for a request, and sends the answer. */
 const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>, logger: Logger): Middleware => {
   const route = surface.prefix + endpoint.path
-  const read = endpoint.method === 'GET' ? undefined : readBody(surface.bodies)
+  const parse = endpoint.method === 'GET' ? undefined : bodyParserFor(surface.bodies)
 
   const handled = (ctx: Context): TaskEither<Problem, Answer> =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
-      find('caller', ({ request }) => surface.authenticate(request)),
-      check(() => read && unreadable(ctx, surface, read)),
+      bind('caller', ({ request }) => surface.authenticate(request)),
+      bind('request', ({ request }) =>
+        parse === undefined ? E.right(request) : withParsedBody(ctx, request, surface, parse),
+      ),
       endpoint.handle,
     )
   return async (ctx) => {
@@ -150,33 +155,42 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
   }
 }
 
-/** The operator's to see: a client can do nothing about it. */
+/** For the operator: a client can do nothing about a failing store. */
 const logStoreFailure = (problem: Problem, route: string, logger: Logger): void => {
   if (problem.kind === 'unavailable' || problem.kind === 'corrupt') {
     logger.error({ route, reason: problem.reason }, 'the store failed, a request was turned away')
   }
 }
 
-/** Parses the body, which is found at the request from then on; what keeps it from being parsed. */
-const unreadable = async (
+/** Parses the body into the request; left: why it can't be read. */
+const withParsedBody = async (
   ctx: Context,
+  request: Request,
   { bodies, invalidJson }: Pick<Surface<unknown>, 'bodies' | 'invalidJson'>,
-  read: Middleware,
-): Promise<Problem | undefined> => {
+  parse: Middleware,
+): Promise<Either<Problem, Request>> => {
   const refused = headerProblem(ctx.req.headers, bodies)
-  if (refused !== undefined) return refused
+  if (refused !== undefined) return E.left(refused)
   try {
-    await read(ctx, () => Promise.resolve())
-    return depthProblem((ctx.request as { readonly body?: unknown }).body)
+    const body = await bodyParsedBy(parse, ctx)
+    const tooDeep = depthProblem(body)
+    return tooDeep === undefined ? E.right({ ...request, body }) : E.left(tooDeep)
   } catch (error) {
     const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error
-    // What was not read of the body can't be told from the next request.
+    // The unread rest of the body would be taken for the next request.
     ctx.set('connection', 'close')
-    return problem
+    return E.left(problem)
   }
 }
 
+/** The parser is a middleware: it leaves the body at Koa's request and then calls what comes next, which is nothing here. */
+const bodyParsedBy = async (parse: Middleware, ctx: Context): Promise<unknown> => {
+  await parse(ctx, () => Promise.resolve())
+  return (ctx.request as { readonly body?: unknown }).body
+}
+
+/** The request as it is before its body is read. */
 const requestOf = (ctx: Context): Request => ({
   params: ctx['params'] as Readonly<Record<string, string>>,
   query: (name) => {
@@ -187,9 +201,7 @@ const requestOf = (ctx: Context): Request => ({
     const value = ctx.req.headers[name]
     return typeof value === 'string' ? value : undefined
   },
-  get body() {
-    return (ctx.request as { readonly body?: unknown }).body
-  },
+  body: undefined,
 })
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {

@@ -10,17 +10,20 @@ import { invalid, type Answer, type Problem } from './problem.js'
  *     handle: flow(
  *       withAccount(ports),
  *       withBody(ChangeRequest),
- *       decide(({ account, body, caller }) => …),
- *       answer(200, ({ decided }) => …),
+ *       execute(({ account, body, caller }) => …),
+ *       answer(200, ({ result }) => …),
  *     )
  */
-export type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
+type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
 
 type Named<Name extends string, A> = { readonly [N in Name]: A }
 export type HasRequest = { readonly request: Request }
 
-/** Adds what `look` finds: `TE.bind` for ports, which are asked with `await`. A plain value is added by `TE.let`. */
-export const find =
+/**
+ * Adds the result of `look` under `name`, as `TE.bind` does; `look` may return an Either or a promise of one. For what
+ * can't fail use `TE.let`.
+ */
+export const bind =
   <Context, Name extends string, A>(
     name: Name,
     look: (context: Context) => Found<A>,
@@ -35,12 +38,12 @@ export const find =
   }
 
 /** Adds what `look` finds; `missing` where there is nothing. */
-export const findOr = <Context, Name extends string, A>(
+export const bindOr = <Context, Name extends string, A>(
   name: Name,
   look: (context: Context) => Found<A | undefined>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, A>> =>
-  find(name, async (context) => {
+  bind(name, async (context) => {
     const found = await look(context)
     if (E.isLeft(found)) return found
     return found.right === undefined ? E.left(missing) : E.right(found.right)
@@ -63,7 +66,7 @@ export const pathId = <Context extends HasRequest, Name extends string, Id>(
   codec: t.Type<Id, unknown>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, Id>> =>
-  find(name, ({ request }): Either<Problem, Id> => {
+  bind(name, ({ request }): Either<Problem, Id> => {
     const id = request.params[name]
     return codec.is(id) ? E.right(id) : E.left(missing)
   })
@@ -73,24 +76,27 @@ export const withBody = <Context extends HasRequest, A>(
   codec: t.Decoder<unknown, A>,
   ifMissing?: unknown,
 ): Step<Context, Context & { readonly body: A }> =>
-  find('body', ({ request }): Either<Problem, A> => {
+  bind('body', ({ request }): Either<Problem, A> => {
     const decoded = decode(codec, request.body ?? ifMissing)
     return E.isLeft(decoded) ? E.left(invalid(decoded.left)) : decoded
   })
 
-/** What a command came to: the events that it wrote, if any. */
-type Decided = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
+/** The result of a command: the events that it appended, if any. */
+type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
 
-/** Executes a command and adds what it `decided`. */
-export const decide = <Context, A extends Decided>(execute: (context: Context) => Found<A>) => find('decided', execute)
+/**
+ * Executes a command and adds its `result`. `run` gives it to `ClientCommands`, which loads, decides, appends, carries out
+ * reactions, and waits until the next request sees what was written.
+ */
+export const execute = <Context, A extends Result>(run: (context: Context) => Found<A>) => bind('result', run)
 
 /** The last step: puts what was found into an answer. */
-export const answer = <Context extends HasRequest & { readonly decided?: Decided }>(
+export const answer = <Context extends HasRequest & { readonly result?: Result }>(
   status: number | ((context: Context) => number),
   bodyOf: (context: Context) => unknown,
 ): Step<Context, Answer> =>
   TE.map((context) => ({
     status: typeof status === 'number' ? status : status(context),
     body: bodyOf(context),
-    correlationId: context.decided?.events[0]?.correlationId,
+    correlationId: context.result?.events[0]?.correlationId,
   }))

@@ -1,22 +1,22 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { decode, optional, refined } from '../../domain/codec.js'
-import { contactIdOf, leadIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
+import { submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
-import { decodeSubmission, originatorsOf, type Submission } from '../../domain/submission.js'
+import { decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, decide, find } from '../http/steps.js'
+import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
-export type SubmitPorts = {
-  readonly commandHandler: CommandHandler
-  readonly commands: ClientCommands
+type SubmitPorts = {
+  readonly commandHandler: Pick<CommandHandler, 'execute'>
+  readonly clientCommands: ClientCommands
   readonly ids: Ids
   readonly clock: Clock
 }
@@ -24,13 +24,13 @@ export type SubmitPorts = {
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
 export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handle'] =>
   flow(
-    find('key', ({ request }) => idempotencyKeyIn(request)),
-    find('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
-    find('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
-    decide(({ facts }) =>
-      ports.commands.execute(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor', newAggregate(lead)),
+    bind('key', ({ request }) => idempotencyKeyIn(request)),
+    bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
+    bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
+    execute(({ facts }) =>
+      ports.clientCommands.execute(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor', newAggregate(lead)),
     ),
-    find('ids', ({ decided }) => idsOf(decided.state)),
+    bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
 
@@ -61,32 +61,16 @@ const factsOf = async (
   ports: SubmitPorts,
   accepting: AcceptingSource,
   key: string | undefined,
-  { details, consent, fields }: Submission,
+  submission: Submission,
 ): Promise<Either<Problem, LeadFacts>> => {
-  const { source, secret } = accepting
-  const originators = originatorsOf(source, fields)
-  const [originator] = originators
-  const own: LeadId =
-    originator === undefined
-      ? `led_${ports.ids.ulid()}`
-      : leadIdOf(secret, source.sourceId, originator.key, details.phone)
-  const leadId = key === undefined ? E.right(own) : await leadIdOfKey(ports, accepting, key, own)
-  if (E.isLeft(leadId)) return leadId
-  return E.right({
-    lead_id: leadId.right,
-    account_id: source.accountId,
-    source_id: source.sourceId,
-    source_title: source.title,
-    playbook_id: source.playbookId,
-    contact_id: contactIdOf(secret, details.phone),
-    engagement_id: `neg_${ports.ids.ulid()}`,
-    details,
-    consent,
-    originators,
-  })
+  const { ids } = ports
+  const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`)
+  if (key === undefined) return E.right(facts)
+  const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
+  return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
 }
 
-/** The lead that this Idempotency-Key stands for: the one that whoever sent it first was about to submit. */
+/** The lead that this Idempotency-Key stands for: that of the first submission with it. */
 const leadIdOfKey = async (
   { commandHandler, ids }: SubmitPorts,
   { source: { sourceId }, secret }: AcceptingSource,
@@ -94,6 +78,7 @@ const leadIdOfKey = async (
   leadId: LeadId,
 ): Promise<Either<Problem, LeadId>> => {
   const submissionKeyId = submissionKeyIdOf(secret, sourceId, key)
+  // Not by `clientCommands`: nothing reacts to a key, and no read model shows it, so there is nothing to wait for.
   const claimed = await commandHandler.execute(
     submissionKey,
     submissionKeyId,

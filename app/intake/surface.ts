@@ -7,9 +7,9 @@ import { acceptingSourceOf, type AcceptingSource } from './accepting-source.js'
 import { submitLead } from './submit-lead.js'
 
 export type IntakePorts = {
-  readonly commandHandler: CommandHandler
+  readonly commandHandler: Pick<CommandHandler, 'execute'>
   readonly currentStates: CurrentStates
-  readonly commands: ClientCommands
+  readonly clientCommands: ClientCommands
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock

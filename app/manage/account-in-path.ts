@@ -1,23 +1,22 @@
 import { account, type AccountState } from '../../domain/account.js'
 import { AccountId } from '../../domain/ids.js'
-import type { CommandHandler } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { find, type HasRequest } from '../http/steps.js'
+import { bind, type HasRequest } from '../http/steps.js'
 import type { ManagePorts } from './ports.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Adds the open `account` that the path names. */
 export const withAccount = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
-  find('account', ({ request }: Context) => accountOf(commandHandler, request))
+  bind('account', ({ request }: Context) => accountOf(commandHandler, request))
 
 const notFound: Problem = { kind: 'account-not-found' }
 
 export const accountOf = async (
-  commandHandler: CommandHandler,
+  commandHandler: ManagePorts['commandHandler'],
   { params }: Request,
 ): Promise<Either<Problem, OpenAccount>> => {
   const id = params['account_id']

@@ -7,8 +7,8 @@ import type { Queries } from '../../projections/queries.js'
 /** What the management API works with. */
 export type ManagePorts = {
   readonly store: EventStore
-  readonly commandHandler: CommandHandler
-  readonly commands: ClientCommands
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly clientCommands: ClientCommands
   readonly queries: Queries
   readonly vault: Vault
   readonly ids: Ids
@@ -16,7 +16,7 @@ export type ManagePorts = {
   /** Posts tests to webhooks. */
   readonly sender: WebhookSender
   readonly rateLimit: RateLimit
-  /** The service's host root, without a slash at the end (contract: {site_url}). */
+  /** The service's host root, without a slash at the end (contract 4.6). */
   readonly siteUrl: () => string
   /** What is wrong with a webhook's URL; undefined when nothing is. */
   readonly webhookUrlProblem: (url: string) => Promise<string | undefined>

@@ -5,7 +5,7 @@ import { E, flow, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, find, findOr, pathId } from '../http/steps.js'
+import { answer, bind, bindOr, pathId } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 const noMatch: Problem = { kind: 'no-match', message: 'contact not found' }
@@ -17,8 +17,8 @@ export const contactEndpoints = ({ contactById }: Pick<Queries, 'contactById'>):
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
-      find('phone', ({ request }) => phoneIn(request)),
-      findOr(
+      bind('phone', ({ request }) => phoneIn(request)),
+      bindOr(
         'contact',
         ({ caller, phone }) => contactById(caller.accountId, contactIdOf(caller.secret, phone)),
         noMatch,
@@ -31,7 +31,7 @@ export const contactEndpoints = ({ contactById }: Pick<Queries, 'contactById'>):
     path: '/contacts/:id',
     handle: flow(
       pathId('id', ContactId, notFound),
-      findOr('contact', ({ caller, id }) => contactById(caller.accountId, id), notFound),
+      bindOr('contact', ({ caller, id }) => contactById(caller.accountId, id), notFound),
       answer(200, ({ contact }) => ({ contact })),
     ),
   },

@@ -3,9 +3,14 @@ import { optional, refined, t } from '../../domain/codec.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { conversion, type ConversionState } from '../../domain/conversion.js'
 import { conversionRecord, type ConversionRecordFacts } from '../../domain/conversion-record.js'
-import { recordIdOf } from '../../domain/derived-id.js'
+import {
+  recordFrom,
+  type ConversionReport,
+  type DefinedConversion,
+  type KnownContact,
+} from '../../domain/conversion-report.js'
 import { ContactId, ConversionId } from '../../domain/ids.js'
-import { InstantFromText, type Instant } from '../../domain/instant.js'
+import { InstantFromText } from '../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import { contactPending, type HasPendingReactions, type Queries } from '../../projections/queries.js'
@@ -14,19 +19,19 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, decide, find, withBody } from '../http/steps.js'
+import { answer, bind, execute, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
   readonly queries: Queries
-  readonly commands: ClientCommands
-  readonly commandHandler: CommandHandler
+  readonly clientCommands: ClientCommands
+  readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clock: Clock
   /** Whether a lead that was accepted may still lack its contact. */
   readonly hasPendingReactions: HasPendingReactions
 }
 
-/** Up to 2^53-1; a negative one is refused later, with another status (contract 4.5, rule 5). */
+/** Up to 2^53-1; a negative one is refused later, by the domain, with another status (contract 4.5, rule 5). */
 const Cents = refined(
   'a whole number of cents',
   (value): value is number => Number.isInteger(value) && (value as number) <= Number.MAX_SAFE_INTEGER,
@@ -56,7 +61,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/conversions',
     handle: flow(
-      find('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
+      bind('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },
@@ -65,16 +70,22 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     path: '/conversions/:conversion_id/events',
     handle: flow(
       withBody(RecordRequest),
-      find('definition', ({ caller, request }) => definitionOf(ports, caller, request.params['conversion_id'])),
-      find('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      find('facts', (report) => factsOf(report, ports.clock.now())),
-      decide(({ facts, caller: { actor } }) => {
+      bind('conversion', ({ caller, request }) => conversionOf(ports, caller, request.params['conversion_id'])),
+      bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      bind('facts', (sent) => recordFrom(reportOf(sent), ports.clock.now())),
+      execute(({ facts, caller: { actor } }) => {
         const command = { type: 'RecordConversion', facts } as const
-        return ports.commands.execute(conversionRecord, facts.record_id, command, actor, newAggregate(conversionRecord))
+        return ports.clientCommands.execute(
+          conversionRecord,
+          facts.record_id,
+          command,
+          actor,
+          newAggregate(conversionRecord),
+        )
       }),
       answer(
-        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
-        ({ decided: { state }, facts }) => ({
+        ({ result }) => (result.events.length > 0 ? 201 : 200),
+        ({ result: { state }, facts }) => ({
           conversion_contact: shownRecord(state.kind === 'recorded' ? state.facts : facts),
         }),
       ),
@@ -82,14 +93,17 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
   },
 ]
 
-type Definition = Extract<ConversionState, { readonly kind: 'defined' }> & { readonly id: ConversionId }
-type KnownContact = Extract<ContactState, { readonly kind: 'known' }> & { readonly id: ContactId }
+type Sent = {
+  readonly conversion: DefinedConversion
+  readonly contact: KnownContact
+  readonly body: RecordRequest
+}
 
-const definitionOf = async (
+const conversionOf = async (
   { commandHandler }: ConversionPorts,
   { accountId }: Caller,
   id: string | undefined,
-): Promise<Either<Problem, Definition>> => {
+): Promise<Either<Problem, DefinedConversion>> => {
   if (!ConversionId.is(id)) return E.left(conversionNotFound)
   const found: Either<StoreFailure, ConversionState> = await loadState(commandHandler, conversion, id)
   if (E.isLeft(found)) return found
@@ -112,39 +126,14 @@ const contactOf = async (
   return isOwn ? E.right({ ...state, id }) : E.left(contactNotFound)
 }
 
-/** A conversion of a contact, as a client reports it. */
-type Report = {
-  readonly caller: Caller
-  readonly definition: Definition
-  readonly contact: KnownContact
-  readonly body: RecordRequest
-}
-
-/** All that the record holds, decided here; what concerns other streams follows from it. */
-const factsOf = (
-  { caller, definition, contact: { id: contactId, newest, unconverted }, body }: Report,
-  now: Instant,
-): Either<Problem, ConversionRecordFacts> => {
-  const { converted_at, custom_value, keep_conversations_open } = body.conversion_contact
-  if (custom_value !== undefined && custom_value < 0) {
-    return E.left({ kind: 'unprocessable', messages: ['custom_value must be greater than or equal to 0'] })
-  }
-  if (newest === undefined) return E.left(contactNotFound)
-  return E.right({
-    record_id: recordIdOf(definition.id, contactId),
-    account_id: caller.accountId,
-    conversion_id: definition.id,
-    title: definition.title,
-    label: definition.label,
-    contact_id: contactId,
-    converted_at: converted_at ?? now,
-    value: custom_value ?? definition.value,
-    engagement_id: newest.engagementId,
-    lead_id: newest.leadId,
-    source_id: newest.sourceId,
-    ends: keep_conversations_open === true ? [] : unconverted,
-  })
-}
+/** What the client sent, in the words of the domain. */
+const reportOf = ({ conversion, contact, body: { conversion_contact: sent } }: Sent): ConversionReport => ({
+  conversion,
+  contact,
+  convertedAt: sent.converted_at,
+  value: sent.custom_value,
+  keepsConversationsOpen: sent.keep_conversations_open,
+})
 
 /** Contract 2.2. */
 const shown = ({ id, title, value, created_at }: ConversionDocument) => ({ id, title, value, created_at })

@@ -9,12 +9,12 @@ import { contactEndpoints } from './contacts.js'
 import { conversionEndpoints } from './conversions.js'
 
 export type RestPorts = {
-  readonly commandHandler: CommandHandler
+  readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly currentStates: CurrentStates
   readonly vault: Vault
   readonly rateLimit: RateLimit
   readonly queries: Queries
-  readonly commands: ClientCommands
+  readonly clientCommands: ClientCommands
   readonly clock: Clock
   readonly hasPendingReactions: HasPendingReactions
 }

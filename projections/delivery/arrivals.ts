@@ -1,41 +1,43 @@
+import { idIn } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
+import { webhook } from '../../domain/webhook.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import type { HeldQueues } from './queue/held-queues.js'
+import type { LeasedQueues } from './queue/leased-queues.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
 /**
- * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `unsettled`, its
- * backlog is to be settled or a bulk resend is to be carried out.
+ * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `jobs`, its
+ * scheduled jobs have work: a backlog to be settled, or a bulk resend.
  */
-const kinds = ['due', 'resend', 'unsettled'] as const
-export type ArrivalKind = (typeof kinds)[number]
+const kinds = ['due', 'resend', 'jobs'] as const
+type ArrivalKind = (typeof kinds)[number]
 
 /**
- * What was learnt from the log about webhooks of this process, and may not stand in the read model yet. It waits until the
- * read model shows it: a queue that was filled earlier would not find it, and would have no reason to be filled again.
+ * Events about webhooks of this process that the read model may not show yet. A queue is notified once it does:
+ * notified earlier it would find nothing, and nothing would make it look again.
  */
-export type Arrivals = {
+type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void
   /** Adds what this process may not have learnt, since it happened before it held the webhook. */
   readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
-  /** Notifies the queues of all that was learnt and added, once the read model shows it. */
-  readonly notifyWhenShown: () => void
+  /** Notifies the queues of all that was learnt and added, once the read model has caught up with it. */
+  readonly notifyWhenCaughtUp: () => void
   readonly stop: () => void
 }
 
-export type ArrivalsPorts = {
+type ArrivalsPorts = {
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
-  readonly queues: Pick<HeldQueues, 'of'>
+  readonly queues: Pick<LeasedQueues, 'of'>
   /** Called once for each queue, however many events there were of it. */
   readonly notify: { readonly [kind in ArrivalKind]: (queue: WebhookQueue) => void }
 }
 
 type Waiting = { readonly [kind in ArrivalKind]: Set<WebhookId> }
 
-const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), unsettled: new Set() })
+const nothing = (): Waiting => ({ due: new Set(), resend: new Set(), jobs: new Set() })
 
 export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals => {
   const stopping = new AbortController()
@@ -72,18 +74,18 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
         case 'WebhookTurnedOff':
         case 'WebhookTurnedOn':
         case 'WebhookRemoved':
-          learnOf('unsettled', event.stream.slice('webhook-'.length) as WebhookId, event)
+          learnOf('jobs', idIn(webhook, event.stream) as WebhookId, event)
           return
         case 'DeliveryDue':
           learnOf('due', event.data.webhook_id, event)
           return
         case 'DeliveryHeld':
           // Only old events do not name their webhook.
-          if (event.data.webhook_id !== undefined) learnOf('unsettled', event.data.webhook_id, event)
+          if (event.data.webhook_id !== undefined) learnOf('jobs', event.data.webhook_id, event)
           return
         case 'DeliveryAbandoned':
         case 'ResendStarted':
-          learnOf('unsettled', event.data.webhook_id, event)
+          learnOf('jobs', event.data.webhook_id, event)
           return
         case 'DeliveryResendRequested':
           learnOf('resend', event.data.webhook_id, event)
@@ -94,7 +96,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
     add: (kind, webhookId) => {
       waiting[kind].add(webhookId)
     },
-    notifyWhenShown: () => {
+    notifyWhenCaughtUp: () => {
       if (!isNotifying) void notifyAll()
     },
     stop: () => stopping.abort(),

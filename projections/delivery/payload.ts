@@ -1,8 +1,8 @@
-import { labelsOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
+import { typeOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
 import type { Originator } from '../../domain/lead.js'
 import { unreachable } from '../../domain/prelude.js'
 import type { PayloadFormat } from '../../domain/webhook.js'
-import type { Contact } from '../read-models/contacts.js'
+import type { Contact } from '../contact.js'
 
 /**
  * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of 6.3. The originators stand in every
@@ -34,7 +34,7 @@ export const payloadOf = (
 
 /** The body of a test (contract 6.5): a made-up contact, and null wherever a time or an id would be of something saved. */
 export const samplePayloadOf = (format: PayloadFormat, label: ActivityLabel): string => {
-  const type = activityTypes.find((one) => labelsOf[one].some((known) => known === label)) ?? 'event'
+  const type = typeOf(label)
   switch (format) {
     case 'agent':
       return JSON.stringify({
@@ -56,8 +56,6 @@ export const samplePayloadOf = (format: PayloadFormat, label: ActivityLabel): st
       return unreachable(format)
   }
 }
-
-const activityTypes = ['event', 'outcome', 'conversion'] as const
 
 /** Contract 2.1. The phone number is one of those that are reserved for examples. */
 const sampleContact = {

@@ -11,11 +11,11 @@ import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
-import { heldQueues } from './queue/held-queues.js'
+import { leasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
-export type DeliveryWorker = {
+type DeliveryWorker = {
   /** Learns from the log what there is to do, whichever process decided it. */
   readonly follower: Follower
   /** Posts what is due to the webhooks of one shard, until its lease is lost and what was in flight has ended. */
@@ -24,21 +24,21 @@ export type DeliveryWorker = {
   readonly open: () => number
 }
 
-export type WorkerPorts = AttemptPorts &
+type WorkerPorts = AttemptPorts &
   Omit<JobPorts, 'expect'> & {
     /** Runs the `deliveries` read model. */
     readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   }
 
 /**
- * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The projector is
+ * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The fan-out is
  * the half that makes deliveries due. What the log tells waits in `arrivals` until the read model shows it; then the scheduler
  * begins the attempts of the webhook's queue, and jobs settle its backlog and carry out its bulk resends.
  */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   const webhooks = new Set<WebhookId>()
-  const queues = heldQueues()
+  const queues = leasedQueues()
   const { schedule, expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
@@ -46,7 +46,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const resending = scheduledJob({ name: 'a bulk resend', work: resends.carryOut }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
-  const resume = (queue: WebhookQueue): void => {
+  const lookForWork = (queue: WebhookQueue): void => {
     schedule(queue)
     settling.run(queue)
     if (resends.areRunning(queue.webhookId)) resending.run(queue)
@@ -58,7 +58,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     notify: {
       due: schedule,
       resend: (queue) => expect(queue, 'resend'),
-      unsettled: resume,
+      jobs: lookForWork,
     },
   })
 
@@ -79,13 +79,13 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         for await (const { events } of store.history(beginning, ['webhook', 'resend'])) events.forEach(learn)
         for (const webhookId of webhooks) {
           const queue = queues.of(webhookId)
-          if (queue !== undefined) resume(queue)
+          if (queue !== undefined) lookForWork(queue)
         }
         return position
       },
       handle: ({ events }) => {
         events.forEach(learn)
-        arrived.notifyWhenShown()
+        arrived.notifyWhenCaughtUp()
         return Promise.resolve()
       },
       end: () => {
@@ -98,12 +98,12 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       for (const webhookId of webhooks) {
         const queue = queues.of(webhookId)
         if (queue?.lease !== lease) continue
-        resume(queue)
+        lookForWork(queue)
         // What came while another process held the shard may not be shown yet.
         arrived.add('resend', webhookId)
-        arrived.add('unsettled', webhookId)
+        arrived.add('jobs', webhookId)
       }
-      arrived.notifyWhenShown()
+      arrived.notifyWhenCaughtUp()
       await aborted(lease.lost)
       await Promise.all(
         queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),

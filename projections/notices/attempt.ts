@@ -4,14 +4,14 @@ import type { NoticeId } from '../../domain/ids.js'
 import { notice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
+import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
-import { isOver, type Lease } from '../subscriptions/leases.js'
+import { isLost, type Lease } from '../subscriptions/leases.js'
 import { executeWithRetry } from '../subscriptions/retried-command.js'
 import { webhookContext } from './email-context.js'
 import { emailOf } from './email.js'
-import { nextMailingAt } from './retry-schedule.js'
 import type { MailSender } from './sender.js'
 
 export type AttemptPorts = {
@@ -45,11 +45,11 @@ export const attemptNotice = async (
   if (member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
   const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
-  if (isOver(lease)) return undefined
-  const mailing = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
+  if (isLost(lease)) return undefined
+  const outcome = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
-  const nextAttemptAt = nextMailingAt(attempt, clock.now())
-  return record(ports, lease, id, { type: 'RecordAttempt', attempt, mailing, nextAttemptAt })
+  const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())
+  return record(ports, lease, id, { type: 'RecordAttempt', attempt, outcome, nextAttemptAt })
 }
 
 const record = async (

@@ -1,6 +1,6 @@
-import { maximalAttempts } from '../../domain/delivery.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NoticeFacts } from '../../domain/notice.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import type { EmailContext } from './email-context.js'
 import type { Mail } from './sender.js'
 

@@ -7,16 +7,16 @@ import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isOver, type Lease } from '../subscriptions/leases.js'
+import { isLost, type Lease } from '../subscriptions/leases.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from './wake-up.js'
 
-export type Mailer = {
+type Mailer = {
   /** Mails what is due until the lease is lost and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
 }
 
-export type MailerPorts = AttemptPorts & {
+type MailerPorts = AttemptPorts & {
   /** Runs the `notices` read model. */
   readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   /** Where clients reach the service: nothing is mailed before that is known. */
@@ -29,11 +29,11 @@ export const mailerName = 'mailer'
 /** E-mails that are in flight at most. */
 const mailsAtOnce = 4
 
-/** What one holder of the lease mails with. */
-type Holding = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
+/** The holder of the lease, and what it mails with. */
+type LeaseHolder = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
 
 /**
- * The half of the process manager of notices that sends: events in, e-mails and commands out. The projector is the half that
+ * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
  * makes notices due.
  */
 export const mailer = (ports: MailerPorts): Mailer => ({
@@ -41,12 +41,12 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.lost)])
     if (siteUrl === undefined) return
-    const holding: Holding = { lease, siteUrl, wakeUp: wakeUp() }
-    void aborted(lease.lost).then(holding.wakeUp.wake)
-    const following = follow(arrivals(ports, holding), { store, logger, backoff })
-    while (!isOver(lease)) {
+    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
+    void aborted(lease.lost).then(holder.wakeUp.wake)
+    const following = follow(dueNotices(ports, holder), { store, logger, backoff })
+    while (!isLost(lease)) {
       try {
-        await mailDue(ports, holding)
+        await mailDue(ports, holder)
       } catch (error) {
         logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
         await backoff(0, lease.lost)
@@ -57,7 +57,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
 })
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
-const arrivals = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Holding): Follower => ({
+const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: LeaseHolder): Follower => ({
   name: mailerName,
   categories: ['notice'],
   begin: async () => {
@@ -76,21 +76,21 @@ const arrivals = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Holdi
 })
 
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
-const mailDue = async (ports: MailerPorts, holding: Holding): Promise<void> => {
+const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
   const { documents, clock, projected, backoff } = ports
-  const { lease } = holding
-  const woken = holding.wakeUp.signal()
+  const { lease } = holder
+  const woken = holder.wakeUp.signal()
   const query = { index: 'due', equals: [], limit: mailsAtOnce }
   const found = orThrow(await documents.find(collectionOf(notices), query))
   const next = found.map(({ document }) => document as NoticeDocument)
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
-  if (isOver(lease)) return
+  if (isLost(lease)) return
   if (due.length === 0) {
     const first = next[0]?.next_attempt_at
     return first === undefined ? aborted(woken) : clock.sleepUntil(first, woken)
   }
-  const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holding, id)))
+  const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holder, id)))
   // Before the read model shows how they ended it would show them as due again.
   for (const position of recorded) {
     if (position === undefined) await backoff(0, lease.lost)
@@ -98,9 +98,9 @@ const mailDue = async (ports: MailerPorts, holding: Holding): Promise<void> => {
   }
 }
 
-const attempt = async (ports: MailerPorts, holding: Holding, id: NoticeId): Promise<Position | undefined> => {
+const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
-    return await attemptNotice(ports, holding, id)
+    return await attemptNotice(ports, holder, id)
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
     return undefined

@@ -1,8 +1,8 @@
 import type { NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { Mailing } from '../../domain/notice.js'
+import type { MailOutcome } from '../../domain/notice.js'
 
-export type { Mailing }
+export type { MailOutcome }
 
 /** One e-mail to one address. Its id and time are the same on every attempt, so that whoever gets it twice can tell. */
 export type Mail = {
@@ -14,4 +14,4 @@ export type Mail = {
 }
 
 /** Sends mail. Never rejects, and ends within a time of its own. */
-export type MailSender = { readonly send: (mail: Mail) => Promise<Mailing> }
+export type MailSender = { readonly send: (mail: Mail) => Promise<MailOutcome> }

@@ -1,4 +1,5 @@
-import { kindAfter } from '../../domain/delivery.js'
+import { idIn } from '../../domain/decider.js'
+import { delivery, kindAfter } from '../../domain/delivery.js'
 import type { ContactId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { DeliveryKind } from './deliveries.js'
@@ -36,7 +37,7 @@ export const contactTimeline: Projection<TimelineEntry> = {
       case 'DeliveryResumed':
       case 'DeliverySkipped':
       case 'DeliveryResent':
-        return event.stream.slice('delivery-'.length)
+        return idIn(delivery, event.stream)
       default:
         return undefined
     }

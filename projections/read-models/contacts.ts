@@ -1,27 +1,7 @@
-import type { AccountId, ContactId, LeadId, SourceId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
-import type { LeadDetails } from '../../domain/lead.js'
-import type { Phone } from '../../domain/phone.js'
-import type { ProjectedEvent, Projection } from '../projection.js'
-
-/** A contact as the REST API and the webhooks show it (contract 2.1). */
-export type Contact = {
-  readonly id: ContactId
-  readonly first_name: string
-  readonly last_name: string
-  readonly email: string
-  readonly phone: Phone
-  readonly opted_out: boolean
-  readonly created_at: Instant
-  readonly additional_info: Readonly<Record<string, string>>
-  readonly referral: {
-    readonly marketing_source_id: SourceId
-    readonly marketing_source_title: string
-    readonly lead_id: LeadId
-  }
-}
-
-export type ContactDocument = { readonly account_id: AccountId; readonly contact: Contact }
+import { contact } from '../../domain/contact.js'
+import { idIn } from '../../domain/decider.js'
+import { evolveContact, type ContactDocument } from '../contact.js'
+import type { Projection } from '../projection.js'
 
 /**
  * Contacts by id. A phone number is found through it too: the id is derived from account and number (`contactIdOf`), so
@@ -38,48 +18,10 @@ export const contacts: Projection<ContactDocument> = {
       case 'ContactCreated':
       case 'ContactDetailsChanged':
       case 'ContactOptedOut':
-        return event.stream.slice('contact-'.length)
+        return idIn(contact, event.stream)
       default:
         return undefined
     }
   },
-  evolve: (document, event) => {
-    if (event.type === 'ContactCreated') return created(event)
-    if (document === undefined) return undefined
-    const { contact } = document
-    switch (event.type) {
-      case 'ContactDetailsChanged':
-        return { ...document, contact: { ...contact, ...detailsOf(event.data.details) } }
-      case 'ContactOptedOut':
-        return { ...document, contact: { ...contact, opted_out: true } }
-      default:
-        return document
-    }
-  },
+  evolve: evolveContact,
 }
-
-const created = (event: Extract<ProjectedEvent, { readonly type: 'ContactCreated' }>): ContactDocument => {
-  const { contact_id, account_id, details, referral } = event.data
-  const { first_name, last_name, email, additional_info } = detailsOf(details)
-  return {
-    account_id,
-    contact: {
-      id: contact_id,
-      first_name,
-      last_name,
-      email,
-      phone: details.phone,
-      opted_out: false,
-      created_at: event.time,
-      additional_info,
-      referral,
-    },
-  }
-}
-
-const detailsOf = ({ first_name, last_name, email, additional_info }: LeadDetails) => ({
-  first_name,
-  last_name,
-  email,
-  additional_info,
-})

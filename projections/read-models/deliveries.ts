@@ -1,5 +1,6 @@
 import type { ActivityLabel } from '../../domain/activity.js'
-import { kindAfter, type AttemptOutcome, type KnownDelivery } from '../../domain/delivery.js'
+import { idIn } from '../../domain/decider.js'
+import { delivery, kindAfter, type AttemptOutcome, type KnownDelivery } from '../../domain/delivery.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
@@ -7,7 +8,7 @@ import type { Projection } from '../projection.js'
 export type DeliveryKind = KnownDelivery['kind']
 
 /** How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's stream alone. */
-export type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
+type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
 
 /** A delivery without its body, which stands in the delivery's stream alone. */
 export type DeliveryDocument = {
@@ -68,7 +69,7 @@ export const deliveries: Projection<DeliveryDocument> = {
     of_all: ['state', 'state_since'],
   },
   createdBy: new Set(['DeliveryDue']),
-  keyOf: (event) => (event.stream.startsWith('delivery-') ? event.stream.slice('delivery-'.length) : undefined),
+  keyOf: (event) => idIn(delivery, event.stream),
   evolve: (document, event) => {
     if (event.type === 'DeliveryDue') {
       const { account_id, delivery_id, webhook_id, contact_id, engagement_id, label, due_at } = event.data
@@ -107,21 +108,21 @@ export const deliveries: Projection<DeliveryDocument> = {
       case 'DeliveryResumed':
         return due(document, 'caught-up', event.data.due_at)
       case 'DeliverySkipped':
-        return settled(document, 'skipped')
+        return inState(document, 'skipped')
       case 'DeliverySucceeded':
-        return settled({ ...document, ...after(event.data.outcome) }, 'succeeded')
+        return inState({ ...document, ...after(event.data.outcome) }, 'succeeded')
       case 'DeliveryAbandoned': {
         const { why, outcome } = event.data
         const tried = outcome === null ? document : { ...document, ...after(outcome) }
         if (why === 'retries-exhausted') return waiting(tried, 'failed', outcome?.webhook_version)
-        return withoutResend(settled(tried, kindAfter(document.state, event)))
+        return withoutResend(inState(tried, kindAfter(document.state, event)))
       }
       case 'DeliveryResendRequested':
         return { ...document, resend: document.webhook_id, resend_at: event.data.due_at }
       case 'DeliveryResent': {
         const { delivered, outcome } = event.data
         const tried = withoutResend({ ...document, ...after(outcome) })
-        return delivered ? settled(tried, 'succeeded') : tried
+        return delivered ? inState(tried, 'succeeded') : tried
       }
       default:
         return document
@@ -135,21 +136,21 @@ const after = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome) => ({
 })
 
 const due = (document: DeliveryDocument, attempt: 'retry' | 'caught-up', at: Instant): DeliveryDocument => ({
-  ...settled(document, 'due'),
+  ...inState(document, 'due'),
   queue: queueOf(document.webhook_id, attempt),
   next_attempt_at: at,
   state_since: at,
 })
 
 const waiting = (document: DeliveryDocument, state: 'held' | 'failed', version = 0): DeliveryDocument => ({
-  ...settled(document, state),
+  ...inState(document, state),
   backlog: document.webhook_id,
   backlog_order: backlogOrderOf(document),
   backlog_version: version,
 })
 
-/** The document without the fields of whatever it waited for before. */
-const settled = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocument => {
+/** The document in a state, without the fields of whatever it waited for before. */
+const inState = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocument => {
   const { queue: _queue, next_attempt_at: _next, undelivered: _undelivered, ...rest } = document
   const { backlog: _backlog, backlog_order: _order, backlog_version: _version, ...remaining } = rest
   const { webhook_id, created_at } = document

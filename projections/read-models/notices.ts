@@ -1,5 +1,7 @@
+import { idIn } from '../../domain/decider.js'
 import type { AccountId, MemberId, NoticeId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import { notice } from '../../domain/notice.js'
 import type { Projection } from '../projection.js'
 
 /** A notice; whom it goes to is known by the member's id alone. */
@@ -22,7 +24,7 @@ export const notices: Projection<NoticeDocument> = {
   categories: ['notice'],
   indexes: { due: ['next_attempt_at'] },
   createdBy: new Set(['NoticeDue']),
-  keyOf: (event) => (event.stream.startsWith('notice-') ? event.stream.slice('notice-'.length) : undefined),
+  keyOf: (event) => idIn(notice, event.stream),
   evolve: (document, event) => {
     if (event.type === 'NoticeDue') {
       const { account_id, notice_id, webhook_id, member_id, due_at } = event.data
@@ -37,13 +39,13 @@ export const notices: Projection<NoticeDocument> = {
         return { ...document, attempts: attempt, last_reason: reason, next_attempt_at }
       }
       case 'NoticeSent':
-        return { ...settled(document), state: 'sent', attempts: event.data.attempt }
+        return { ...withoutNextAttempt(document), state: 'sent', attempts: event.data.attempt }
       case 'NoticeAbandoned':
-        return { ...settled(document), state: 'abandoned', last_reason: event.data.reason }
+        return { ...withoutNextAttempt(document), state: 'abandoned', last_reason: event.data.reason }
       default:
         return document
     }
   },
 }
 
-const settled = ({ next_attempt_at: _next, ...document }: NoticeDocument): NoticeDocument => document
+const withoutNextAttempt = ({ next_attempt_at: _next, ...document }: NoticeDocument): NoticeDocument => document

@@ -1,6 +1,7 @@
+import { idIn } from '../../domain/decider.js'
 import type { AccountId, PlaybookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { PlaybookSettings } from '../../domain/playbook.js'
+import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Projection } from '../projection.js'
 
 /** The playbooks of an account, oldest first. */
@@ -20,7 +21,7 @@ export const playbookList: Projection<PlaybookDocument> = {
     switch (event.type) {
       case 'PlaybookCreated':
       case 'PlaybookChanged':
-        return event.stream.slice('playbook-'.length)
+        return idIn(playbook, event.stream)
       default:
         return undefined
     }

@@ -1,6 +1,7 @@
-import type { KnownResend } from '../../domain/resend.js'
+import { idIn } from '../../domain/decider.js'
 import type { AccountId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import { resend, type KnownResend } from '../../domain/resend.js'
 import type { Projection } from '../projection.js'
 
 /** A resend of many deliveries and how far it has come; `requested` less `delivered` less `failed` wait to be posted. */
@@ -29,7 +30,7 @@ export const resends: Projection<ResendDocument> = {
       case 'ResendStarted':
       case 'ResendCancelled':
       case 'ResendCompleted':
-        return event.stream.slice('resend-'.length)
+        return idIn(resend, event.stream)
       case 'DeliveryResendRequested':
       case 'DeliveryResent':
         return event.data.resend_id ?? undefined

@@ -1,5 +1,7 @@
+import { idIn } from '../../domain/decider.js'
 import type { AccountId, PlaybookId, SourceId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import { marketingSource } from '../../domain/marketing-source.js'
 import type { Projection } from '../projection.js'
 
 /** The marketing sources of an account, oldest first. */
@@ -20,8 +22,7 @@ export const sourceList: Projection<SourceDocument> = {
   categories: ['marketing_source'],
   indexes: { by_account: ['account_id', 'created_at'] },
   createdBy: new Set(['MarketingSourceCreated']),
-  keyOf: (event) =>
-    event.stream.startsWith('marketing_source-') ? event.stream.slice('marketing_source-'.length) : undefined,
+  keyOf: (event) => idIn(marketingSource, event.stream),
   evolve: (document, event) => {
     if (event.type === 'MarketingSourceCreated') {
       const { account_id, source_id, title, playbook_id, originator_field } = event.data

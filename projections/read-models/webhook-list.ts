@@ -1,7 +1,8 @@
 import type { ActivityLabel } from '../../domain/activity.js'
+import { idIn } from '../../domain/decider.js'
 import type { AccountId, DeliveryId, PlaybookId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { PayloadFormat, WebhookSettings } from '../../domain/webhook.js'
+import { webhook, type PayloadFormat, type WebhookSettings } from '../../domain/webhook.js'
 import type { Projection } from '../projection.js'
 
 /** The webhooks of an account, oldest first. The token is not among what is shown. */
@@ -33,7 +34,7 @@ export const webhookList: Projection<WebhookDocument> = {
   categories: ['webhook'],
   indexes: { by_account: ['account_id', 'created_at'], by_state: ['state', 'created_at'] },
   createdBy: new Set(['WebhookAdded']),
-  keyOf: (event) => (event.stream.startsWith('webhook-') ? event.stream.slice('webhook-'.length) : undefined),
+  keyOf: (event) => idIn(webhook, event.stream),
   evolve: (document, event) => {
     if (event.type === 'WebhookAdded') {
       const { account_id, webhook_id, settings } = event.data

@@ -3,11 +3,14 @@ import type { Time } from '../../domain/ports.js'
 /** Waits before something that failed so many times in a row is tried again; ends early when `signal` aborts. */
 export type Backoff = (failures: number, signal: AbortSignal) => Promise<void>
 
-/** Exponential: `first` milliseconds, then `factor` times as long each time, `longest` at most. */
+/** In milliseconds: `first`, then `factor` times as long each time (twice where it is not given), `longest` at most. */
+type Growth = { readonly first: number; readonly longest: number; readonly factor?: number }
+
+/** Milliseconds to wait after so many failures in a row. */
+export const backoffAfter = ({ first, longest, factor = 2 }: Growth, failures: number): number =>
+  Math.min(first * factor ** failures, longest)
+
 export const exponentialBackoff =
-  (
-    { first, longest, factor = 2 }: { readonly first: number; readonly longest: number; readonly factor?: number },
-    { sleep }: Pick<Time, 'sleep'>,
-  ): Backoff =>
+  (growth: Growth, { sleep }: Pick<Time, 'sleep'>): Backoff =>
   (failures, signal) =>
-    sleep(Math.min(first * factor ** failures, longest), signal)
+    sleep(backoffAfter(growth, failures), signal)

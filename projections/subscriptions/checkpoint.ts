@@ -10,8 +10,7 @@ export type Checkpoint = {
   readonly load: () => Promise<Position>
   /** Saves `position` where the last one saved is an interval older. */
   readonly advance: (position: Position) => Promise<void>
-  readonly save: (position: Position) => Promise<void>
-  /** Saves at the end; a failure is passed over, since what was not saved is handled again and changes nothing. */
+  /** Saves at the end; a failure is ignored, since what was not saved is handled again and changes nothing. */
   readonly flush: (position: Position) => Promise<void>
 }
 
@@ -28,11 +27,6 @@ export const checkpointIn = (documents: Documents, name: string, interval: Posit
   const collection = checkpointCollection(name)
   let saved = beginning
 
-  const save = async (position: Position): Promise<void> => {
-    if (position <= saved) return
-    orThrow(await documents.apply(collection, [], position))
-    saved = position
-  }
   return {
     load: async () => {
       orThrow(await documents.prepare(collection))
@@ -40,9 +34,10 @@ export const checkpointIn = (documents: Documents, name: string, interval: Posit
       return saved
     },
     advance: async (position) => {
-      if (position - saved >= interval) await save(position)
+      if (position - saved < interval) return
+      orThrow(await documents.apply(collection, [], position))
+      saved = position
     },
-    save,
     flush: async (position) => {
       if (position > saved) await documents.apply(collection, [], position)
     },

@@ -2,7 +2,7 @@ import type { Documents, Entry } from '../ports.js'
 import { collectionOf, type AnyProjection } from '../projection.js'
 
 /** How the generation that is served and the next one of a read model compare: documents of the next, and how many differ. */
-export type Comparison = { readonly documents: number; readonly differing: number }
+type Comparison = { readonly documents: number; readonly differing: number }
 
 /** Reads both generations side by side, in the order of their keys. */
 export const compareGenerations = async (projection: AnyProjection, documents: Documents): Promise<Comparison> => {

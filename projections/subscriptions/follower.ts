@@ -18,9 +18,9 @@ export type Follower = {
 
 export type RunningFollower = {
   readonly name: string
-  /** How far it has come; equal to the head of the log when it lags behind nothing. */
+  /** The position up to which everything is handled; the head of the log where it has caught up. */
   readonly position: () => Position
-  /** Why it stands still; undefined while it follows. */
+  /** Why it has stopped; undefined while it follows. */
   readonly failure: () => string | undefined
   /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
   readonly caughtUpTo: (position: Position) => Promise<void>
@@ -46,13 +46,13 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
   let failure: string | undefined
   let failures = 0
 
-  const isOver = (): boolean => failure !== undefined || stopping.signal.aborted
+  const hasStopped = (): boolean => failure !== undefined || stopping.signal.aborted
   const wake = (): void => {
     if (waiting.length === 0) return
     const all = waiting
     waiting = []
     for (const one of all) {
-      if (isOver() || one.position <= position) one.resolve()
+      if (hasStopped() || one.position <= position) one.resolve()
       else waiting.push(one)
     }
   }
@@ -70,7 +70,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
     }
   }
   const run = async (): Promise<void> => {
-    while (!isOver()) {
+    while (!hasStopped()) {
       try {
         await attempt()
       } catch (error) {
@@ -95,7 +95,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
     failure: () => failure,
     caughtUpTo: (wanted) =>
       new Promise((resolve) => {
-        if (isOver() || wanted <= position) resolve()
+        if (hasStopped() || wanted <= position) resolve()
         else waiting.push({ position: wanted, resolve })
       }),
     stop: async () => {

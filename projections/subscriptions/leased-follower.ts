@@ -13,9 +13,11 @@ export type LeasedFollower = {
   readonly run: (lease: Lease) => Promise<void>
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
-  /** Why it stands still; undefined while it follows, or runs elsewhere. */
+  /** Why it has stopped; undefined while it follows, or runs elsewhere. */
   readonly failure: () => string | undefined
-  /** Resolves once everything up to `position` is handled, or `signal` aborts; at once where it stands still for good. */
+  /**
+   * Resolves once everything up to `position` is handled, or `signal` aborts; at once where it has stopped for good.
+   */
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
   /** Resolves once everything up to `position` is handled where it runs in this process, at once where it does not. */
   readonly caughtUpHere: (position: Position) => Promise<void>
@@ -54,7 +56,7 @@ export const leasedFollower = (
     failure: () => running?.failure(),
     caughtUpTo: async (wanted, signal) => {
       for (let polls = 0; !signal.aborted; polls += 1) {
-        // One that ends here goes on elsewhere.
+        // Where the lease is lost meanwhile another process goes on, and its checkpoint is polled.
         if (running !== undefined) await endedOrAborted(running.caughtUpTo(wanted), signal)
         if (running?.failure() !== undefined) return
         const now = await position()

@@ -1,28 +1,25 @@
 /** A lease on a name: at most one process holds it at a time. */
 export type Lease = {
   readonly name: string
-  /** Grows with each new holder of the name: tells a holder that was paused from the one that followed it. */
-  readonly fencingToken: number
   /**
-   * False from the moment when another process may hold it: asked before every write. Where it is given back in good order
-   * it stays true until the work under it has ended.
+   * False from the moment when another process may hold it: asked before every write. Where it is given back in good
+   * order it stays true until the work under it has ended.
    */
   readonly isHeld: () => boolean
   /** Aborts when it is lost or to be given back: the work under it must end. */
   readonly lost: AbortSignal
-  /** Gives it back, for others to take. Resolves when the work under it has ended, which must not wait for this. */
-  readonly release: () => Promise<void>
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */
-export const isOver = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
+export const isLost = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
 
-/** One process among those that share work. */
+/** The part of this process in a group of processes that share work: it is one of its members. */
 export type Membership = {
   /**
-   * Keeps taking this member's fair share of `names` among the living members that do `work`, and gives up what is above it
-   * when members join. A name belongs to one work. `begin` is called with each lease that is taken; what it gives resolves
-   * when the work under the lease has ended, after `lost` aborted; only then is the name released for others.
+   * Shares `names` out among the living members that do `work`: this one acquires leases up to its fair share, and
+   * gives up what is above it when members join. A name belongs to one work. `begin` is called with each lease that is
+   * acquired; what it returns resolves when the work under the lease has ended, after `lost` aborted; only then is the
+   * name released for others.
    */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void
   /** Gives everything back and leaves. */

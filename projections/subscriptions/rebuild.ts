@@ -11,19 +11,18 @@ const chunk = 5_000
 /** Documents in the cache, so that one which changes often is seldom read back. */
 const cachedDocuments = 20_000
 
-export type Progress = (position: Position, head: Position) => void
+type Progress = (position: Position) => void
 
 /**
  * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
- * `Documents.promote`. Gives the position that they reflect.
+ * `Documents.promote`.
  * @throws Unprojectable, and Error when a store fails
  */
 export const rebuild = async (
   projections: ReadonlyArray<AnyProjection>,
   { store, documents }: { readonly store: EventStore; readonly documents: Documents },
   progress: Progress,
-): Promise<Position> => {
-  const head = orThrow(await store.head())
+): Promise<void> => {
   const builders = await Promise.all(projections.map((projection) => builder(projection, documents)))
   const categories = [...new Set(projections.flatMap((projection) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
@@ -33,7 +32,7 @@ export const rebuild = async (
     const events = pending
     pending = []
     await Promise.all(builders.map((build) => build(events, position)))
-    progress(position, head)
+    progress(position)
   }
   for await (const batch of store.history(beginning, categories)) {
     pending.push(...batch.events)
@@ -41,7 +40,6 @@ export const rebuild = async (
     if (pending.length >= chunk) await flush()
   }
   await flush()
-  return position
 }
 
 type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>

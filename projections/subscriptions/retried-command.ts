@@ -12,10 +12,10 @@ import type {
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Backoff } from './backoff.js'
-import { fencedCommandHandler } from './fencing.js'
-import { isOver, type Lease } from './leases.js'
+import { guardedCommandHandler } from './lease-guard.js'
+import { isLost, type Lease } from './leases.js'
 
-export type RetryPorts = {
+type RetryPorts = {
   readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
@@ -23,7 +23,7 @@ export type RetryPorts = {
 }
 
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
-export type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
+type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
 
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
@@ -42,7 +42,7 @@ export const executeWithRetry = async <
   id: string,
   command: Command,
 ): Promise<Either<Refusal, CommandResult<State>>> => {
-  const { execute } = fencedCommandHandler(commandHandler, lease)
+  const { execute } = guardedCommandHandler(commandHandler, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
   const cause = { actor, event: 'last-of-stream', eventId: () => event } as const
@@ -52,7 +52,7 @@ export const executeWithRetry = async <
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-    if (isOver(lease)) throw new Error(`the store was ${kind}`)
+    if (isLost(lease)) throw new Error(`the store was ${kind}`)
     await backoff(failures, lease.lost)
   }
 }

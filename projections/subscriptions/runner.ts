@@ -6,7 +6,7 @@ import type { Documents, Stored } from '../ports.js'
 import { rebuild } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
 
-/** Of the batches that change nothing only one in so many saves the checkpoint, since that costs a write. */
+/** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
 const idleBatches = 100
 
 /** Milliseconds until the checkpoint of a read model that has nothing to do is saved for other processes to see. */
@@ -14,7 +14,7 @@ const idleDelay = 800
 
 const none: ReadonlyMap<string, Stored> = new Map()
 
-export type RunnerPorts = FollowPorts & {
+type RunnerPorts = FollowPorts & {
   readonly time: Pick<Time, 'sleep'>
   readonly documents: Documents
   /**
@@ -25,19 +25,20 @@ export type RunnerPorts = FollowPorts & {
 }
 
 /**
- * Keeps a read model up to date: a batch of events becomes one change for each document, written with the checkpoint. A read
+ * Maintains a read model: a batch of events becomes one change for each document, written with the checkpoint. A read
  * model that is missing, or missing in this version, is built from the whole log first.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
   const { store, documents, logger, time, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
+  /** Batches since the last one that was saved. */
   let idle = 0
   /** Everything up to here is written. A checkpoint beyond it would lose what is still to be written. */
   let handled = beginning
   let isSavingSoon = false
   let lastWrite: Promise<unknown> = Promise.resolve()
-  const ending = new AbortController()
+  const stopping = new AbortController()
 
   /** Writes wait for each other: some servers lose one of two concurrent updates of a checkpoint. */
   const inTurn = (write: () => Promise<unknown>): Promise<unknown> => {
@@ -49,10 +50,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   const saveSoon = async (): Promise<void> => {
     if (isSavingSoon) return
     isSavingSoon = true
-    await time.sleep(idleDelay, ending.signal)
+    await time.sleep(idleDelay, stopping.signal)
     isSavingSoon = false
     await inTurn(async () => {
-      if (handled > saved && !ending.signal.aborted) await documents.apply(collection, [], handled)
+      if (handled > saved && !stopping.signal.aborted) await documents.apply(collection, [], handled)
     })
   }
   return follow(
@@ -71,8 +72,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       },
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
-        idle = mine.length > 0 || (isWaitedFor && events.length > 0) ? 0 : idle + 1
-        if (idle > 0 && idle < idleBatches) {
+        const isIdle = mine.length === 0 && !(isWaitedFor && events.length > 0)
+        const mustSave = !isIdle || idle + 1 >= idleBatches
+        if (!mustSave) {
+          idle += 1
           handled = position
           if (isWaitedFor) void saveSoon()
           return
@@ -85,8 +88,8 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
         })
       },
       end: async (position) => {
-        ending.abort()
-        // A failure is passed over: what was not saved is handled again and changes nothing.
+        stopping.abort()
+        // A failure is ignored: what was not saved is handled again and changes nothing.
         if (position > saved) await inTurn(() => documents.apply(collection, [], position))
       },
     },

@@ -36,7 +36,7 @@ export const openTools = async (directory: string) => {
     close: async () => {
       // What the reactions would find is done: the service need not look again.
       await checkpoint.load()
-      await checkpoint.save(orFail(await store.head()))
+      await checkpoint.flush(orFail(await store.head()))
       await database.close()
     },
   }

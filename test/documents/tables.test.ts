@@ -8,7 +8,7 @@ import { restSurface, type RestPorts } from '../../app/rest/surface.js'
 import { labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
-import { nextAttemptAt } from '../../projections/delivery/attempts/retry-schedule.js'
+import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { at } from '../kit/domain/samples.js'
 import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
@@ -121,7 +121,7 @@ const shownSeconds = (seconds: number): string => {
 
 test('the table of retries is the schedule', (t) => {
   let sum = 0
-  const rows = Array.from({ length: 18 }, (_, index) => {
+  const rows = Array.from({ length: deliveryRetries }, (_, index) => {
     const retry = index + 1
     const least = (millisecondsOf(nextAttemptAt(retry, at(), 0)) - millisecondsOf(at())) / 1_000
     const jitter = Math.round((millisecondsOf(nextAttemptAt(retry, at(), 1)) - millisecondsOf(at())) / 1_000 - least)

@@ -3,6 +3,7 @@ import { delivery, type AttemptOutcome, type DeliveryCommand, type DeliveryEvent
 import type { ResendId } from '../../domain/ids.js'
 import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
+import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
   attempt,
@@ -38,7 +39,7 @@ const abandoned = (why: 'retries-exhausted' | 'webhook-removed', last: AttemptOu
   },
 })
 
-const exhausted = [due, ...failures(18), abandoned('retries-exhausted', outcome(19))]
+const exhausted = [due, ...failures(deliveryRetries), abandoned('retries-exhausted', outcome(maximalAttempts))]
 const resumed: DeliveryEvent = { type: 'DeliveryResumed', data: { due_at: at(9) } }
 const skipped: DeliveryEvent = { type: 'DeliverySkipped', data: { chosen_by: 'operator' } }
 const resume: DeliveryCommand = { type: 'ResumeDelivery', dueAt: at(9) }
@@ -99,26 +100,26 @@ test('an attempt that was recorded before is already so, however it ended', (t) 
 
 test('an attempt counts only in its turn', (t) => {
   given(t, delivery, due).when(attempt(2)).isAlreadySo()
-  given(t, delivery, due).when(attempt(19)).isAlreadySo()
+  given(t, delivery, due).when(attempt(maximalAttempts)).isAlreadySo()
 })
 
-test('the eighteenth failure leaves one retry, the nineteenth abandons', (t) => {
-  given(t, delivery, due, ...failures(17))
-    .when(attempt(18))
-    .then(failed(18))
-  given(t, delivery, due, ...failures(18))
-    .when(attempt(19))
-    .then(abandoned('retries-exhausted', outcome(19)))
+test('the last failure but one leaves one retry, the last one abandons', (t) => {
+  given(t, delivery, due, ...failures(deliveryRetries - 1))
+    .when(attempt(deliveryRetries))
+    .then(failed(deliveryRetries))
+  given(t, delivery, due, ...failures(deliveryRetries))
+    .when(attempt(maximalAttempts))
+    .then(abandoned('retries-exhausted', outcome(maximalAttempts)))
 })
 
-test('the nineteenth attempt may still succeed', (t) => {
-  given(t, delivery, due, ...failures(18))
-    .when(attempt(19, 200))
-    .then(succeeded(19))
+test('the last retry may still succeed', (t) => {
+  given(t, delivery, due, ...failures(deliveryRetries))
+    .when(attempt(maximalAttempts, 200))
+    .then(succeeded(maximalAttempts))
 })
 
 test('a delivery whose retries are exhausted is not tried again by itself, and not held', (t) => {
-  for (const command of [attempt(19), attempt(20, 200), hold]) {
+  for (const command of [attempt(maximalAttempts), attempt(maximalAttempts + 1, 200), hold]) {
     given(t, delivery, ...exhausted)
       .when(command)
       .isAlreadySo()
@@ -159,9 +160,9 @@ test('the attempt that was in flight when its delivery was held counts, and leav
 test('the attempt that was in flight when its delivery was skipped counts, and leaves it skipped unless it succeeded', (t) => {
   given(t, delivery, due, held, skipped).when(attempt(1, 200)).then(succeeded(1))
   given(t, delivery, due, held, skipped).when(attempt(1)).then(failed(1))
-  given(t, delivery, due, ...failures(18), held, skipped)
-    .when(attempt(19))
-    .then(failed(19))
+  given(t, delivery, due, ...failures(deliveryRetries), held, skipped)
+    .when(attempt(maximalAttempts))
+    .then(failed(maximalAttempts))
   t.is([due, held, skipped, failed(1)].reduce(delivery.evolve, delivery.initial).kind, 'skipped')
 })
 
@@ -189,15 +190,15 @@ test('what is held or exhausted is caught up with or skipped, once', (t) => {
   }
 })
 
-test('what is caught up with has nineteen attempts before it, counted on from those it had', (t) => {
-  const again = Array.from({ length: 18 }, (_, n) => failed(20 + n))
+test('what is caught up with has a whole schedule before it, counted on from those it had', (t) => {
+  const again = Array.from({ length: deliveryRetries }, (_, n) => failed(maximalAttempts + 1 + n))
   given(t, delivery, ...exhausted, resumed)
-    .when(attempt(20))
-    .then(failed(20))
-  const last = abandoned('retries-exhausted', outcome(38))
+    .when(attempt(maximalAttempts + 1))
+    .then(failed(maximalAttempts + 1))
+  const last = abandoned('retries-exhausted', outcome(2 * maximalAttempts))
   if (last.type !== 'DeliveryAbandoned') return t.fail()
   given(t, delivery, ...exhausted, resumed, ...again)
-    .when(attempt(38))
+    .when(attempt(2 * maximalAttempts))
     .then({ ...last, data: { ...last.data, failing_since: at(9) } })
 })
 
@@ -217,12 +218,12 @@ test('a resend that fails counts for nothing, and one that succeeds ends the del
   given(t, delivery, due, failed(1), askedFor(), resent(2)).when(attempt(3)).then(failed(3))
   given(t, delivery, due, failed(1), askedFor(), resent(2, 200)).when(attempt(3)).isAlreadySo()
   given(t, delivery, ...exhausted, askedFor())
-    .when(resend(20))
-    .then(resent(20))
-  // Eighteen failures of its own, and one of a resend between them: a retry is left.
-  given(t, delivery, due, ...failures(17), askedFor(), resent(18))
-    .when(attempt(19))
-    .then(failed(19))
+    .when(resend(maximalAttempts + 1))
+    .then(resent(maximalAttempts + 1))
+  // One failure of its own is lacking, since that of a resend does not count: a retry is left.
+  given(t, delivery, due, ...failures(deliveryRetries - 1), askedFor(), resent(deliveryRetries))
+    .when(attempt(maximalAttempts))
+    .then(failed(maximalAttempts))
 })
 
 test('a second record of one resend is a repeat, and none is recorded that nobody asked for', (t) => {
@@ -232,7 +233,7 @@ test('a second record of one resend is a repeat, and none is recorded that nobod
 })
 
 test('a resend of many requests each delivery once, and another one may request it again', (t) => {
-  const one = [...exhausted, askedFor(resendId(1)), resent(20, 500, resendId(1))]
+  const one = [...exhausted, askedFor(resendId(1)), resent(maximalAttempts + 1, 500, resendId(1))]
   given(t, delivery, ...one)
     .when(askFor(resendId(1)))
     .isAlreadySo()

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { labelsOf, type Activity, type ActivityLabel, type ActivityType } from '../../domain/activity.js'
+import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
@@ -13,11 +13,10 @@ const start = (filtered = false): EngagementCommand => ({
   filtered,
 })
 
-const report = (label: ActivityLabel, activityType: ActivityType, when: Instant = at(1000)) =>
+const report = (label: ActivityLabel, when: Instant = at(1000)) =>
   ({
     type: 'RecordActivity',
     accountId: accountId(),
-    activityType,
     label,
     note: null,
     properties: {},
@@ -65,47 +64,47 @@ test('a conversation is started once', (t) => {
 
 test('an event is recorded with its note and properties and ends nothing', (t) => {
   given(t, engagement, ...playing)
-    .when({ ...report('phone_call_completed', 'event'), note: 'Ten minutes', properties: { seconds: 600 } })
+    .when({ ...report('phone_call_completed'), note: 'Ten minutes', properties: { seconds: 600 } })
     .then(recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }))
 })
 
 test('an outcome ends the conversation', (t) => {
   for (const label of labelsOf.outcome.filter((one) => one !== 'filtered')) {
     given(t, engagement, ...playing)
-      .when(report(label, 'outcome'))
+      .when(report(label))
       .then(recorded({ type: 'outcome', label, at: at(1000) }), ended(label, at(1000)))
   }
 })
 
 test('whoever opts out is heard after the end too, which comes no second time', (t) => {
   given(t, engagement, ...playing, ended('sold', at(500)))
-    .when(report('opted_out', 'outcome'))
+    .when(report('opted_out'))
     .then(recorded({ type: 'outcome', label: 'opted_out', at: at(1000) }))
 })
 
 test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
   const over = ended('qualified', at(1000))
   given(t, engagement, ...playing, over)
-    .when(report('dormant', 'outcome'))
+    .when(report('dormant'))
     .refuses('engagement-ended')
   given(t, engagement, ...playing, ended('conversion', at(1000)))
-    .when(report('qualified', 'outcome'))
+    .when(report('qualified'))
     .refuses('engagement-ended')
 })
 
 test('an event may still be reported after the end', (t) => {
   given(t, engagement, ...playing, ended('qualified', at(500)))
-    .when(report('phone_call_missed', 'event'))
+    .when(report('phone_call_missed'))
     .then(recorded({ label: 'phone_call_missed', at: at(1000) }))
 })
 
 test('what the service fires itself cannot be reported', (t) => {
   const unreportable = [
-    report('started', 'event'),
-    report('filtered', 'outcome'),
-    report('quoted', 'conversion'),
-    report('sold', 'conversion'),
-    report('custom_conversion', 'conversion'),
+    report('started'),
+    report('filtered'),
+    report('quoted'),
+    report('sold'),
+    report('custom_conversion'),
   ]
   for (const command of unreportable)
     given(t, engagement, ...playing)
@@ -117,28 +116,27 @@ test('every other label can be reported', (t) => {
   const own = new Set<string>(['started', 'filtered', 'quoted', 'sold', 'custom_conversion'])
   const labels = [...labelsOf.event, ...labelsOf.conversion].filter((label) => !own.has(label))
   for (const label of labels) {
-    const type = label === 'link_clicked' ? 'conversion' : 'event'
     given(t, engagement, ...playing)
-      .when(report(label, type))
-      .then(recorded({ type, label, at: at(1000) }))
+      .when(report(label))
+      .then(recorded({ type: typeOf(label), label, at: at(1000) }))
   }
 })
 
 test('two activities of one conversation never share a time', (t) => {
   given(t, engagement, ...playing)
-    .when(report('interested', 'event', at(0)))
+    .when(report('interested', at(0)))
     .then(recorded({ label: 'interested', at: at(1) }))
   given(t, engagement, ...playing, recorded({ label: 'interested', at: at(5000) }))
-    .when(report('interested', 'event', at(1000)))
+    .when(report('interested', at(1000)))
     .then(recorded({ label: 'interested', at: at(5001) }))
 })
 
 test('the conversation of another account is not found, like one that is missing', (t) => {
-  const foreign = { ...report('interested', 'event'), accountId: accountId(2) }
+  const foreign = { ...report('interested'), accountId: accountId(2) }
   given(t, engagement, ...playing)
     .when(foreign)
     .refuses('engagement-not-found')
-  given(t, engagement).when(report('interested', 'event')).refuses('engagement-not-found')
+  given(t, engagement).when(report('interested')).refuses('engagement-not-found')
   given(t, engagement).when({ type: 'EndEngagement', reason: 'conversion', at: at() }).refuses('engagement-not-found')
 })
 

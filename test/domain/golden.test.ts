@@ -12,10 +12,11 @@ test('every event type has a golden file, and every golden file an event type', 
   t.deepEqual([...new Set(golden.map(({ type }) => type))].toSorted(), [...eventTypes].toSorted())
 })
 
-test('every version between the first and the newest has its golden file', (t) => {
+test('every version from the first one of an event type to its newest has its golden file', (t) => {
   for (const { type, version } of golden) {
     t.true(version >= 1 && version <= schemaVersion, `${type}.v${version}`)
-    t.true(version === 1 || golden.some((older) => older.type === type && older.version === version - 1), type)
+    const others = golden.filter((other) => other.type === type).map((other) => other.version)
+    t.true(version === Math.min(...others) || others.includes(version - 1), `${type}.v${version - 1}`)
   }
 })
 

@@ -6,7 +6,7 @@ import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, type Decider } from '../../domain/decider.js'
-import { delivery, maximalAttempts, type DeliveryCommand } from '../../domain/delivery.js'
+import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
 import { codecOf, type DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import { lead } from '../../domain/lead.js'
@@ -14,6 +14,7 @@ import { marketingSource } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { webhook } from '../../domain/webhook.js'
@@ -197,7 +198,7 @@ test('the activities of a conversation have times of their own, and it ends once
   )
 })
 
-test('a delivery is attempted nineteen times at most, one after the other, and nothing follows its end', (t) => {
+test('a delivery is attempted as often as its schedule says at most, one after the other, and nothing follows its end', (t) => {
   const attempt = (n: number, delivered: boolean): DeliveryCommand => ({
     type: 'RecordAttempt',
     delivered,

@@ -1,16 +1,17 @@
 import test from 'ava'
-import { maximalMailings, notice, type Mailing, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
+import { notice, type NoticeCommand, type NoticeEvent, type MailOutcome } from '../../domain/notice.js'
 import { at, noticeFacts } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
+import { maximalMailAttempts } from '../../domain/retry-schedule.js'
 
-const attempt = (n: number, mailing: Mailing): NoticeCommand => ({
+const attempt = (n: number, outcome: MailOutcome): NoticeCommand => ({
   type: 'RecordAttempt',
   attempt: n,
-  mailing,
+  outcome,
   nextAttemptAt: at(n * 1000),
 })
-const fails: Mailing = { kind: 'failed', reason: 'SMTP 451' }
-const isRefused: Mailing = { kind: 'refused', reason: 'SMTP 550' }
+const fails: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
+const isRefused: MailOutcome = { kind: 'refused', reason: 'SMTP 550' }
 
 const due: NoticeEvent = { type: 'NoticeDue', data: noticeFacts({ failing_since: at(-1000) }) }
 const sent = (n: number): NoticeEvent => ({ type: 'NoticeSent', data: { attempt: n } })
@@ -53,14 +54,14 @@ test('a notice that is refused for good is not tried again', (t) => {
 })
 
 test('after its last attempt a notice is given up, unless that one succeeds', (t) => {
-  const last = given(t, notice, due, ...failures(maximalMailings - 1))
+  const last = given(t, notice, due, ...failures(maximalMailAttempts - 1))
   last
-    .when(attempt(maximalMailings, fails))
+    .when(attempt(maximalMailAttempts, fails))
     .then({ type: 'NoticeAbandoned', data: { why: 'attempts-exhausted', reason: 'SMTP 451' } })
-  last.when(attempt(maximalMailings, 'sent')).then(sent(maximalMailings))
-  given(t, notice, due, ...failures(maximalMailings - 2))
-    .when(attempt(maximalMailings - 1, fails))
-    .then(failed(maximalMailings - 1))
+  last.when(attempt(maximalMailAttempts, 'sent')).then(sent(maximalMailAttempts))
+  given(t, notice, due, ...failures(maximalMailAttempts - 2))
+    .when(attempt(maximalMailAttempts - 1, fails))
+    .then(failed(maximalMailAttempts - 1))
 })
 
 test('a member who was removed is not told', (t) => {

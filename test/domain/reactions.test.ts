@@ -51,13 +51,11 @@ test('a new account gets its two conversions and its playbook', (t) => {
       decider: conversion,
       id: conversionId(1),
       command: { ...define, conversionId: conversionId(1), title: 'Quoted', label: 'quoted' },
-      beginsStream: true,
     },
     {
       decider: conversion,
       id: conversionId(2),
       command: { ...define, conversionId: conversionId(2), title: 'Sold', label: 'sold' },
-      beginsStream: true,
     },
     {
       decider: playbook,
@@ -68,7 +66,6 @@ test('a new account gets its two conversions and its playbook', (t) => {
         accountId: accountId(),
         settings: standardPlaybook,
       },
-      beginsStream: true,
     },
   ])
 })
@@ -91,7 +88,6 @@ test('a submitted lead engages its contact, submitted when the log says so', (t)
         submittedAt: at(1000),
         at: now,
       },
-      beginsStream: true,
     },
   ])
 })
@@ -104,7 +100,6 @@ test('an engaged contact starts the conversation, filtered where it opted out be
         decider: engagement,
         id: engagementId(),
         command: { type: 'StartEngagement', attribution: attribution(), engagedAt: at(1001), filtered },
-        beginsStream: true,
       },
     ])
   }

@@ -17,7 +17,7 @@ const claimed: SubmissionKeyEvent = {
   data: { submission_key_id: submissionKeyId(), source_id: sourceId(), lead_id: leadId(1) },
 }
 
-test('whoever leases a key first decides its lead', (t) => {
+test('an idempotency key stands for the lead of the first submission that came with it', (t) => {
   given(t, submissionKey).when(claim(1)).then(claimed)
   given(t, submissionKey, claimed).when(claim(2)).isAlreadySo()
   t.deepEqual(fold(submissionKey, submissionKey.initial, [claimed]), { kind: 'claimed', leadId: leadId(1) })

@@ -1,11 +1,13 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { contactIdOf, leadIdOf, type AccountSecret } from '../../domain/derived-id.js'
+import { phoneFromText } from '../../domain/phone.js'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
-import { decodeSubmission, originatorsOf } from '../../domain/submission.js'
+import { decodeSubmission, originatorsOf, leadFactsOf, type Submission } from '../../domain/submission.js'
 import { holds } from '../kit/domain/property.js'
-import { at } from '../kit/domain/samples.js'
+import { at, accountId, engagementId, leadId, playbookId, sourceId } from '../kit/domain/samples.js'
 
 const valid: Readonly<Record<string, string>> = {
   first_name: 'Ada',
@@ -272,6 +274,22 @@ test('no body makes the reader throw, and each problem names a field', (t) => {
   )
 })
 
+test('every field that is accepted stands in the details, the consent or the additional information', (t) => {
+  holds(
+    t,
+    fc.property(fc.dictionary(extraName, leaf), fc.subarray(required), (extra, asked) => {
+      const decoded = decodeSubmission(asked, at(), { ...extra, ...valid })
+      assert.ok(E.isRight(decoded))
+      const { details, consent, fields } = decoded.right
+      const { additional_info, phone, ...others } = details
+      const stored = { ...additional_info, ...others, ...consent }
+      const { phone: sentPhone, ...sent } = fields
+      assert.equal(phone, phoneFromText(sentPhone ?? ''))
+      assert.deepEqual(stored, sent)
+    }),
+  )
+})
+
 const source = { title: 'Search ads', originatorField: null }
 
 test('an originator is the lead_id of the customer, else the external_id', (t) => {
@@ -287,4 +305,48 @@ test('a source may name the field of its originator, and then no other counts', 
   t.deepEqual(originatorsOf(named, { crm_key: 'k', lead_id: 'crm-1' }), [{ origin: 'Search ads', key: 'k' }])
   t.deepEqual(originatorsOf(named, { lead_id: 'crm-1' }), [])
   t.deepEqual(originatorsOf({ ...source, originatorField: 'constructor' }, {}), [])
+})
+
+const acceptor = {
+  source: {
+    kind: 'created',
+    sourceId: sourceId(),
+    accountId: accountId(),
+    playbookId: playbookId(),
+    suspended: false,
+    limitPerMinute: null,
+    ...source,
+  },
+  secret: Buffer.alloc(32, 1) as Buffer as AccountSecret,
+} as const
+
+const accepted = (changed: Readonly<Record<string, string>>): Submission => {
+  const decoded = decodeSubmission([], at(), { ...valid, ...changed })
+  if (E.isLeft(decoded)) throw new Error(decoded.left.join(', '))
+  return decoded.right
+}
+
+const leadOf = (changed: Readonly<Record<string, string>>, n = 1) =>
+  leadFactsOf(acceptor, accepted(changed), leadId(n), engagementId(n))
+
+test('a lead holds what was submitted, and the source and the contact that it belongs to', (t) => {
+  const { details, consent } = accepted({ lead_id: 'crm-1' })
+  t.deepEqual(leadOf({ lead_id: 'crm-1' }), {
+    lead_id: leadIdOf(acceptor.secret, sourceId(), 'crm-1', '+14155550123'),
+    account_id: accountId(),
+    source_id: sourceId(),
+    source_title: 'Search ads',
+    playbook_id: playbookId(),
+    contact_id: contactIdOf(acceptor.secret, '+14155550123'),
+    engagement_id: engagementId(),
+    details,
+    consent,
+    originators: [{ origin: 'Search ads', key: 'crm-1' }],
+  })
+})
+
+test('with an originator it is the same lead whenever it comes with the same number, without one never', (t) => {
+  t.is(leadOf({ lead_id: 'crm-1' }, 1).lead_id, leadOf({ lead_id: 'crm-1', first_name: 'Grace' }, 2).lead_id)
+  t.not(leadOf({ lead_id: 'crm-1' }).lead_id, leadOf({ lead_id: 'crm-1', phone: '(415) 555-0124' }).lead_id)
+  t.deepEqual([leadOf({}, 1).lead_id, leadOf({}, 2).lead_id], [leadId(1), leadId(2)])
 })

@@ -7,6 +7,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
+import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
 import { webhook } from '../../domain/webhook.js'
 import { holds } from '../kit/domain/property.js'
 import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../kit/domain/samples.js'
@@ -20,8 +21,8 @@ type Step =
   | { readonly does: 'turn on' | 'change' }
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: some('fail', 19) },
-  { weight: 3, arbitrary: some('fail late', 19) },
+  { weight: 8, arbitrary: some('fail', maximalAttempts) },
+  { weight: 3, arbitrary: some('fail late', maximalAttempts) },
   some('succeed', 1),
   { weight: 2, arbitrary: some('resend and fail', 30) },
   fc.record({ does: fc.constant('hold' as const), n: fc.constantFrom(...numbers) }),
@@ -67,7 +68,7 @@ const service = () => {
   return { execute, stateOf, turnedOff }
 }
 
-/** The rule in its own words: nineteen failures in a row since the schedule began, the last of them since it was turned on. */
+/** The rule in its own words: all attempts failed in a row since the schedule began, the last of them since it was turned on. */
 const model = () => {
   const failures = new Map(numbers.map((n): [number, number | 'over'] => [n, 0]))
   const turnedOff: Array<string> = []
@@ -78,8 +79,8 @@ const model = () => {
     fail: (n: number, isLate: boolean) => {
       const before = failures.get(n) ?? 0
       if (before === 'over') return
-      failures.set(n, before === 18 ? 'over' : before + 1)
-      if (before < 18 || !isOn || isLate) return
+      failures.set(n, before === deliveryRetries ? 'over' : before + 1)
+      if (before < deliveryRetries || !isOn || isLate) return
       isOn = false
       turnedOff.push(deliveryId(n))
     },
@@ -91,7 +92,7 @@ const model = () => {
   }
 }
 
-test('a webhook is turned off by the nineteenth failure of one delivery, once, and by nothing else', (t) => {
+test('a webhook is turned off by the last failure that a delivery may have, once, and by nothing else', (t) => {
   const seen = { turnedOff: 0, late: 0 }
   holds(
     t,

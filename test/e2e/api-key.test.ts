@@ -1,6 +1,6 @@
 import test from 'ava'
 import { send, sendJson, type Answer, bearer } from '../kit/network/http.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { openAccount } from '../kit/service/account.js'
 import { operatorKey } from '../kit/service/settings.js'
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { newPhone, lead, spellings } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { having } from '../kit/network/http.js'
 import { idsOf, openAccount } from '../kit/service/account.js'
 

@@ -2,7 +2,7 @@ import test from 'ava'
 import { namedIn, type Managed, having } from '../kit/network/http.js'
 import { newPhone } from '../kit/service/leads.js'
 import { labelOf, type Received, receiverFor } from '../kit/network/receiver.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
   hookToken,

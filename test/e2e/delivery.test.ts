@@ -2,7 +2,7 @@ import test from 'ava'
 import { sendJson, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { labelOf, payloadOf, type Received, receiverFor } from '../kit/network/receiver.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
   hookToken,
@@ -14,6 +14,7 @@ import {
 } from '../kit/service/subscription.js'
 import { idsOf, openAccount } from '../kit/service/account.js'
 import { sleep } from '../kit/time/until.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
@@ -355,11 +356,11 @@ test('a receiver that does not answer has three seconds, and keeps no other wait
   t.true(elapsed > 2_900 && elapsed < 6_500, `${elapsed} ms`)
 })
 
-test('nineteen failed attempts turn the webhook off, and what follows is held (contract 6.6.3 and 6.6.4)', async (t) => {
+test('the last failed attempt of a delivery turns the webhook off, and what follows is held (contract 6.6.3 and 6.6.4)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
   receiver.answer(() => 500)
   const { next_engagement_id } = await account.submitted()
-  const requests = await receiver.received(19)
+  const requests = await receiver.received(maximalAttempts)
   const off = await turned(account, webhookId, 'off')
   t.is(off?.['state'], 'off')
   t.like(off?.['turned_off'], { reason: 'status 500' })
@@ -372,19 +373,19 @@ test('nineteen failed attempts turn the webhook off, and what follows is held (c
   t.is((await account.report(next_engagement_id, 'event', 'interested')).status, 201)
   const [held, failed] = await settledDeliveries(account, webhookId, 2)
   t.like(held, { label: 'interested', state: 'held', attempts: 0 })
-  t.like(failed, { label: 'started', state: 'failed', attempts: 19 })
-  t.like(failed?.['last_outcome'], { attempt: 19, status: 500 })
+  t.like(failed, { label: 'started', state: 'failed', attempts: maximalAttempts })
+  t.like(failed?.['last_outcome'], { attempt: maximalAttempts, status: 500 })
   await sleep(100)
-  t.is(receiver.requests.length, 19)
+  t.is(receiver.requests.length, maximalAttempts)
 })
 
 test('the last retry may still succeed, and then nothing is turned off (contract 6.6.4)', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
-  receiver.answer((n) => (n < 19 ? 500 : 200))
+  receiver.answer((n) => (n < maximalAttempts ? 500 : 200))
   await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   const [delivery] = await settledDeliveries(account, webhookId, 1)
-  t.like(delivery, { state: 'succeeded', attempts: 19 })
+  t.like(delivery, { state: 'succeeded', attempts: maximalAttempts })
   t.is((await webhookOf(account, webhookId))?.['state'], 'on')
 })
 
@@ -394,7 +395,7 @@ test('a webhook that is off does not concern another of the same account', async
   const fine = await receiverFor(t)
   await account.addWebhook({ url: fine.url, token: hookToken })
   await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   await account.submitted()
   t.is((await fine.received(2)).length, 2)

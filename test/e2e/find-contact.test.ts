@@ -1,5 +1,5 @@
 import test from 'ava'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { newPhone, spellings } from '../kit/service/leads.js'
 import { having } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'

@@ -5,7 +5,7 @@ import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/network/w
 import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { lead } from '../kit/service/leads.js'
-import { openService, type Service } from '../kit/service/service.js'
+import { openService, type Service } from '../kit/service/in-process-service.js'
 import { until } from '../kit/time/until.js'
 
 const notPublic = 'the address is not public'

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { having, send } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 
 const site = serviceForFile()
 

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { sendForm, sendJson, type Answer, having } from '../kit/network/http.js'
 import { formLead, lead, newPhone, spellings } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()

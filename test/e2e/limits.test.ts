@@ -2,7 +2,7 @@ import test from 'ava'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 
 /** Its minutes are long, so that no test meets the end of one. */
 const site = serviceForFile({ clockRate: 0.001 })

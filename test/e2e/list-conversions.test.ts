@@ -1,5 +1,5 @@
 import test from 'ava'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { having, type Conversion } from '../kit/network/http.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 

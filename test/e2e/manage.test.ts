@@ -1,7 +1,7 @@
 import test from 'ava'
 import { namedIn, send, sendJson, type Managed, bearer, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, manage, openAccount } from '../kit/service/account.js'
 import { operatorKey } from '../kit/service/settings.js'
 import { until } from '../kit/time/until.js'

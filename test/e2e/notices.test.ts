@@ -7,8 +7,9 @@ import { receiverFor } from '../kit/network/receiver.js'
 import { openSmtpServer, type SmtpServer } from '../kit/network/smtp-server.js'
 import { openAccount } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
-import { serviceFor } from '../kit/service/service.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
 import { sleep, until } from '../kit/time/until.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 
 /** Four days pass in a third of a second. */
 const rushing = { clockRate: 1_000_000 }
@@ -22,7 +23,7 @@ const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
   return server
 }
 
-/** An account with an admin, a manager and an agent, whose webhook fails nineteen times. */
+/** An account with an admin, a manager and an agent, whose webhook fails until it is turned off. */
 const turnedOff = async (t: ExecutionContext, site: Site) => {
   const receiver = await receiverFor(t)
   receiver.answer(() => 500)
@@ -33,7 +34,7 @@ const turnedOff = async (t: ExecutionContext, site: Site) => {
   const url = `${receiver.url}/path-of-the-hook?key=in-the-query`
   const webhookId = await account.addWebhook({ url, token: 'token-of-the-hook' })
   await account.submitted({ first_name: 'Zebedee' })
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   return { account, webhookId, origin: new URL(receiver.url).origin }
 }
 

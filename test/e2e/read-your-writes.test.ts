@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { sendJson, having } from '../kit/network/http.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { holdsAsync } from '../kit/domain/property.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()

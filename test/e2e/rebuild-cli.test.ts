@@ -7,7 +7,7 @@ import { bearer, having, send } from '../kit/network/http.js'
 import { runProgram, type Ended } from '../kit/parts/program.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
-import { openService, serviceFor } from '../kit/service/service.js'
+import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
 const program = new URL('../../app/cli/rebuild.js', import.meta.url)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { namedIn, send, bearer, having } from '../kit/network/http.js'
 import { newPhone } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()

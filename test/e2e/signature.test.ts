@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { having, type Managed } from '../kit/network/http.js'
 import type { Received } from '../kit/network/receiver.js'
 import { openAccount } from '../kit/service/account.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { subscribed } from '../kit/service/subscription.js'
 
 const site = serviceForFile()

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { namedIn, send, sendForm, sendJson, having } from '../kit/network/http.js'
 import { formLead, lead, newPhone, requiredFields, spellings, without } from '../kit/service/leads.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()

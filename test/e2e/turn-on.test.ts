@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { namedIn, having } from '../kit/network/http.js'
 import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
 import { labelOf, payloadOf, type Received } from '../kit/network/receiver.js'
-import { serviceForFile } from '../kit/service/service.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
   settledDeliveries,
@@ -18,22 +18,23 @@ import {
 } from '../kit/service/subscription.js'
 import { until, sleep } from '../kit/time/until.js'
 import { openAccount } from '../kit/service/account.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
 
 type Off = Subscription & { readonly engagementId: string; readonly turnOffAttempts: number }
 
-/** A webhook that `started` has turned off, by its nineteenth failed attempt; from then on the receiver answers 200. */
+/** A webhook that `started` has turned off, by its last failed attempt; from then on the receiver answers 200. */
 const turnedOff = async (t: ExecutionContext): Promise<Off> => {
   const subscription = await subscribed(t, rushing)
   const { account, receiver, webhookId } = subscription
   receiver.answer(() => 500)
   const { next_engagement_id: engagementId } = await account.submitted()
-  await receiver.received(19)
+  await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
-  return { ...subscription, engagementId, turnOffAttempts: 19 }
+  return { ...subscription, engagementId, turnOffAttempts: maximalAttempts }
 }
 
 const shownOf = (request: Received): string =>
@@ -58,7 +59,7 @@ test('turned on to catch up, a webhook gets what was held, and what turned it of
   const attempts = Object.fromEntries(
     all.map((one) => [`${String(one['label'])} ${String(one['engagement_id'])}`, one]),
   )
-  t.is(attempts[`started ${engagementId}`]?.['attempts'], 20, 'attempts are numbered on')
+  t.is(attempts[`started ${engagementId}`]?.['attempts'], maximalAttempts + 1, 'attempts are numbered on')
   t.is(attempts[`interested ${engagementId}`]?.['attempts'], 1)
 
   const shown = await webhookOf(account, webhookId)
@@ -141,32 +142,32 @@ test('turned on to skip, a webhook never gets what was held, and the log says wh
   t.is(receiver.requests.length, turnOffAttempts + 1)
 })
 
-test('what is caught up with has nineteen attempts again, and may turn the webhook off once more', async (t) => {
+test('what is caught up with has all its attempts again, and may turn the webhook off once more', async (t) => {
   const { account, receiver, webhookId, turnOffAttempts } = await turnedOff(t)
   receiver.answer(() => 503)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  const requests = await receiver.received(turnOffAttempts + 19)
+  const requests = await receiver.received(turnOffAttempts + maximalAttempts)
   const off = await turned(account, webhookId, 'off')
   t.like(off?.['turned_off'], { reason: 'status 503' })
   t.is(new Set(requests.map(webhookIdOf)).size, 1)
   const [failed] = await settledDeliveries(account, webhookId, 1)
-  t.like(failed, { state: 'failed', attempts: 38 })
-  t.is(receiver.requests.length, turnOffAttempts + 19)
+  t.like(failed, { state: 'failed', attempts: 2 * maximalAttempts })
+  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts)
 
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + 20)
+  await receiver.received(turnOffAttempts + maximalAttempts + 1)
   const [delivered] = await settledDeliveries(account, webhookId, 1)
-  t.like(delivered, { state: 'succeeded', attempts: 39 })
+  t.like(delivered, { state: 'succeeded', attempts: 2 * maximalAttempts + 1 })
 })
 
 for (const [status, expected] of [
-  [200, { state: 'succeeded', attempts: 19 }],
-  [500, { state: 'due', attempts: 19 }],
+  [200, { state: 'succeeded', attempts: maximalAttempts }],
+  [500, { state: 'due', attempts: maximalAttempts }],
 ] as const) {
   test(`an attempt that was in flight while the webhook went off and on does not turn it off: ${status}`, async (t) => {
     const answers: Array<(status: number) => void> = []
-    const lastTry = { at: minutesAgo(5), attempts: 18 }
+    const lastTry = { at: minutesAgo(5), attempts: maximalAttempts - 1 }
     const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {
       if (n > 2) return 200
       answers.push((answered) => void response.writeHead(answered).end())
@@ -178,7 +179,7 @@ for (const [status, expected] of [
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
     t.is(webhookIdOf((await receiver.received(3))[2] as Received), first ?? '')
     answers[1]?.(status)
-    t.like(await deliveryAfter(account, webhookId, second ?? '', 19), expected)
+    t.like(await deliveryAfter(account, webhookId, second ?? '', maximalAttempts), expected)
     t.is((await webhookOf(account, webhookId))?.['state'], 'on')
     t.is(receiver.requests.length, 3)
   })
@@ -190,11 +191,11 @@ test('what was skipped stays skipped when the webhook is turned off and on again
   await deliveriesIn(account, webhookId, 'skipped', 1)
   receiver.answer(() => 500)
   await account.report(engagementId, 'event', 'interested')
-  await receiver.received(turnOffAttempts + 19)
+  await receiver.received(turnOffAttempts + maximalAttempts)
   await turned(account, webhookId, 'off')
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-  await receiver.received(turnOffAttempts + 20)
+  await receiver.received(turnOffAttempts + maximalAttempts + 1)
   const all = await settledDeliveries(account, webhookId, 2)
   t.deepEqual(
     all.map(({ label, state }) => [label, state]),
@@ -203,7 +204,7 @@ test('what was skipped stays skipped when the webhook is turned off and on again
       ['started', 'skipped'],
     ],
   )
-  t.is(receiver.requests.length, turnOffAttempts + 20)
+  t.is(receiver.requests.length, turnOffAttempts + maximalAttempts + 1)
 })
 
 test('turning on a webhook that is on changes nothing', async (t) => {

@@ -18,6 +18,8 @@ export type Faults = {
    * Unlike those of a process that is stopped its connections stay alive: pings are answered.
    */
   readonly beSilent: () => void
+  /** Subscriptions stay open and give nothing. After `clear` they go on with the next event that is written. */
+  readonly muteSubscriptions: () => void
   /** A subscription ends (UNAVAILABLE, or without an error) after every so many events that it gave; in total so many times. */
   readonly cutSubscriptions: (everyEvents: number, times: number, how?: 'unavailable' | 'cleanly') => void
   /**
@@ -41,6 +43,7 @@ export type ActiveFaults = {
   /** How the append that was just written ends. */
   readonly endOfAppend: () => 'answered' | 'broken' | 'unanswered'
   readonly isSilent: () => boolean
+  readonly areSubscriptionsMute: () => boolean
   /** Runs `go` now, or when the silence is over. */
   readonly whenSpeaking: (go: () => void) => void
   /** How a subscription ends that has given so many events, if it does. */
@@ -56,6 +59,7 @@ type State = {
   toBreak: number
   toLeave: number
   isSilent: boolean
+  areSubscriptionsMute: boolean
   cut: { readonly every: number; readonly how: 'unavailable' | 'cleanly'; left: number } | undefined
   mayWait: number
   leader: Leader | undefined
@@ -68,6 +72,7 @@ const none: State = {
   toBreak: 0,
   toLeave: 0,
   isSilent: false,
+  areSubscriptionsMute: false,
   cut: undefined,
   mayWait: Number.POSITIVE_INFINITY,
   leader: undefined,
@@ -96,6 +101,9 @@ export const openFaults = (): { readonly faults: Faults; readonly active: Active
     },
     beSilent: () => {
       state.isSilent = true
+    },
+    muteSubscriptions: () => {
+      state.areSubscriptionsMute = true
     },
     cutSubscriptions: (every, times, how = 'unavailable') => {
       state.cut = { every, how, left: times }
@@ -137,6 +145,7 @@ export const openFaults = (): { readonly faults: Faults; readonly active: Active
       return 'answered'
     },
     isSilent: () => state.isSilent,
+    areSubscriptionsMute: () => state.areSubscriptionsMute,
     whenSpeaking: (go) => {
       if (state.isSilent) held.push(go)
       else go()

@@ -37,6 +37,7 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
   const stream = streamMessages(call, faults, messagesOf(cursor, request.filter?.checkpointInterval), cutWhenDue)
 
   const forget = log.onWritten(() => {
+    if (faults.areSubscriptionsMute()) return
     if (cursor.isLive && stream.isBlocked() && waitsMoreThan(cursor, faults.mayWait())) {
       count('cuts')
       stream.end(tooSlow())

@@ -49,13 +49,8 @@ export const heldLeases = (records: Pick<LeaseRecords, 'release'>, isAlive: () =
       if (isAlive()) await tryCatch(() => records.release(record))
       held.delete(name)
     }
-    const release = async (): Promise<void> => {
-      lost.abort()
-      await ended
-    }
     const isHeld = (): boolean => isAlive() && !hasEnded
-    const ended = work({ name, fencingToken: token, isHeld, lost: lost.signal, release })
-    return { share, lost, ended }
+    return { share, lost, ended: work({ name, isHeld, lost: lost.signal }) }
   }
 
   return {

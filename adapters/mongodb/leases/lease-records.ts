@@ -6,7 +6,7 @@ export type LeaseRecord = {
   /** `name/token` */
   readonly _id: string
   readonly name: string
-  /** The fencing token: one more than that of the holder before. */
+  /** The lease token: one more than that of the holder before. */
   readonly token: number
   /** A member's id. */
   readonly holder: string

@@ -12,18 +12,18 @@ export type Timing = {
 export const standardTiming: Timing = { heartbeatEvery: 1_000, lease: 6_500, margin: 1_500 }
 
 /** Whether a member may still work under its leases. */
-export type Liveness = {
-  /** By the clock and not by a timer: a process that was paused knows that it is over before any timer fires. */
+type Liveness = {
+  /** By the clock and not by a timer: a process that was paused knows that its time is over before any timer fires. */
   readonly isAlive: () => boolean
-  /** Aborts when it is over. */
-  readonly over: AbortSignal
+  /** Aborts when it has ended. */
+  readonly ended: AbortSignal
   /** A heartbeat that was sent at `sentAt` was acknowledged. */
   readonly renew: (sentAt: number) => void
   /** Ends it at once. */
   readonly lose: (reason: string) => void
   /** Ends it after all work has ended in good order. */
   readonly end: () => void
-  /** Ends it when no heartbeat was acknowledged in time. Resolves when it is over. */
+  /** Ends it when no heartbeat was acknowledged in time. Resolves when it has ended. */
   readonly expire: () => Promise<void>
 }
 
@@ -33,26 +33,26 @@ export const livenessSince = (
   { now, sleep }: Time,
   onLost: (reason: string) => void,
 ): Liveness => {
-  const over = new AbortController()
+  const ended = new AbortController()
   let until = joinedAt + lease - margin
-  const isOver = (): boolean => over.signal.aborted
-  const isAlive = (): boolean => !isOver() && now() < until
+  const hasEnded = (): boolean => ended.signal.aborted
+  const isAlive = (): boolean => !hasEnded() && now() < until
   const lose = (reason: string): void => {
-    if (isOver()) return
+    if (hasEnded()) return
     onLost(reason)
-    over.abort()
+    ended.abort()
   }
   return {
     isAlive,
-    over: over.signal,
+    ended: ended.signal,
     renew: (sentAt) => {
       until = sentAt + lease - margin
     },
     lose,
-    end: () => over.abort(),
+    end: () => ended.abort(),
     expire: async () => {
-      while (!isOver()) {
-        if (isAlive()) await sleep(until - now(), over.signal)
+      while (!hasEnded()) {
+        if (isAlive()) await sleep(until - now(), ended.signal)
         else lose('no heartbeat was acknowledged in time')
       }
     },

@@ -8,11 +8,11 @@ import { livenessSince, type Timing } from './liveness.js'
 import type { Members } from './members.js'
 import { rebalancing } from './rebalancing.js'
 
-export type MemberPorts = {
+type MemberPorts = {
   readonly members: Members
   readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>
-  readonly leaving: AbortSignal
+  readonly stopping: AbortSignal
   readonly time: Time
   readonly timing: Timing
   readonly logger: Logger
@@ -36,14 +36,14 @@ export type MemberPorts = {
 export const liveAs = async (
   id: string,
   joinedAt: number,
-  { members, leases, shares, leaving, time, timing, logger }: MemberPorts,
+  { members, leases, shares, stopping, time, timing, logger }: MemberPorts,
 ): Promise<void> => {
   const liveness = livenessSince(joinedAt, timing, time, (reason) =>
     logger.warn({ member: id, names: held.count(), reason }, 'this process lost its leases, and joins anew'),
   )
   const held = heldLeases(leases, liveness.isAlive)
-  const isTaking = (): boolean => liveness.isAlive() && !leaving.aborted
-  const rebalance = rebalancing({ member: id, members, leases, held, shares, isTaking })
+  const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
+  const rebalance = rebalancing({ member: id, members, leases, held, shares, mayAcquire })
 
   const heartbeat = async (sentAt: number): Promise<boolean> => {
     const work = shares.map((share) => share.work)
@@ -64,19 +64,19 @@ export const liveAs = async (
     let rebalancingNow: Promise<void> | undefined
     let sentAt = joinedAt
     let isAcknowledged = true
-    while (!liveness.over.aborted) {
+    while (!liveness.ended.aborted) {
       if (isAcknowledged) rebalancingNow ??= rebalanceOrWarn(sentAt).finally(() => (rebalancingNow = undefined))
-      await time.sleep(timing.heartbeatEvery - (time.now() - sentAt), liveness.over)
+      await time.sleep(timing.heartbeatEvery - (time.now() - sentAt), liveness.ended)
       sentAt = time.now()
       isAcknowledged = liveness.isAlive() && (await heartbeat(sentAt))
     }
     await rebalancingNow
   }
-  const ending = async (): Promise<void> => {
-    await aborted(AbortSignal.any([leaving, liveness.over]))
+  const giveUpWhenStopping = async (): Promise<void> => {
+    await aborted(AbortSignal.any([stopping, liveness.ended]))
     await held.giveUpAll()
     liveness.end()
   }
 
-  await Promise.all([heartbeats(), liveness.expire(), ending()])
+  await Promise.all([heartbeats(), liveness.expire(), giveUpWhenStopping()])
 }

@@ -10,7 +10,7 @@ import { standardTiming, type Timing } from './liveness.js'
 import { liveAs } from './member.js'
 import { membersIn } from './members.js'
 
-export type MongoMembershipPorts = {
+type MongoMembershipPorts = {
   readonly db: Db
   /** A fresh one at each call. */
   readonly newId: () => string
@@ -31,7 +31,7 @@ export const mongoMembership = ({
   timing = standardTiming,
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []
-  const leaving = new AbortController()
+  const stopping = new AbortController()
   const members = membersIn(db, time, timing.lease)
   const leases = leaseRecordsIn(db)
   /** Earlier ids of this process, under which all work has ended: once they are removed their leases are free. */
@@ -47,14 +47,14 @@ export const mongoMembership = ({
     )
   }
   const run = async (): Promise<void> => {
-    while (!leaving.signal.aborted) {
+    while (!stopping.signal.aborted) {
       const id = newId()
       const sentAt = time.now()
       const joined = await tryCatch(() => join(id))
       formerIds = [...formerIds, id]
       if (E.isRight(joined))
-        await liveAs(id, sentAt, { members, leases, shares, leaving: leaving.signal, time, timing, logger })
-      else await time.sleep(timing.heartbeatEvery, leaving.signal)
+        await liveAs(id, sentAt, { members, leases, shares, stopping: stopping.signal, time, timing, logger })
+      else await time.sleep(timing.heartbeatEvery, stopping.signal)
     }
     await tryCatch(() => members.remove(formerIds))
   }
@@ -65,7 +65,7 @@ export const mongoMembership = ({
       running ??= Promise.resolve().then(run)
     },
     leave: async () => {
-      leaving.abort()
+      stopping.abort()
       await running
     },
   }

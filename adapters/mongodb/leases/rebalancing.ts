@@ -3,23 +3,23 @@ import type { HeldLeases, Share } from './held-leases.js'
 import type { LeaseRecords, LeaseTable } from './lease-records.js'
 import type { MemberRecord, Members, MemberStatus } from './members.js'
 
-export type RebalancingPorts = {
+type RebalancingPorts = {
   readonly member: string
   readonly members: Pick<Members, 'observe' | 'remove'>
   readonly leases: LeaseRecords
   readonly held: HeldLeases
   readonly shares: ReadonlyArray<Share>
-  /** Whether the member may take more leases. */
-  readonly isTaking: () => boolean
+  /** Whether the member may acquire more leases. */
+  readonly mayAcquire: () => boolean
 }
 
 /**
  * Acquires leases up to the member's fair share and gives up what is above it, after a heartbeat that was sent at `sentAt` was
  * acknowledged. Throws what the driver throws; the next one then does what this one left.
  */
-export type Rebalance = (sentAt: number) => Promise<void>
+type Rebalance = (sentAt: number) => Promise<void>
 
-export const rebalancing = ({ member, members, leases, held, shares, isTaking }: RebalancingPorts): Rebalance => {
+export const rebalancing = ({ member, members, leases, held, shares, mayAcquire }: RebalancingPorts): Rebalance => {
   const situationOf = ({ work, names }: Share, living: ReadonlyArray<MemberRecord>): Situation => ({
     work,
     names: names(),
@@ -38,7 +38,7 @@ export const rebalancing = ({ member, members, leases, held, shares, isTaking }:
     for (const record of current.values()) {
       const isOurs = record.holder === member && !record.released && held.isNew(record)
       const share = isOurs ? shares.find(({ names }) => names().includes(record.name)) : undefined
-      if (share !== undefined && isTaking()) held.hold(record, share)
+      if (share !== undefined && mayAcquire()) held.hold(record, share)
     }
   }
 
@@ -67,7 +67,7 @@ export const rebalancing = ({ member, members, leases, held, shares, isTaking }:
     for (;;) {
       holdOwn(observed.table)
       const wanted = wantedOf(observed.table, observed.living)
-      if (wanted.length === 0 || !isTaking()) break
+      if (wanted.length === 0 || !mayAcquire()) break
       await leases.acquire(wanted, member, observed.table)
       observed = await observe(sentAt)
     }

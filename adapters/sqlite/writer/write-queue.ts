@@ -12,7 +12,7 @@ export type WriteQueue = {
   readonly close: () => Promise<void>
 }
 
-type QueuedWrite = { readonly write: Write; readonly settle: (result: Either<StoreFailure, WriteResult>) => void }
+type QueuedWrite = { readonly write: Write; readonly resolve: (result: Either<StoreFailure, WriteResult>) => void }
 
 /** So many writes are sent before the turn of the event loop ends, so that the writing thread begins meanwhile. */
 const earlyBatch = 16
@@ -50,12 +50,12 @@ const queueFor = (worker: Worker): WriteQueue => {
     committing.push(...batch)
     worker.postMessage(batch.map(({ write }) => write))
   }
-  const settle = (results: ReadonlyArray<WriteResult>): void => {
+  const resolveWrites = (results: ReadonlyArray<WriteResult>): void => {
     committing.splice(0, results.length).forEach((one, index) => {
       const result = results[index]
       if (result === undefined || result.kind === 'failed')
-        one.settle(E.left(storeFailure(result?.code ?? 'no result')))
-      else one.settle(E.right(result))
+        one.resolve(E.left(storeFailure(result?.code ?? 'no result')))
+      else one.resolve(E.right(result))
     })
     if (queued.length === 0 && committing.length === 0) onIdle?.()
   }
@@ -63,10 +63,10 @@ const queueFor = (worker: Worker): WriteQueue => {
   const fail = (code: string): void => {
     failure ??= storeFailure(code)
     committing.push(...queued.splice(0))
-    settle(committing.map(() => ({ kind: 'failed', code })))
+    resolveWrites(committing.map(() => ({ kind: 'failed', code })))
   }
   worker.on('message', (message: WriterMessage) => {
-    if (message.kind === 'results') settle(message.results)
+    if (message.kind === 'results') resolveWrites(message.results)
   })
   worker.on('error', (error) => fail(error.name))
   worker.on('exit', () => fail(closed))
@@ -78,7 +78,7 @@ const queueFor = (worker: Worker): WriteQueue => {
           resolve(E.left(failure))
           return
         }
-        queued.push({ write, settle: resolve })
+        queued.push({ write, resolve })
         if (queued.length >= earlyBatch) send()
         else if (!isScheduled) {
           isScheduled = true

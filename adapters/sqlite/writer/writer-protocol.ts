@@ -32,7 +32,7 @@ export type ApplyWrite = {
 }
 
 /** Statements that change the schema, in one transaction with whatever else is written. */
-export type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
+type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
 
 export type Write = AppendWrite | ApplyWrite | SchemaWrite
 

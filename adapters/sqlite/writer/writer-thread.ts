@@ -6,7 +6,7 @@ import { DocumentApplier } from './document-applier.js'
 import { EventAppender } from './event-appender.js'
 import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
-/** Writes in one transaction at most, more or less: bounds how long the first of them waits. */
+/** About how many writes one transaction takes at most: bounds how long the first of them waits. */
 const largestCommit = 512
 
 const openFile = (file: string): Database.Database => {

@@ -35,12 +35,12 @@ const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise
 }
 
 const resolvedInTime = async (host: string, resolve: Resolve, { sleep }: Time): ReturnType<Resolve> => {
-  const over = new AbortController()
+  const waiting = new AbortController()
   try {
-    return await Promise.race([resolve(host), sleep(longestLookup, over.signal).then(() => [])])
+    return await Promise.race([resolve(host), sleep(longestLookup, waiting.signal).then(() => [])])
   } catch {
     return []
   } finally {
-    over.abort()
+    waiting.abort()
   }
 }

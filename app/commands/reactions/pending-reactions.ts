@@ -1,6 +1,6 @@
 import { reactingCategories } from '../../../domain/reactions.js'
 import { beginning } from '../../../domain/event.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { HasPendingReactions } from '../../../projections/queries.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
@@ -16,10 +16,14 @@ export const ownPendingReactions =
   () =>
     Promise.resolve(reactor.hasUnfinished())
 
-/** Where other processes write too, their events are waited for: what has reactions, as far as it was seen here. */
+/**
+ * Where other processes write too: waits until the reactions have come to the newest event with reactions that this
+ * process has received.
+ */
 export const sharedPendingReactions = (
   store: Pick<EventStore, 'head'>,
   reactions: Pick<LeasedFollower, 'caughtUpTo' | 'position'>,
+  { sleep }: Pick<Time, 'sleep'>,
 ): { readonly follower: Follower; readonly hasPending: HasPendingReactions } => {
   let newest = beginning
   return {
@@ -34,7 +38,9 @@ export const sharedPendingReactions = (
     },
     hasPending: async () => {
       const wanted = newest
-      await reactions.caughtUpTo(wanted, AbortSignal.timeout(longestWait))
+      const waiting = new AbortController()
+      await Promise.race([reactions.caughtUpTo(wanted, waiting.signal), sleep(longestWait, waiting.signal)])
+      waiting.abort()
       const position = await reactions.position()
       return position === undefined || position < wanted
     },

@@ -9,23 +9,25 @@ import { reactions, type Intent } from '../../../domain/reactions.js'
 
 export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
 
-/** All that was appended because of an event, and because of what was appended, in no order. */
+/** All events that were appended because of an event, directly or through further reactions, in no particular order. */
 export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
 type Handler = Pick<CommandHandler, 'execute'>
 
-/** The chains of reactions that are under way in this process: one for each event, whoever asks for it first. */
-export type ReactionChains = {
+/** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
+type ReactionChains = {
   /** What follows from these events; gives them and all that was appended because of them. */
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
   /** Undefined where nothing follows from the event. */
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
-  /** Whoever asks for the chain of this event next begins it anew. */
-  readonly forget: (event: Recorded<DomainEvent>) => void
-  /** Nothing more follows from this event: what it asked for is refused. */
-  readonly giveUp: (event: Recorded<DomainEvent>) => void
-  /** A follower of this process takes away the chains of the events that it handles; undefined: none does. */
-  readonly handledUpTo: (position: Position | undefined) => void
+  /** Drops the chain of this event: the next request for it starts it again. */
+  readonly drop: (event: Recorded<DomainEvent>) => void
+  /** Drops the event for good: its reactions were refused. */
+  readonly dropForGood: (event: Recorded<DomainEvent>) => void
+  /** The position up to which the follower of this process has handled events, and dropped their chains. */
+  readonly handledUpTo: (position: Position) => void
+  /** No follower runs in this process any more. */
+  readonly followerEnded: () => void
   readonly hasUnfinished: () => boolean
 }
 
@@ -34,13 +36,13 @@ type AnyIntent = {
   readonly decider: Decider<unknown, { readonly type: string }, DomainEvent, { readonly kind: string }>
   readonly id: string
   readonly command: { readonly type: string }
-  readonly beginsStream?: true
 }
 
 export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   const chains = new Map<string, Chain>()
   /** Events whose chains failed here, until the follower of this process has finished them. */
   const unfinished = new Set<string>()
+  /** How far the follower of this process has come; undefined where none runs here. */
   let handled: Position | undefined
 
   const follow: ReactionChains['follow'] = async (handler, events) => {
@@ -74,10 +76,10 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
     if (handled === undefined || event.position > handled) chains.set(event.id, chain)
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
-      // One that failed must not be found again: whoever asks next tries anew.
-      else if (chains.delete(event.id) && handled !== undefined) unfinished.add(event.id)
-      // Without a follower in this process nobody else takes it away.
-      if (handled === undefined) chains.delete(event.id)
+      else if (handled !== undefined && chains.has(event.id)) unfinished.add(event.id)
+      // A failed chain is dropped, so that the next request for it starts it again; one that succeeded is dropped by the
+      // follower, where one runs in this process.
+      if (E.isLeft(done) || handled === undefined) chains.delete(event.id)
     })
     return chain
   }
@@ -85,11 +87,13 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   return {
     follow,
     of: chainOf,
-    forget: ({ id }) => void chains.delete(id),
-    giveUp: ({ id }) => void unfinished.delete(id),
+    drop: ({ id }) => void chains.delete(id),
+    dropForGood: ({ id }) => void unfinished.delete(id),
     handledUpTo: (position) => {
       handled = position
-      if (position !== undefined) return
+    },
+    followerEnded: () => {
+      handled = undefined
       chains.clear()
       unfinished.clear()
     },
@@ -97,9 +101,17 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   }
 }
 
+/** Commands that usually begin their stream: they are decided on a new aggregate first, which spares a read. */
+const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']>([
+  'DefineConversion',
+  'CreatePlaybook',
+  'EngageLead',
+  'StartEngagement',
+])
+
 const carryOut = (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
-  const { decider, id, command, beginsStream } = intent as unknown as AnyIntent
+  const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
-  const assumed = beginsStream === undefined ? undefined : newAggregate(decider)
+  const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
   return handler.execute(decider, id, command, { actor: 'reaction', event, eventId }, assumed)
 }

@@ -5,7 +5,7 @@ import { E } from '../../../domain/prelude.js'
 import { reactingCategories } from '../../../domain/reactions.js'
 import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
-import { reactionChains } from './reaction-chains.js'
+import { reactionChains, type Chain, type ReactionFailure } from './reaction-chains.js'
 
 export type Reactor = {
   /**
@@ -29,22 +29,22 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
   const chains = reactionChains(clock)
 
   /**
-   * In the order of the log all that an event needs stands there by its turn, so a refusal is final.
+   * Events are handled in the order of the log, so all that a reaction depends on has been written, and a refusal is
+   * final.
    * @throws where it could not be carried out now
    */
-  const finish = async (fenced: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
-    // The first may be one that a request began, which met another state of the store.
-    for (const isLast of [false, true]) {
-      const done = await chains.of(fenced, event)
-      chains.forget(event)
-      if (done === undefined || E.isRight(done)) return
-      const { left: failure } = done
-      if (!isLast) continue
-      if ('reason' in failure) throw new Error(`a reaction could not be written, ${failure.reason}`)
-      if (failure.kind === 'contended') throw new Error('a reaction was contended')
-      chains.giveUp(event)
-      logger.warn({ event: event.id, type: event.type, refusal: failure.kind }, 'a reaction was refused')
-    }
+  const carryOut = async (guarded: CommandHandler, event: Recorded<DomainEvent>): Promise<void> => {
+    const failure = failureOf(await chains.of(guarded, event))
+    chains.drop(event)
+    if (failure === undefined) return
+    // That chain may have been started by a request, on an older state of the store: so it is tried once more.
+    const finalFailure = failureOf(await chains.of(guarded, event))
+    chains.drop(event)
+    if (finalFailure === undefined) return
+    if ('reason' in finalFailure) throw new Error(`a reaction could not be written, ${finalFailure.reason}`)
+    if (finalFailure.kind === 'contended') throw new Error('a reaction was contended')
+    chains.dropForGood(event)
+    logger.warn({ event: event.id, type: event.type, refusal: finalFailure.kind }, 'a reaction was refused')
   }
 
   return {
@@ -53,7 +53,7 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
       return E.isRight(done) ? done.right : events
     },
     hasUnfinished: chains.hasUnfinished,
-    follower: ({ commandHandler: fenced, checkpoint }) => ({
+    follower: ({ commandHandler: guarded, checkpoint }) => ({
       name: 'reactions',
       categories: reactingCategories,
       begin: async () => {
@@ -62,16 +62,20 @@ export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reacto
         return position
       },
       handle: async ({ events, position }) => {
-        // A request that wrote these begins their chains before the loop turns: it waits for them, and so does this.
+        // The request that appended these events starts their chains in the same turn of the event loop; one turn later
+        // the follower finds and shares them.
         await new Promise(setImmediate)
-        for (const event of events) await finish(fenced, event)
+        for (const event of events) await carryOut(guarded, event)
         chains.handledUpTo(position)
         await checkpoint.advance(position)
       },
       end: async (position) => {
-        chains.handledUpTo(undefined)
+        chains.followerEnded()
         await checkpoint.flush(position)
       },
     }),
   }
 }
+
+const failureOf = (done: Awaited<Chain> | undefined): ReactionFailure | undefined =>
+  done === undefined || E.isRight(done) ? undefined : done.left

@@ -6,8 +6,8 @@ import { E, type Either } from '../../../domain/prelude.js'
 /** What every request rests on, without a read for each: accounts with their keys, marketing sources, playbooks, webhooks. */
 export type CurrentStates = {
   /**
-   * A state that `isAcceptable` accepts may be up to a second old; one that it does not is what the stream holds now. So
-   * nothing is refused by what is out of date, and what was revoked is accepted for a second at most.
+   * An acceptable state may be up to a second old; any other was just read from the stream. So no request is refused by
+   * an outdated state, and a revoked key is accepted for a second at most.
    */
   readonly get: <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

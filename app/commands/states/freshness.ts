@@ -3,11 +3,11 @@ import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
 /**
- * How recently a subscription is known to have followed the log. It tells nothing itself while the log is at rest or cut off;
- * but an append of this process shows, once the subscription delivers it, that it lacks nothing that stood in the log when
- * the append was begun.
+ * How recently a subscription is known to have followed the log. One that delivers nothing may be current or cut off.
+ * So each append of this process is a probe: once the subscription delivers it, everything that stood in the log before
+ * the append began was delivered too.
  */
-export type Freshness = {
+type Freshness = {
   /** The same store, whose appends serve as probes. */
   readonly probed: (store: EventStore) => EventStore
   /** The subscription has delivered everything up to `position`. */
@@ -19,7 +19,7 @@ export type Freshness = {
 type Probe = { readonly position: Position; readonly begun: number }
 
 export const freshness = ({ now }: Pick<Time, 'now'>): Freshness => {
-  /** Of the appends that were not delivered yet, the oldest and the newest: those between add nothing. */
+  /** The oldest and the newest append that was not delivered yet; those in between are not needed. */
   const probes: Array<Probe> = []
   let followedAt = Number.NEGATIVE_INFINITY
 

@@ -8,22 +8,20 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
 import type { CurrentStates } from './current-states.js'
 import { freshness } from './freshness.js'
+import { isAtLeast, streamReads } from './stream-reads.js'
 
-/** In milliseconds: how old a state may be that a request is accepted by. */
+/** In milliseconds: a request is accepted only by a state that is at most this old. */
 const longestTrust = 1_000
 
 const capacity = 5_000
 
-/** A state that is folded further as events are delivered. `asOf`: it lacks nothing that stood in the log then. */
+/** A cached state, to which delivered events are applied. `asOf`: when it was known to be current. */
 type Entry = {
   readonly evolve: (state: unknown, event: DomainEvent) => unknown
   readonly state: unknown
   readonly revision: Revision
   readonly asOf: number
 }
-
-/** A stream that is being read, and the newest revision that was delivered meanwhile: what is read may be older. */
-type Read = { newest: number; readers: number }
 
 export type InMemoryProjection = CurrentStates & {
   readonly follower: Follower
@@ -39,39 +37,22 @@ type Ports = {
 
 /**
  * The states that requests rest on where other processes write to the log too: each is read from its stream once, and then
- * folded further as the subscription delivers events.
+ * folded further by its decider as the subscription delivers events. It makes no documents, has no checkpoint and is no
+ * `Projection` of a read model: those answer queries, and this decides whether a request is accepted.
  */
 export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjection => {
   const entries = new LRUCache<string, Entry>({ max: capacity })
-  const reads = new Map<string, Read>()
+  const reads = streamReads()
   const { probed, delivered, followedAt } = freshness(time)
-  /** Counts the subscriptions: what was read before one began may lack what was written before it began. */
-  let subscriptions = 0
 
   const fold = (event: Recorded<DomainEvent>): void => {
     const { stream, revision } = event
-    const read = reads.get(stream)
-    if (read !== undefined) read.newest = revision
+    reads.delivered(event)
     const entry = entries.get(stream)
     if (entry === undefined || isAtLeast(entry.revision, revision)) return
     if (isAtLeast(entry.revision, revision - 1)) {
       entries.set(stream, { ...entry, state: entry.evolve(entry.state, event), revision })
     } else entries.delete(stream)
-  }
-
-  /** Reads a stream; `isWhole` tells whether the result lacks nothing that the subscription has delivered. */
-  const watched = async <A>(stream: string, read: () => Promise<A>) => {
-    const during = subscriptions
-    const mine = reads.get(stream) ?? { newest: -1, readers: 0 }
-    mine.readers += 1
-    reads.set(stream, mine)
-    const result = await read()
-    mine.readers -= 1
-    if (mine.readers === 0) reads.delete(stream)
-    return {
-      result,
-      isWhole: (revision: Revision): boolean => during === subscriptions && isAtLeast(revision, mine.newest),
-    }
   }
 
   const get: CurrentStates['get'] = async (decider, id, isAcceptable) => {
@@ -82,20 +63,23 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
     // A stream is folded by its own decider.
     if (isFresh && isAcceptable(entry.state as State)) return E.right(entry.state as State)
     const asOf = time.now()
-    const { result: loaded, isWhole } = await watched(stream, () => load(decider, id))
+    const read = reads.begin(stream)
+    const loaded = await load(decider, id)
+    read.end()
     if (E.isLeft(loaded)) return loaded
     const { state, revision } = loaded.right
     const evolve = decider.evolve as unknown as Entry['evolve']
-    if (isAcceptable(state) && isWhole(revision)) entries.set(stream, { evolve, state, revision, asOf })
+    if (isAcceptable(state) && read.lacksNothing(revision)) entries.set(stream, { evolve, state, revision, asOf })
     return E.right(state)
   }
 
   const follower: Follower = {
     name: 'in_memory_projection',
+    // Of all categories: each append of this process is a probe, whatever it is about.
     categories,
     begin: async () => {
       const head = orThrow(await store.head())
-      subscriptions += 1
+      reads.subscribed()
       entries.clear()
       return head
     },
@@ -107,6 +91,3 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
   }
   return { get, follower, probed }
 }
-
-const isAtLeast = (revision: Revision, least: number): boolean =>
-  least < 0 || (revision !== 'no-stream' && revision >= least)

@@ -8,7 +8,7 @@ import { newApiKey } from '../../http/api-key.js'
 import type { Problem } from '../../http/problem.js'
 import type { ManagePorts } from '../ports.js'
 
-export type OpenedAccount = {
+type OpenedAccount = {
   readonly accountId: AccountId
   /** Shown once: only its hash is stored. */
   readonly apiKey: string
@@ -20,7 +20,7 @@ export type OpenedAccount = {
 
 /** Opens an account with Quoted, Sold, a standard playbook and one API key. */
 export const openAccount = async (
-  { commands, vault, ids }: ManagePorts,
+  { clientCommands, vault, ids }: ManagePorts,
   accountId: AccountId,
   title: string,
   actor: string,
@@ -31,7 +31,7 @@ export const openAccount = async (
   const soldId: ConversionId = `cnv_${ids.ulid()}`
   const secrets = { sealedSecret: vault.seal(ids.secret()), apiKeyHash: hash }
   const command = { type: 'OpenAccount', accountId, title, playbookId, quotedId, soldId, apiKeyId, ...secrets } as const
-  const opened = await commands.execute(account, accountId, command, actor, newAggregate(account))
+  const opened = await clientCommands.execute(account, accountId, command, actor, newAggregate(account))
   if (E.isLeft(opened)) return opened
   return E.right({ accountId, apiKey, playbookId, soldId, events: opened.right.events })
 }

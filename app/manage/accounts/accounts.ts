@@ -2,7 +2,7 @@ import { account } from '../../../domain/account.js'
 import { t, Text } from '../../../domain/codec.js'
 import { flow } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, withBody } from '../../http/steps.js'
+import { answer, execute, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -18,8 +18,8 @@ export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     path: '/accounts',
     handle: flow(
       withBody(OpenRequest),
-      decide(({ body, caller }) => openAccount(ports, `acc_${ports.ids.ulid()}`, body.title, caller.actor)),
-      answer(201, ({ body: { title }, decided: { accountId, apiKey, playbookId } }) => ({
+      execute(({ body, caller }) => openAccount(ports, `acc_${ports.ids.ulid()}`, body.title, caller.actor)),
+      answer(201, ({ body: { title }, result: { accountId, apiKey, playbookId } }) => ({
         account: { id: accountId, title, enabled: true },
         api_key: apiKey,
         playbook: { id: playbookId },
@@ -32,9 +32,9 @@ export const accountEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     handle: flow(
       withAccount(ports),
       withBody(ChangeRequest),
-      decide(({ account: { accountId }, body, caller }) => {
+      execute(({ account: { accountId }, body, caller }) => {
         const type = body.enabled ? 'EnableAccount' : 'DisableAccount'
-        return ports.commands.execute(account, accountId, { type }, caller.actor)
+        return ports.clientCommands.execute(account, accountId, { type }, caller.actor)
       }),
       answer(200, ({ account, body }) => ({ account: { id: account.accountId, enabled: body.enabled } })),
     ),

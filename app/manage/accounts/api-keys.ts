@@ -5,7 +5,7 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { newApiKey } from '../../http/api-key.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, decide, pathId, withBody } from '../../http/steps.js'
+import { answer, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import { ChangedLimit, LimitPerMinute } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
@@ -26,9 +26,9 @@ export const apiKeyEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withBody(IssueRequest, {}),
       TE.let('key', ({ account }) => newApiKey(ports.ids, account.accountId)),
       TE.let('limit', ({ body }) => body.limit_per_minute ?? null),
-      decide(({ account: { accountId }, key: { apiKeyId, hash }, limit, caller }) => {
+      execute(({ account: { accountId }, key: { apiKeyId, hash }, limit, caller }) => {
         const command = { type: 'IssueApiKey', apiKeyId, secretHash: hash, limitPerMinute: limit } as const
-        return ports.commands.execute(account, accountId, command, caller.actor)
+        return ports.clientCommands.execute(account, accountId, command, caller.actor)
       }),
       answer(201, ({ key: { apiKeyId, apiKey }, limit }) => ({
         api_key: { id: apiKeyId, limit_per_minute: limit },
@@ -43,9 +43,9 @@ export const apiKeyEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withAccount(ports),
       pathId('api_key_id', ApiKeyId, notFound),
       withBody(LimitRequest),
-      decide(({ account: { accountId }, api_key_id, body, caller }) => {
+      execute(({ account: { accountId }, api_key_id, body, caller }) => {
         const command = { type: 'LimitApiKey', apiKeyId: api_key_id, limitPerMinute: body.limit_per_minute } as const
-        return ports.commands.execute(account, accountId, command, caller.actor)
+        return ports.clientCommands.execute(account, accountId, command, caller.actor)
       }),
       answer(200, ({ api_key_id, body: { limit_per_minute } }) => ({ api_key: { id: api_key_id, limit_per_minute } })),
     ),
@@ -56,8 +56,8 @@ export const apiKeyEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withAccount(ports),
       pathId('api_key_id', ApiKeyId, notFound),
-      decide(({ account: { accountId }, api_key_id, caller }) =>
-        ports.commands.execute(account, accountId, { type: 'RevokeApiKey', apiKeyId: api_key_id }, caller.actor),
+      execute(({ account: { accountId }, api_key_id, caller }) =>
+        ports.clientCommands.execute(account, accountId, { type: 'RevokeApiKey', apiKeyId: api_key_id }, caller.actor),
       ),
       answer(200, ({ api_key_id }) => ({ api_key: { id: api_key_id } })),
     ),

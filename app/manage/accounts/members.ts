@@ -1,9 +1,9 @@
-import { account, Role } from '../../../domain/account.js'
+import { account, MemberRole } from '../../../domain/account.js'
 import { refined, t } from '../../../domain/codec.js'
 import { MemberId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, pathId, withBody } from '../../http/steps.js'
+import { answer, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -12,7 +12,7 @@ const Email = refined(
   'an e-mail address',
   (value): value is string => typeof value === 'string' && /^[^\s@]+@[^\s@]+$/.test(value),
 )
-const AddRequest = t.type({ email: Email, role: Role })
+const AddRequest = t.type({ email: Email, role: MemberRole })
 
 /** Who works in an account; admins and managers are told when a webhook is turned off (contract 6.6.4). */
 export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -23,8 +23,8 @@ export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withAccount(ports),
       withBody(AddRequest),
       TE.let('memberId', (): MemberId => `mbr_${ports.ids.ulid()}`),
-      decide(({ account: { accountId }, body, memberId, caller }) =>
-        ports.commands.execute(account, accountId, { type: 'AddMember', memberId, ...body }, caller.actor),
+      execute(({ account: { accountId }, body, memberId, caller }) =>
+        ports.clientCommands.execute(account, accountId, { type: 'AddMember', memberId, ...body }, caller.actor),
       ),
       answer(201, ({ memberId, body }) => ({ member: { id: memberId, ...body } })),
     ),
@@ -35,8 +35,8 @@ export const memberEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withAccount(ports),
       pathId('member_id', MemberId, { kind: 'member-not-found' }),
-      decide(({ account: { accountId }, member_id, caller }) =>
-        ports.commands.execute(account, accountId, { type: 'RemoveMember', memberId: member_id }, caller.actor),
+      execute(({ account: { accountId }, member_id, caller }) =>
+        ports.clientCommands.execute(account, accountId, { type: 'RemoveMember', memberId: member_id }, caller.actor),
       ),
       answer(200, ({ member_id }) => ({ member: { id: member_id } })),
     ),

@@ -3,7 +3,7 @@ import { flow } from '../../../domain/prelude.js'
 import { contactTimeline, type TimelineEntry } from '../../../projections/read-models/contact-timeline.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, findOr, pathId } from '../../http/steps.js'
+import { answer, bindOr, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -19,7 +19,7 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('contact_id', ContactId, notFound),
-      findOr(
+      bindOr(
         'contact',
         ({ account, contact_id }) => ports.queries.contactById(account.accountId, contact_id),
         notFound,

@@ -5,7 +5,7 @@ import type { ConversionId } from '../../../domain/ids.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { conversionList, type ConversionDocument } from '../../../projections/read-models/conversion-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, find, withBody } from '../../http/steps.js'
+import { answer, bind, execute, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -23,12 +23,12 @@ export const conversionDefinitionEndpoints = (ports: ManagePorts): ReadonlyArray
       withAccount(ports),
       withBody(DefineRequest),
       TE.let('conversionId', (): ConversionId => `cnv_${ports.ids.ulid()}`),
-      decide(({ account: { accountId }, body: { title, value }, conversionId, caller }) => {
+      execute(({ account: { accountId }, body: { title, value }, conversionId, caller }) => {
         const what = { conversionId, accountId, title, value, label: 'custom_conversion' } as const
         const command = { type: 'DefineConversion', ...what } as const
-        return ports.commands.execute(conversion, conversionId, command, caller.actor, newAggregate(conversion))
+        return ports.clientCommands.execute(conversion, conversionId, command, caller.actor, newAggregate(conversion))
       }),
-      answer(201, ({ conversionId, body: { title, value }, decided: { events } }) => ({
+      answer(201, ({ conversionId, body: { title, value }, result: { events } }) => ({
         conversion: { id: conversionId, title, value, created_at: events[0]?.time },
       })),
     ),
@@ -38,7 +38,7 @@ export const conversionDefinitionEndpoints = (ports: ManagePorts): ReadonlyArray
     path,
     handle: flow(
       withAccount(ports),
-      find('conversions', ({ account }) => ports.queries.list(conversionList, 'by_account', [account.accountId])),
+      bind('conversions', ({ account }) => ports.queries.list(conversionList, 'by_account', [account.accountId])),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },

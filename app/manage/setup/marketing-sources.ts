@@ -12,7 +12,7 @@ import { sourceList, type SourceDocument } from '../../../projections/read-model
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, decide, find, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import { ChangedLimit } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
@@ -39,10 +39,10 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       withBody(CreateRequest),
-      decide(({ account: { accountId }, body: { title, playbook_id: playbookId, originator_field }, caller }) =>
+      execute(({ account: { accountId }, body: { title, playbook_id: playbookId, originator_field }, caller }) =>
         createSource(ports, { accountId, title, playbookId, originatorField: originator_field ?? null }, caller.actor),
       ),
-      answer(201, ({ decided: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
+      answer(201, ({ result: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
     ),
   },
   {
@@ -50,7 +50,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     path,
     handle: flow(
       withAccount(ports),
-      find('sources', ({ account }) => ports.queries.list(sourceList, 'by_account', [account.accountId])),
+      bind('sources', ({ account }) => ports.queries.list(sourceList, 'by_account', [account.accountId])),
       answer(200, ({ sources }) => ({ marketing_sources: sources.map((one) => shown(ports.siteUrl(), one)) })),
     ),
   },
@@ -61,8 +61,8 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       withAccount(ports),
       pathId('source_id', SourceId, notFound),
       withBody(ChangeRequest),
-      decide(({ account, source_id, body, caller }) => changeSource(ports, account, source_id, body, caller.actor)),
-      answer(200, ({ decided: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
+      execute(({ account, source_id, body, caller }) => changeSource(ports, account, source_id, body, caller.actor)),
+      answer(200, ({ result: { state } }) => ({ marketing_source: shownState(ports.siteUrl(), state) })),
     ),
   },
   {
@@ -71,7 +71,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       pathId('source_id', SourceId, notFound),
-      find('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
+      bind('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
       withPage(ports.queries, leadList, ({ source }) => ({
         index: 'by_source',
         equals: source.sourceId,
@@ -104,7 +104,7 @@ const changeSource = async (
 ): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
   const events = []
   for (const command of changes(account.accountId, request)) {
-    const changed = await ports.commands.execute(marketingSource, sourceId, command, actor)
+    const changed = await ports.clientCommands.execute(marketingSource, sourceId, command, actor)
     if (E.isLeft(changed)) return changed
     events.push(...changed.right.events)
   }

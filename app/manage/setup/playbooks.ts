@@ -5,7 +5,7 @@ import { playbook, standardPlaybook, type PlaybookSettings } from '../../../doma
 import { flow, TE } from '../../../domain/prelude.js'
 import { playbookList, type PlaybookDocument } from '../../../projections/read-models/playbook-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, find, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -39,11 +39,11 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withBody(CreateRequest),
       TE.let('playbookId', (): PlaybookId => `ply_${ports.ids.ulid()}`),
       TE.let('settings', ({ body }): PlaybookSettings => ({ ...standardPlaybook, ...sent(body) })),
-      decide(({ account: { accountId }, playbookId, settings, caller }) => {
+      execute(({ account: { accountId }, playbookId, settings, caller }) => {
         const command = { type: 'CreatePlaybook', playbookId, accountId, settings } as const
-        return ports.commands.execute(playbook, playbookId, command, caller.actor, newAggregate(playbook))
+        return ports.clientCommands.execute(playbook, playbookId, command, caller.actor, newAggregate(playbook))
       }),
-      answer(201, ({ playbookId, settings, decided: { events } }) => ({
+      answer(201, ({ playbookId, settings, result: { events } }) => ({
         playbook: { id: playbookId, ...settings, created_at: events[0]?.time },
       })),
     ),
@@ -53,7 +53,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withAccount(ports),
-      find('playbooks', ({ account }) => ports.queries.list(playbookList, 'by_account', [account.accountId])),
+      bind('playbooks', ({ account }) => ports.queries.list(playbookList, 'by_account', [account.accountId])),
       answer(200, ({ playbooks }) => ({ playbooks: playbooks.map(shown) })),
     ),
   },
@@ -64,11 +64,11 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
       withBody(ChangeRequest),
-      decide(({ account: { accountId }, playbook_id, body, caller }) => {
+      execute(({ account: { accountId }, playbook_id, body, caller }) => {
         const command = { type: 'ChangePlaybook', accountId, settings: sent(body) } as const
-        return ports.commands.execute(playbook, playbook_id, command, caller.actor)
+        return ports.clientCommands.execute(playbook, playbook_id, command, caller.actor)
       }),
-      answer(200, ({ playbook_id, decided: { state } }) => ({
+      answer(200, ({ playbook_id, result: { state } }) => ({
         playbook: { id: playbook_id, ...(state.kind === 'created' ? state.settings : {}) },
       })),
     ),

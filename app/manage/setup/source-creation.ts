@@ -9,11 +9,11 @@ import type { Problem } from '../../http/problem.js'
 import type { ManagePorts } from '../ports.js'
 
 export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
-export type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
+type NewSource = Pick<CreatedSource, 'accountId' | 'title' | 'playbookId' | 'originatorField'>
 
 /** Creates a source on a playbook of the same account. */
 export const createSource = async (
-  { commandHandler, commands, ids }: ManagePorts,
+  { commandHandler, clientCommands, ids }: ManagePorts,
   source: NewSource,
   actor: string,
 ): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
@@ -24,5 +24,5 @@ export const createSource = async (
   }
   const sourceId: SourceId = `mks_${ids.ulid()}`
   const command = { type: 'CreateSource', sourceId, ...source } as const
-  return commands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))
+  return clientCommands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))
 }

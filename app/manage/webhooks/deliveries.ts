@@ -10,7 +10,7 @@ import type { KnownWebhook } from '../../../domain/webhook.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
-import { answer, decide, find, pathId } from '../../http/steps.js'
+import { answer, bind, execute, pathId } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -41,10 +41,10 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withWebhook(ports),
-      find('filter', ({ request }) => filterIn(request)),
+      bind('filter', ({ request }) => filterIn(request)),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
       withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
-      find('count', ({ filter, part }) => countOf(ports, filter, part)),
+      bind('count', ({ filter, part }) => countOf(ports, filter, part)),
       answer(200, ({ filter, page, count }) => ({
         deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
         next_cursor: page.next_cursor,
@@ -58,7 +58,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      find('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       answer(200, ({ delivery: { document, events } }) => ({
         delivery: { ...shown(document), body: bodyIn(events), log: events.map(entryOf) },
       })),
@@ -70,13 +70,13 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      find('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
-      decide(({ delivery: { document }, caller }) => {
+      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      execute(({ delivery: { document }, caller }) => {
         const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
-        return ports.commands.execute(delivery, document.id, command, caller.actor)
+        return ports.clientCommands.execute(delivery, document.id, command, caller.actor)
       }),
-      answer(202, ({ delivery: { document }, decided }) => ({
-        delivery: { id: document.id, state: decided.state.kind },
+      answer(202, ({ delivery: { document }, result }) => ({
+        delivery: { id: document.id, state: result.state.kind },
       })),
     ),
   },
@@ -96,7 +96,7 @@ const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
   return { index: 'by_state', equals: stateOf(webhookId, state), ...bounds }
 }
 
-/** How many there are in all; undefined where nobody asks: counting all that were ever delivered would walk through them. */
+/** Undefined without a state or with a lead: counting all deliveries would read every one of them. */
 const countOf = async (
   { queries }: ManagePorts,
   { state, lead_id }: Filter,

@@ -9,7 +9,7 @@ import { resends, type ResendDocument } from '../../../projections/read-models/r
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, decide, find, findOr, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -24,7 +24,7 @@ const path = '/accounts/:account_id/webhooks/:webhook_id/resends'
 const notFound: Problem = { kind: 'resend-not-found' }
 
 /** The read model has not caught up yet with what was started a moment ago. */
-const notShownYet: Problem = { kind: 'unavailable', reason: 'the resend is not shown yet' }
+const notProjectedYet: Problem = { kind: 'unavailable', reason: 'the resend is not projected yet' }
 
 /** Resends of all deliveries of a period that failed: their progress, and their end. */
 export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -36,9 +36,9 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withBody(StartRequest),
       check(({ body }) => periodProblem(body)),
       TE.let('resendId', (): ResendId => `rsd_${ports.ids.ulid()}`),
-      decide(({ webhook: { webhookId, accountId }, body: { from, to }, resendId, caller }) => {
+      execute(({ webhook: { webhookId, accountId }, body: { from, to }, resendId, caller }) => {
         const command = { type: 'StartResend', resendId, accountId, webhookId, from, to } as const
-        return ports.commands.execute(resend, resendId, command, caller.actor, newAggregate(resend))
+        return ports.clientCommands.execute(resend, resendId, command, caller.actor, newAggregate(resend))
       }),
       answer(202, ({ resendId, webhook, body: { from, to } }) => ({
         resend: { id: resendId, webhook_id: webhook.webhookId, from, to, state: 'running' },
@@ -64,8 +64,8 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      find('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
-      findOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notShownYet),
+      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      bindOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notProjectedYet),
       answer(200, ({ document }) => ({ resend: shown(document) })),
     ),
   },
@@ -75,11 +75,11 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      find('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
-      decide(({ resend: { resendId, webhookId }, caller }) =>
-        ports.commands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),
+      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      execute(({ resend: { resendId, webhookId }, caller }) =>
+        ports.clientCommands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),
       ),
-      answer(200, ({ resend: { resendId }, decided }) => ({ resend: { id: resendId, state: decided.state.kind } })),
+      answer(200, ({ resend: { resendId }, result }) => ({ resend: { id: resendId, state: result.state.kind } })),
     ),
   },
 ]

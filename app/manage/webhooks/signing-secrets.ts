@@ -3,7 +3,7 @@ import { later } from '../../../domain/instant.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { webhook, type NewSigningSecret } from '../../../domain/webhook.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, pathId } from '../../http/steps.js'
+import { answer, execute, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -18,8 +18,13 @@ export const signingSecretEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
       withAccount(ports),
       pathId('webhook_id', WebhookId, webhookNotFound),
       TE.let('secret', () => newSigningSecret(ports)),
-      decide(({ account: { accountId }, webhook_id, secret: { signing }, caller }) =>
-        ports.commands.execute(webhook, webhook_id, { type: 'IssueSigningSecret', accountId, signing }, caller.actor),
+      execute(({ account: { accountId }, webhook_id, secret: { signing }, caller }) =>
+        ports.clientCommands.execute(
+          webhook,
+          webhook_id,
+          { type: 'IssueSigningSecret', accountId, signing },
+          caller.actor,
+        ),
       ),
       answer(201, ({ webhook_id, secret: { shown, signing } }) => ({
         webhook: { id: webhook_id, signing_secret: shown, previous_until: signing.previousUntil },

@@ -4,12 +4,12 @@ import { samplePayloadOf } from '../../../projections/delivery/payload.js'
 import { unsealable, type WebhookResponse } from '../../../projections/delivery/sender.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, check, find } from '../../http/steps.js'
+import { answer, bind, check } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
 
-/** A test goes out at once and to whatever URL is saved: nobody may use it as a hammer. */
+/** Limited, because a test is posted at once to whatever URL is saved, and could flood it. */
 const testsPerMinute = 10
 
 /** Sending a sample to a webhook, to see that it arrives (contract 6.5). */
@@ -20,7 +20,7 @@ export const testSendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       check(({ webhook }) => ports.rateLimit.consume(`test/${webhook.webhookId}`, testsPerMinute)),
-      find('response', ({ webhook }) => sendSample(ports, webhook)),
+      bind('response', ({ webhook }) => sendSample(ports, webhook)),
       answer(200, ({ response: { delivered, status, reason } }) => ({
         delivered,
         status,

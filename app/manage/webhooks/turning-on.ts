@@ -2,7 +2,7 @@ import { t } from '../../../domain/codec.js'
 import { flow } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, decide, withBody } from '../../http/steps.js'
+import { answer, execute, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
@@ -18,11 +18,11 @@ export const turningOnEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
     handle: flow(
       withWebhook(ports),
       withBody(TurnOnRequest),
-      decide(({ webhook: { accountId, webhookId }, body, caller: { actor } }) => {
+      execute(({ webhook: { accountId, webhookId }, body, caller: { actor } }) => {
         const command = { type: 'TurnOnWebhook', accountId, catchUp: body.catch_up, by: actor } as const
-        return ports.commands.execute(webhook, webhookId, command, actor)
+        return ports.clientCommands.execute(webhook, webhookId, command, actor)
       }),
-      answer(200, ({ decided }) => ({ webhook: shownWebhook(decided.state) })),
+      answer(200, ({ result }) => ({ webhook: shownWebhook(result.state) })),
     ),
   },
 ]

@@ -1,11 +1,10 @@
 import { WebhookId } from '../../../domain/ids.js'
-import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { webhook, type KnownWebhook } from '../../../domain/webhook.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { find, type HasRequest } from '../../http/steps.js'
+import { bind, type HasRequest } from '../../http/steps.js'
 import { accountOf } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -13,9 +12,12 @@ export const webhookNotFound: Problem = { kind: 'webhook-not-found' }
 
 /** Adds the `webhook` that the path names, of the account that it names. */
 export const withWebhook = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
-  find('webhook', ({ request }: Context) => webhookOf(commandHandler, request))
+  bind('webhook', ({ request }: Context) => webhookOf(commandHandler, request))
 
-const webhookOf = async (commandHandler: CommandHandler, request: Request): Promise<Either<Problem, KnownWebhook>> => {
+const webhookOf = async (
+  commandHandler: ManagePorts['commandHandler'],
+  request: Request,
+): Promise<Either<Problem, KnownWebhook>> => {
   const found = await accountOf(commandHandler, request)
   if (E.isLeft(found)) return found
   const webhookId = request.params['webhook_id']

@@ -4,7 +4,7 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { webhook, type WebhookState } from '../../../domain/webhook.js'
 import { webhookList, type WebhookDocument } from '../../../projections/read-models/webhook-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, check, decide, find, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -24,13 +24,13 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       withBody(AddRequest),
       check(({ account, body }) => settingsProblem(ports, account.accountId, body)),
       TE.let('secret', () => newSigningSecret(ports)),
-      decide(({ account: { accountId }, body, secret: { signing }, caller }) => {
+      execute(({ account: { accountId }, body, secret: { signing }, caller }) => {
         const webhookId: WebhookId = `whk_${ports.ids.ulid()}`
         const settings = newSettings(body, ports.vault)
         const command = { type: 'AddWebhook', webhookId, accountId, settings, signing } as const
-        return ports.commands.execute(webhook, webhookId, command, caller.actor, newAggregate(webhook))
+        return ports.clientCommands.execute(webhook, webhookId, command, caller.actor, newAggregate(webhook))
       }),
-      answer(201, ({ secret: { shown }, decided: { state } }) => ({
+      answer(201, ({ secret: { shown }, result: { state } }) => ({
         webhook: { ...shownWebhook(state), signing_secret: shown },
       })),
     ),
@@ -40,7 +40,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     path,
     handle: flow(
       withAccount(ports),
-      find('webhooks', ({ account }) => ports.queries.list(webhookList, 'by_account', [account.accountId])),
+      bind('webhooks', ({ account }) => ports.queries.list(webhookList, 'by_account', [account.accountId])),
       answer(200, ({ webhooks }) => ({ webhooks: webhooks.map(listed) })),
     ),
   },
@@ -52,11 +52,11 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       pathId('webhook_id', WebhookId, webhookNotFound),
       withBody(ChangeRequest),
       check(({ account, body }) => settingsProblem(ports, account.accountId, { url: body.url })),
-      decide(({ account: { accountId }, webhook_id, body, caller }) => {
+      execute(({ account: { accountId }, webhook_id, body, caller }) => {
         const command = { type: 'ChangeWebhook', accountId, settings: changedSettings(body, ports.vault) } as const
-        return ports.commands.execute(webhook, webhook_id, command, caller.actor)
+        return ports.clientCommands.execute(webhook, webhook_id, command, caller.actor)
       }),
-      answer(200, ({ decided: { state } }) => ({ webhook: shownWebhook(state) })),
+      answer(200, ({ result: { state } }) => ({ webhook: shownWebhook(state) })),
     ),
   },
   {
@@ -65,8 +65,8 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     handle: flow(
       withAccount(ports),
       pathId('webhook_id', WebhookId, webhookNotFound),
-      decide(({ account: { accountId }, webhook_id, caller }) =>
-        ports.commands.execute(webhook, webhook_id, { type: 'RemoveWebhook', accountId }, caller.actor),
+      execute(({ account: { accountId }, webhook_id, caller }) =>
+        ports.clientCommands.execute(webhook, webhook_id, { type: 'RemoveWebhook', accountId }, caller.actor),
       ),
       answer(200, ({ webhook_id }) => ({ webhook: { id: webhook_id } })),
     ),

@@ -9,16 +9,16 @@ import {
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
+import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import { executeWithRetry } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.js'
-import { nextAttemptAt } from './retry-schedule.js'
 import { signedRequest } from './signed-request.js'
 
 export type AttemptPorts = {
@@ -79,15 +79,15 @@ export const attemptWith = (ports: AttemptPorts): Attempt => {
     const { state } = loaded
     if (state.kind !== 'due') return unrecorded(false)
     // The read model may not show yet what another process did before this one took over.
-    if (state.tries > 0 && state.dueAt > clock.now()) return unrecorded(true)
+    if (state.attemptsOfSchedule > 0 && state.dueAt > clock.now()) return unrecorded(true)
     const receiver = await receiverOf(queue)
     // The lease may have been lost while the streams were read, and then another process posts to the webhook.
-    if (isOver(queue.lease)) return unrecorded(true)
+    if (isLost(queue.lease)) return unrecorded(true)
     if (receiver.kind === 'off')
       return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
     if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state)
-    const next = nextAttemptAt(state.tries + 1, clock.now(), random())
+    const next = nextAttemptAt(state.attemptsOfSchedule + 1, clock.now(), random())
     return record(queue, id, loaded, { type: 'RecordAttempt', ...posted, nextAttemptAt: next })
   }
 
@@ -97,7 +97,7 @@ export const attemptWith = (ports: AttemptPorts): Attempt => {
     const { state } = loaded
     if (state.kind === 'unknown' || state.resend === undefined) return unrecorded(false)
     const receiver = await receiverOf(queue)
-    if (isOver(queue.lease)) return unrecorded(true)
+    if (isLost(queue.lease)) return unrecorded(true)
     if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state)
     return record(queue, id, loaded, { type: 'RecordResend', ...posted })

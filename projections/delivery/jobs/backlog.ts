@@ -1,11 +1,11 @@
 import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { isLate, webhook, type WebhookState } from '../../../domain/webhook.js'
+import { isOlderThanTurningOn, webhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -20,14 +20,14 @@ type Batch = ReadonlyArray<DeliveryDocument>
 const collection = collectionOf(deliveries)
 
 /**
- * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is due is
- * held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever turned it on chose.
- * After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns, so a settling that was
- * interrupted begins anew and does nothing twice.
+ * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is
+ * due is held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever
+ * turned it on chose. After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns,
+ * so a settling that was interrupted begins anew and does nothing twice.
  * @throws where a store fails
  */
 export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  if (isOver(queue.lease)) return
+  if (isLost(queue.lease)) return
   const receiver = await receiverNow(ports, queue)
   switch (receiver.kind) {
     case 'on':
@@ -51,13 +51,13 @@ const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: Deliver
     // An attempt that is in flight may leave its delivery due.
     else if (reserved.size > 0) await ports.backoff(0, lease.lost)
     else return
-    if (isOver(lease) || (await receiverNow(ports, queue)).kind === 'on') return
+    if (isLost(lease) || (await receiverNow(ports, queue)).kind === 'on') return
     if (batch.length >= batchSize) await throttle(ports, queue, batch.length, perSecond.recorded)
   }
 }
 
 const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  while (!isOver(queue.lease)) {
+  while (!isLost(queue.lease)) {
     const batch = await backlogAfter(ports, queue, undefined)
     await settle(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
     if (batch.length < batchSize) return
@@ -68,11 +68,11 @@ const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<voi
 /** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */
 const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   let after: Cursor | undefined
-  while (!isOver(queue.lease)) {
+  while (!isLost(queue.lease)) {
     const receiver = await receiverNow(ports, queue)
     if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
     const page = await backlogAfter(ports, queue, after)
-    const batch = page.filter(({ backlog_version }) => isLate(backlog_version, receiver))
+    const batch = page.filter(({ backlog_version }) => isOlderThanTurningOn(backlog_version, receiver))
     const { catchUp, by } = receiver.turnedOn
     if (catchUp) await resume(ports, queue, batch)
     else await settle(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
@@ -94,7 +94,7 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 /** Until most of those that were caught up with before have been posted. */
 const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
   const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')] }
-  while (!isOver(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
+  while (!isLost(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
 }
 
 const settle = async (

@@ -5,9 +5,9 @@ import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../ports.js'
 import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
-import { fencedCommandHandler } from '../../subscriptions/fencing.js'
+import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import type { SeldomKind, WebhookQueue } from '../queue/webhook-queue.js'
+import type { RareKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: settling a backlog, and carrying out a bulk resend. */
 export type JobPorts = {
@@ -20,7 +20,7 @@ export type JobPorts = {
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
   /** Called where the job made deliveries due, in a way that the read model shows. */
-  readonly expect: (queue: WebhookQueue, kind: SeldomKind) => void
+  readonly expect: (queue: WebhookQueue, kind: RareKind) => void
 }
 
 /** Deliveries that a job changes together, and that wait in a queue because of a job at most. */
@@ -37,7 +37,7 @@ export const executeOnBatch = async (
   batch: ReadonlyArray<DeliveryDocument>,
   commandFor: (index: number) => DeliveryCommand,
 ): Promise<boolean> => {
-  const { execute } = fencedCommandHandler(commandHandler, lease)
+  const { execute } = guardedCommandHandler(commandHandler, lease)
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   let newest = beginning
   for (const done of await Promise.all(batch.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {

@@ -1,3 +1,4 @@
+import { idIn } from '../../../domain/decider.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
@@ -5,13 +6,13 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { fencedCommandHandler } from '../../subscriptions/fencing.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
 /** Resends of all deliveries to a webhook that failed in a period. */
-export type BulkResends = {
+type BulkResends = {
   /** Notes which of them have begun and are not at their end. */
   readonly learn: (event: ProjectedEvent) => void
   readonly areRunning: (webhookId: WebhookId) => boolean
@@ -26,14 +27,14 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
     learn: (event) => {
       if (event.type === 'ResendStarted') running.set(event.data.resend_id, event.data.webhook_id)
       else if (event.type === 'ResendCancelled' || event.type === 'ResendCompleted')
-        running.delete(event.stream.slice('resend-'.length) as ResendId)
+        running.delete(idIn(resend, event.stream) as ResendId)
     },
     areRunning: (webhookId) => [...running.values()].includes(webhookId),
     carryOut: async (queue) => {
       for (const [id, webhookId] of running) {
         if (webhookId !== queue.webhookId) continue
         await carryOutResend(ports, queue, id)
-        if (!isOver(queue.lease)) running.delete(id)
+        if (!isLost(queue.lease)) running.delete(id)
       }
     },
   }
@@ -51,7 +52,7 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
   // Until the read model shows what failed, and what resends were requested, before this began.
   await projected.caughtUpTo(orThrow(await store.head()), lease.lost)
   let after: Cursor | undefined
-  while (!isOver(lease)) {
+  while (!isLost(lease)) {
     const state = orThrow(await commandHandler.load(resend, id)).state
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
@@ -66,8 +67,8 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
     const last = page.at(-1)
     const isLast = last === undefined || page.length < batchSize
     const mostWaiting = isLast ? 0 : batchSize - 1
-    while ((await waitingResends(ports, queue)) > mostWaiting && !isOver(lease)) await backoff(0, lease.lost)
-    if (isLast) return isOver(lease) ? undefined : complete(ports, queue, id)
+    while ((await waitingResends(ports, queue)) > mostWaiting && !isLost(lease)) await backoff(0, lease.lost)
+    if (isLast) return isLost(lease) ? undefined : complete(ports, queue, id)
     after = { key: last.key, value: last.document['created_at'] as string }
   }
 }
@@ -88,6 +89,6 @@ const waitingResends = async ({ documents }: JobPorts, { webhookId }: WebhookQue
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
-  const done = await fencedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
+  const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
   if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
 }

@@ -1,12 +1,15 @@
 import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
-export type ScheduledJob = {
-  /** Runs it for the queue. Where it runs already it runs once more afterwards: it may have passed over what is new. */
+type ScheduledJob = {
+  /**
+   * Runs it for the queue. Where it runs already it runs once more afterwards: the run under way may have missed what
+   * is new.
+   */
   readonly run: (queue: WebhookQueue) => void
   /** Resolves once it does not run for the queue. */
   readonly ended: (queue: WebhookQueue) => Promise<void>
@@ -29,7 +32,7 @@ export const scheduledJob = (
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
     let failures = 0
-    while (run.isWantedAgain && !isOver(queue.lease)) {
+    while (run.isWantedAgain && !isLost(queue.lease)) {
       run.isWantedAgain = false
       try {
         await work(queue)

@@ -4,7 +4,7 @@ import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import type { Slots } from './slots.js'
 import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
 
@@ -19,7 +19,7 @@ export type AttemptEnd = {
 /** Makes one attempt of a delivery. May reject; then nothing is known of how it ended. */
 export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => Promise<AttemptEnd>
 
-export type AttemptsInFlightPorts = {
+type AttemptsInFlightPorts = {
   readonly attempt: Attempt
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
@@ -31,8 +31,8 @@ export type AttemptsInFlightPorts = {
 export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
 
 /**
- * Begins attempts: each takes a slot and reserves its delivery. `schedule` is called with the queue when an attempt has ended,
- * and where its delivery may be due again when it is no longer reserved.
+ * Begins attempts: each takes a slot and reserves its delivery. `schedule` is called when an attempt has ended, and
+ * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
   const { attempt, projected, slots, logger, backoff } = ports
@@ -64,7 +64,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   }
 
   return (queue, id, kind) => {
-    if (isOver(queue.lease)) return
+    if (isLost(queue.lease)) return
     queue.reserved.add(id)
     queue.inFlight.set(id, run(queue, id, kind))
   }

@@ -6,9 +6,9 @@ import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Begin } from './attempts-in-flight.js'
 import type { Slots } from './slots.js'
-import type { AttemptKind, SeldomKind, WebhookQueue } from './webhook-queue.js'
+import type { AttemptKind, RareKind, WebhookQueue } from './webhook-queue.js'
 
-export type FillingPorts = {
+type FillingPorts = {
   readonly documents: Documents
   readonly clock: Clock
   readonly slots: Slots
@@ -27,10 +27,10 @@ const readAtOnce = 64
  */
 export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
   if (!(await beginFirst(ports, queue))) return 'no-slot'
-  if (!(await beginSeldom(ports, queue, 'resend'))) return 'no-slot'
+  if (!(await beginRare(ports, queue, 'resend'))) return 'no-slot'
   const nextRetry = await beginRetries(ports, queue)
   if (nextRetry === 'no-slot') return nextRetry
-  return (await beginSeldom(ports, queue, 'caught-up')) ? nextRetry : 'no-slot'
+  return (await beginRare(ports, queue, 'caught-up')) ? nextRetry : 'no-slot'
 }
 
 /** False where it ran out of slots: there may be more first attempts, and all others come after them. */
@@ -49,7 +49,7 @@ const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boo
 }
 
 /** False where it ran out of slots: there may be more. */
-const beginSeldom = async (ports: FillingPorts, queue: WebhookQueue, kind: SeldomKind): Promise<boolean> => {
+const beginRare = async (ports: FillingPorts, queue: WebhookQueue, kind: RareKind): Promise<boolean> => {
   const { slots, begin } = ports
   const free = slots.freeFor(queue)
   if (free <= 0) return false

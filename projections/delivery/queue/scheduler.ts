@@ -4,27 +4,27 @@ import type { Documents } from '../../ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isOver } from '../../subscriptions/leases.js'
+import { isLost } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { processSlots } from './slots.js'
-import type { SeldomKind, WebhookQueue } from './webhook-queue.js'
+import type { RareKind, WebhookQueue } from './webhook-queue.js'
 
-export type Scheduler = {
+type Scheduler = {
   /**
    * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or the next
    * retry is due. To be called where something else changes: a delivery became due.
    */
   readonly schedule: (queue: WebhookQueue) => void
-  /** Does the same where the read model may show deliveries of a kind that comes seldom. */
-  readonly expect: (queue: WebhookQueue, kind: SeldomKind) => void
+  /** Does the same where the read model may show deliveries of a rare kind. */
+  readonly expect: (queue: WebhookQueue, kind: RareKind) => void
   /** Called when the lease of the queue is lost; resolves when none of its attempts is in flight any more. */
   readonly end: (queue: WebhookQueue) => Promise<void>
   /** Attempts that are in flight now. */
   readonly inFlight: () => number
 }
 
-export type SchedulerPorts = {
+type SchedulerPorts = {
   readonly attempt: Attempt
   readonly documents: Documents
   readonly clock: Clock
@@ -40,7 +40,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const slots = processSlots()
 
   const schedule = (queue: WebhookQueue): void => {
-    if (isOver(queue.lease)) slots.scheduled(queue)
+    if (isLost(queue.lease)) slots.scheduled(queue)
     else if (queue.isFilling) queue.needsRefill = true
     else void run(queue)
   }
@@ -60,16 +60,16 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         queue.needsRefill = true
         await backoff(0, queue.lease.lost)
       }
-    } while (queue.needsRefill && !isOver(queue.lease))
+    } while (queue.needsRefill && !isLost(queue.lease))
     queue.isFilling = false
     slots.scheduled(queue)
     slots.wake(schedule)
   }
 
-  /** Sees to it that the queue is filled again when there is a reason to. */
+  /** Waits for what makes the queue worth filling again: a free slot, or the time of the next retry. */
   const wait = (queue: WebhookQueue, filled: Awaited<ReturnType<typeof fill>>): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
-    if (isOver(queue.lease) || filled === undefined) return
+    if (isLost(queue.lease) || filled === undefined) return
     if (filled === 'no-slot') waitForSlot(queue)
     else setTimer(queue, filled)
   }

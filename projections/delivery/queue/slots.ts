@@ -15,8 +15,8 @@ export type Slots = {
   /** Puts the queue among those that wait for a free slot. */
   readonly wait: (queue: WebhookQueue) => void
   /**
-   * Calls `schedule` with queues that wait: with as many as there are free slots. A queue that is woken may take any number of
-   * slots, or none: until `scheduled` is called with it, one slot is left to it.
+   * Calls `schedule` for as many waiting queues as there are free slots. One slot is set aside for each until
+   * `scheduled` is called for it, since it may take several slots or none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
   readonly scheduled: (queue: WebhookQueue) => void

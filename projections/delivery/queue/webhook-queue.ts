@@ -8,8 +8,8 @@ import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
  */
 export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 
-/** Kinds that come so seldom that the read model is asked for them only where there may be some. */
-export type SeldomKind = 'resend' | 'caught-up'
+/** Kinds that are so rare that the read model is asked for them only where there may be some. */
+export type RareKind = 'resend' | 'caught-up'
 
 /** The queue of one webhook. One whose receiver does not answer delays no other. */
 export type WebhookQueue = {
@@ -25,8 +25,8 @@ export type WebhookQueue = {
   readonly reserved: Set<DeliveryId>
   /** First attempts that were read from the read model together and wait to be begun, oldest first. */
   readonly readAhead: Array<DeliveryId>
-  /** The kinds that come seldom, of which the read model may show some now. */
-  readonly expected: Set<SeldomKind>
+  /** The rare kinds of which the read model may show some now. */
+  readonly expected: Set<RareKind>
   limit: ConcurrencyLimit
   isFilling: boolean
   /** Something changed while the queue was being filled, so it is filled once more. */

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { PendingCheckpoints, type Checkpoint } from '../../../adapters/eventstoredb/pending-checkpoints.js'
+import { PendingCheckpoints, type ServerCheckpoint } from '../../../adapters/eventstoredb/pending-checkpoints.js'
 
-const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): Checkpoint => ({
+const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): ServerCheckpoint => ({
   afterEvents,
   position,
   isCaughtUp,

@@ -50,7 +50,7 @@ const submission = (n: number) => {
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
   const time = manualTime()
-  const ending = new AbortController()
+  const stopping = new AbortController()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
   const clock = systemClock(1)
@@ -78,22 +78,22 @@ const open = async (t: ExecutionContext) => {
       },
     },
   })
-  const shown = readYourWrites({
+  const awaitReadModels = readYourWrites({
     readModels: readModels.map(served),
     followed: (position) => {
       seen.push(position)
       return waitFor('the log')
     },
     time: time.process(),
-    ending: ending.signal,
+    stopping: stopping.signal,
   })
-  const { execute } = clientCommands({ store, ...here, ids, shown })
+  const { execute } = clientCommands({ store, ...here, ids, awaitReadModels })
   return {
     store,
     asked,
     seen,
     time,
-    stop: (): void => ending.abort(),
+    stop: (): void => stopping.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
       await until('it was asked for', 20_000, () => seen.length > 0)

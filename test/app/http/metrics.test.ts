@@ -2,6 +2,7 @@ import test from 'ava'
 import { metrics } from '../../../app/http/metrics.js'
 import { queries } from '../../../projections/queries.js'
 import type { Instant } from '../../../domain/instant.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { send, sendJson } from '../../kit/network/http.js'
@@ -53,7 +54,7 @@ test('what waits for its next attempt is not due yet', async (t) => {
 })
 
 test('what is held is counted, and the webhooks that are off', async (t) => {
-  const { site, account, webhookId } = await withPast(t, [{ at: minutesAgo(9), attempts: 19 }])
+  const { site, account, webhookId } = await withPast(t, [{ at: minutesAgo(9), attempts: maximalAttempts }])
   await turned(account, webhookId, 'off')
   const { postUrl } = await account.addSource()
   for (let n = 0; n < 2; n += 1) await sendJson(postUrl, 'POST', lead())
@@ -71,7 +72,7 @@ const failure = E.left({ kind: 'unavailable', reason: 'gone' } as const)
 test('what the read models do not tell is left out, and the rest is told', async (t) => {
   const told = metrics()
   let isGone = false
-  told.watchDeliveries(
+  told.observeDeliveries(
     {
       count: ({ name }) => Promise.resolve(isGone && name === 'deliveries' ? failure : E.right(3)),
       page: () => Promise.resolve(isGone ? failure : E.right([])),
@@ -88,7 +89,7 @@ test('what the read models do not tell is left out, and the rest is told', async
 test('a read model that was replaced counts nothing as nothing', async (t) => {
   const told = metrics()
   const documents = memoryDocuments(documentState())
-  told.watchDeliveries(
+  told.observeDeliveries(
     queries({ store: {} as EventStore, documents, hasPendingReactions: () => Promise.resolve(false) }),
     {
       now: () => now,

@@ -3,7 +3,7 @@ import { E, flow } from '../../../domain/prelude.js'
 import type { Endpoint, Surface } from '../../../app/http/endpoint.js'
 import { drain, listen } from '../../../app/http/listener.js'
 import { httpServer, routesOf, type Observed } from '../../../app/http/server.js'
-import { answer, decide, find } from '../../../app/http/steps.js'
+import { answer, bind, execute } from '../../../app/http/steps.js'
 import { send, sendJson } from '../../kit/network/http.js'
 import { recordingLogger, type LogLine } from '../../kit/parts/recording-logger.js'
 
@@ -14,7 +14,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'POST',
     path: '/things/:id',
     handle: flow(
-      decide(() => E.right({ events: [{ correlationId: 'cor-1' }, { correlationId: 'cor-2' }] })),
+      execute(() => E.right({ events: [{ correlationId: 'cor-1' }, { correlationId: 'cor-2' }] })),
       answer(201, ({ request }) => ({ id: request.params['id'] })),
     ),
   },
@@ -23,7 +23,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'GET',
     path: '/away',
     handle: flow(
-      find('it', () => E.left({ kind: 'unavailable', reason: 'the disk is full' })),
+      bind('it', () => E.left({ kind: 'unavailable', reason: 'the disk is full' })),
       answer(200, () => ({})),
     ),
   },
@@ -31,7 +31,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'GET',
     path: '/broken',
     handle: flow(
-      find('it', () => Promise.reject(new RangeError(`no room for ${phone}`))),
+      bind('it', () => Promise.reject(new RangeError(`no room for ${phone}`))),
       answer(200, () => ({})),
     ),
   },

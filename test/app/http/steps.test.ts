@@ -4,7 +4,7 @@ import { WebhookId } from '../../../domain/ids.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../../app/http/endpoint.js'
 import type { Answer, Problem } from '../../../app/http/problem.js'
-import { answer, check, decide, find, findOr, pathId, withBody } from '../../../app/http/steps.js'
+import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
 
 const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
@@ -22,8 +22,8 @@ const call = (given: Partial<Request> = {}) => TE.right({ request: requestWith(g
 
 test('a step sees what the steps before it have found, at once or later', async (t) => {
   const handle = flow(
-    find('one', ({ caller }: { readonly request: Request; readonly caller: string }) => E.right(`${caller} 1`)),
-    find('two', ({ one }) => Promise.resolve(E.right(`${one} 2`))),
+    bind('one', ({ caller }: { readonly request: Request; readonly caller: string }) => E.right(`${caller} 1`)),
+    bind('two', ({ one }) => Promise.resolve(E.right(`${one} 2`))),
     TE.let('three', ({ one, two }) => [one, two, 3]),
     answer(200, ({ caller, three }) => ({ caller, three })),
   )
@@ -39,11 +39,11 @@ test('a problem ends the pipeline: no later step is asked', async (t) => {
   }
   const refused: Either<Problem, number> = E.left(gone)
   const handle = flow(
-    find('first', (_: { readonly request: Request }) => asking('first', E.right(1))),
-    find('second', () => asking('second', refused)),
+    bind('first', (_: { readonly request: Request }) => asking('first', E.right(1))),
+    bind('second', () => asking('second', refused)),
     check(() => asking('check', undefined)),
-    findOr('third', () => asking('third', E.right(3)), gone),
-    decide(() => asking('decide', E.right({ events: [] }))),
+    bindOr('third', () => asking('third', E.right(3)), gone),
+    execute(() => asking('execute', E.right({ events: [] }))),
     answer(200, () => asking('answer', {})),
   )
   t.deepEqual(await handle(call())(), E.left(gone))
@@ -51,7 +51,7 @@ test('a problem ends the pipeline: no later step is asked', async (t) => {
 })
 
 test('what is not there is the problem that the endpoint names for it', async (t) => {
-  const looked = (found: Either<Problem, string | undefined>) => findOr('it', () => Promise.resolve(found), gone)
+  const looked = (found: Either<Problem, string | undefined>) => bindOr('it', () => Promise.resolve(found), gone)
   const unavailable: Problem = { kind: 'unavailable', reason: 'the store is away' }
   t.deepEqual(await looked(E.right(undefined))(call())(), E.left(gone))
   t.deepEqual(await looked(E.left(unavailable))(call())(), E.left(unavailable))
@@ -88,9 +88,9 @@ test('a body is decoded; what does not fit is named by its path, never by its va
 test('an answer takes its status from what was found, where it depends on that', async (t) => {
   const statusFor = async (events: ReadonlyArray<{ readonly correlationId: string }>) => {
     const handle = flow(
-      decide((_: { readonly request: Request }) => E.right({ events })),
+      execute((_: { readonly request: Request }) => E.right({ events })),
       answer(
-        ({ decided }) => (decided.events.length > 0 ? 201 : 200),
+        ({ result }) => (result.events.length > 0 ? 201 : 200),
         () => ({}),
       ),
     )
@@ -104,8 +104,8 @@ test('an answer takes its status from what was found, where it depends on that',
 test('an answer knows the correlation id of what was written, and its body does not show it', async (t) => {
   const answered = (events: ReadonlyArray<{ readonly correlationId: string }>) =>
     flow(
-      decide((_: { readonly request: Request }) => E.right({ events, state: 'new' })),
-      answer(200, ({ decided }) => ({ state: decided.state })),
+      execute((_: { readonly request: Request }) => E.right({ events, state: 'new' })),
+      answer(200, ({ result }) => ({ state: result.state })),
     )(call())()
   t.deepEqual(
     await answered([{ correlationId: 'first' }, { correlationId: 'second' }]),

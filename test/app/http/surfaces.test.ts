@@ -1,7 +1,7 @@
 import test from 'ava'
 import { send, sendJson, bearer } from '../../kit/network/http.js'
 import { lead } from '../../kit/service/leads.js'
-import { serviceForFile } from '../../kit/service/service.js'
+import { serviceForFile } from '../../kit/service/in-process-service.js'
 import { openAccount } from '../../kit/service/account.js'
 import { operatorKey } from '../../kit/service/settings.js'
 

@@ -188,7 +188,6 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({
     type: is('RecordActivity'),
     accountId: fc.constantFrom(accountId(1), accountId(1), accountId(2)),
-    activityType: fc.constantFrom('event', 'outcome', 'conversion'),
     label: fc.constantFrom(...activityLabels, ...labelsOf.outcome),
     note: fc.constantFrom(null, 'a note'),
     properties: fc.dictionary(word, fc.jsonValue()),

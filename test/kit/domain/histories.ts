@@ -5,7 +5,8 @@ import { contact } from '../../../domain/contact.js'
 import { conversion } from '../../../domain/conversion.js'
 import { conversionRecord } from '../../../domain/conversion-record.js'
 import { fold, streamOf, type Decider } from '../../../domain/decider.js'
-import { delivery, maximalAttempts, type DeliveryCommand } from '../../../domain/delivery.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import {
   contactIdOf,
   deliveryIdOf,
@@ -20,7 +21,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { AccountId, DeliveryId } from '../../../domain/ids.js'
 import { lead } from '../../../domain/lead.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
-import { notice, type Mailing } from '../../../domain/notice.js'
+import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
@@ -96,7 +97,7 @@ const beginnings: ReadonlyArray<Step> = [
   { does: 'add a webhook', whom: 0, how: 0, after: 0 },
 ]
 
-const mailings: ReadonlyArray<Mailing> = [
+const outcomes: ReadonlyArray<MailOutcome> = [
   { kind: 'failed', reason: 'SMTP 451' },
   { kind: 'failed', reason: 'no connection' },
   { kind: 'refused', reason: 'SMTP 550' },
@@ -237,12 +238,11 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
       case 'report an activity': {
         const started = pick('EngagementStarted')
         if (started === undefined) return
-        const activityType = how % 2 === 0 ? 'event' : 'outcome'
-        const label = labelsOf[activityType][how % labelsOf[activityType].length] ?? 'interested'
+        const labels = how % 2 === 0 ? labelsOf.event : labelsOf.outcome
+        const label = labels[how % labels.length] ?? 'interested'
         execute(engagement, started.data.engagement_id, {
           type: 'RecordActivity',
           accountId: started.data.account_id,
-          activityType,
           label,
           note: how % 3 === 0 ? null : 'a note',
           properties: how % 5 === 0 ? { seconds: how } : {},
@@ -384,9 +384,9 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const facts = { ...ids, turned_off_at: off.time, reason: off.data.reason, due_at: at(now) }
         execute(notice, notice_id, { type: 'MakeDue', facts }, off)
         const failures = (streams.get(`notice-${notice_id}`) ?? []).length - 1
-        const mailing = mailings[how % mailings.length] ?? 'sent'
+        const outcome = outcomes[how % outcomes.length] ?? 'sent'
         const nextAttemptAt = at(now + 60_000)
-        execute(notice, notice_id, { type: 'RecordAttempt', attempt: failures + 1, mailing, nextAttemptAt })
+        execute(notice, notice_id, { type: 'RecordAttempt', attempt: failures + 1, outcome, nextAttemptAt })
         return
       }
       case 'change a playbook': {

@@ -45,7 +45,7 @@ export type Leases = {
   readonly members: () => Promise<ReadonlyArray<string>>
   /** The holder of each lease that was not released. */
   readonly holders: () => Promise<ReadonlyMap<string, string>>
-  /** The highest fencing token of each name. */
+  /** The highest lease token of each name. */
   readonly tokens: () => Promise<ReadonlyMap<string, number>>
 }
 

@@ -1,7 +1,8 @@
 import { randomIds } from '../../../adapters/node/ids.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { aesVault } from '../../../adapters/node/vault.js'
-import { delivery, maximalAttempts, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
@@ -153,7 +154,7 @@ export const openStage = async () => {
       rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
-    /** Records nineteen attempts that failed, made by the first version of the webhook. */
+    /** Records all attempts of a schedule, which failed, made by the first version of the webhook. */
     exhaust: async (n: number) => {
       for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }

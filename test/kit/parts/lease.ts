@@ -16,13 +16,8 @@ export const testLease = (name: string): TestLease => {
   const recall = (): void => lost.abort()
   return {
     name,
-    fencingToken: 1,
     isHeld: () => isHeld,
     lost: lost.signal,
-    release: () => {
-      recall()
-      return Promise.resolve()
-    },
     expire: () => {
       isHeld = false
       recall()

@@ -15,7 +15,7 @@ import { rightOf } from '../right-of.js'
 import { storesOf } from '../stores/servers.js'
 import { manualClock } from '../time/manual-clock.js'
 import { dataDirectory } from './data-directory.js'
-import { openService, serviceFor } from './service.js'
+import { openService, serviceFor } from './in-process-service.js'
 import { subscribed, type Subscription } from './subscription.js'
 
 /** A delivery that became due at `at`, and so many attempts of it, all of which failed. */

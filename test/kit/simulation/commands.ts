@@ -95,7 +95,6 @@ export const recordActivity =
     process.execute(engagement, engagementId(n), {
       type: 'RecordActivity',
       accountId: accountId(),
-      activityType: label === 'opted_out' ? 'outcome' : 'event',
       label,
       note: null,
       properties: {},

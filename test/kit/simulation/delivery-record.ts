@@ -42,9 +42,6 @@ export const webhooksIn = ({ events }: History): ReadonlyMap<WebhookId, Readonly
     ({ stream }) => stream.slice('webhook-'.length) as WebhookId,
   )
 
-/** Attempts of one schedule. */
-export const mostAttempts = 19
-
 /** Milliseconds that pass at most between the time that an event names and its being written. */
 export const slackIn = ({ slowest }: History): number => slowest
 

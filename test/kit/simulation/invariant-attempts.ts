@@ -1,3 +1,4 @@
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { hash } from 'node:crypto'
 import { beginning } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
@@ -8,7 +9,6 @@ import {
   isFailure,
   isResendOver,
   isWebhookAt,
-  mostAttempts,
   outcomesIn,
   scheduledIn,
   schedulesIn,
@@ -88,7 +88,7 @@ const versionsAt = (webhook: ReadonlyArray<Event>, { time, head }: Arrival, slac
 const misnumbered = ({ due, events }: DeliveryRecord): ReadonlyArray<string> => {
   const attempts = events.flatMap(outcomesIn).map(({ attempt }) => attempt)
   const isInOrder = attempts.every((attempt, index) => attempt === index + 1)
-  const isOften = schedulesIn(events).some((schedule) => schedule.flatMap(scheduledIn).length > mostAttempts)
+  const isOften = schedulesIn(events).some((schedule) => schedule.flatMap(scheduledIn).length > maximalAttempts)
   const isRight = events.every((event) => {
     const outcome = outcomesIn(event).at(0)
     if (outcome === undefined) return true

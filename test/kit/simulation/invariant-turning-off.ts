@@ -1,7 +1,7 @@
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import type { History } from './simulation.js'
 import {
   isFailure,
-  mostAttempts,
   scheduledIn,
   schedulesIn,
   recordsIn,
@@ -11,7 +11,7 @@ import {
   type DeliveryRecord,
 } from './delivery-record.js'
 
-/** A webhook is turned off by the nineteenth failure of one delivery, and by nothing else (contract 6.6.4). */
+/** A webhook is turned off by the last failure that a delivery may have, and by nothing else (contract 6.6.4). */
 export const turningOffBreaches = (history: History): ReadonlyArray<string> => {
   const records = recordsIn(history)
   return [
@@ -34,7 +34,7 @@ const turnedOff = (webhook: ReadonlyArray<Event>, records: ReadonlyArray<Deliver
     const where = `${off.stream}, version ${index + 1}`
     return [
       ...(before.slice(on + 1).some(({ type }) => type === 'WebhookTurnedOff') ? [`${where} was off already`] : []),
-      ...(failures.length === mostAttempts && failures.every(isFailure)
+      ...(failures.length === maximalAttempts && failures.every(isFailure)
         ? []
         : [`${where} was turned off after ${failures.length} attempts of one delivery`]),
       ...(version > on ? [] : [`${where} was turned off by an attempt of version ${version}`]),

@@ -8,11 +8,11 @@ import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
-import { deliveryProjector } from '../../../projections/delivery/projector.js'
+import { deliveryFanOut } from '../../../projections/delivery/fan-out.js'
 import type { WebhookSender } from '../../../projections/delivery/sender.js'
 import { shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
-import { fencedCommandHandler, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedCommandHandler, guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -83,7 +83,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
         runProjection(projection, {
           ...following,
           time,
-          documents: fencedDocuments(documents, lease),
+          documents: guardedDocuments(documents, lease),
           isWaitedFor: false,
         }),
       leased,
@@ -93,9 +93,9 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     'reactions',
     checkpointCollection('reactions'),
     (lease) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', unsaved)
+      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', unsaved)
       return follow(
-        reactor.follower({ commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint }),
+        reactor.follower({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
         following,
       )
     },
@@ -105,9 +105,9 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     'delivery_projector',
     checkpointCollection('delivery_projector'),
     (lease) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'delivery_projector', unsaved)
+      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'delivery_projector', unsaved)
       return follow(
-        deliveryProjector({ store, commandHandler: fencedCommandHandler(commandHandler, lease), checkpoint, clock }),
+        deliveryFanOut({ store, commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint, clock }),
         following,
       )
     },

@@ -2,7 +2,7 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import { arrivals } from '../../../projections/delivery/arrivals.js'
-import { heldQueues } from '../../../projections/delivery/queue/held-queues.js'
+import { leasedQueues } from '../../../projections/delivery/queue/leased-queues.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { logOf } from '../../kit/domain/log.js'
@@ -28,7 +28,7 @@ const openStage = () => {
   const awaited: Array<{ readonly position: Position; readonly show: () => void }> = []
   const notified: Array<string> = []
   const log: Array<readonly [string, DomainEvent]> = []
-  const queues = heldQueues()
+  const queues = leasedQueues()
   const lease = testLease(shardOf(webhookId(1)))
   queues.hold(lease)
   const note = (kind: string) => (queue: { readonly webhookId: string }) => {
@@ -43,7 +43,7 @@ const openStage = () => {
         }),
     },
     queues,
-    notify: { due: note('due'), resend: note('resend'), unsettled: note('unsettled') },
+    notify: { due: note('due'), resend: note('resend'), jobs: note('jobs') },
   })
   return {
     ...tested,
@@ -56,7 +56,7 @@ const openStage = () => {
       logOf(...log)
         .slice(-events.length)
         .forEach(tested.learn)
-      tested.notifyWhenShown()
+      tested.notifyWhenCaughtUp()
     },
     /** The read model shows what is waited for. */
     show: async (): Promise<void> => {
@@ -101,25 +101,25 @@ const turnedOff: DomainEvent = { type: 'WebhookTurnedOff', data: { delivery_id: 
 const cases: ReadonlyArray<readonly [string, DomainEvent, string]> = [
   [delivery, dueTo(1), 'due'],
   [delivery, resendTo(1), 'resend'],
-  [delivery, { type: 'DeliveryHeld', data: { webhook_id: webhookId(), webhook_version: 2 } }, 'unsettled'],
+  [delivery, { type: 'DeliveryHeld', data: { webhook_id: webhookId(), webhook_version: 2 } }, 'jobs'],
   [
     delivery,
     {
       type: 'DeliveryAbandoned',
       data: { delivery_id: deliveryId(), webhook_id: webhookId(), why: 'webhook-removed', outcome: null },
     },
-    'unsettled',
+    'jobs',
   ],
-  [`webhook-${webhookId()}`, turnedOff, 'unsettled'],
-  [`webhook-${webhookId()}`, { type: 'WebhookTurnedOn', data: { catch_up: true, by: 'somebody' } }, 'unsettled'],
-  [`webhook-${webhookId()}`, { type: 'WebhookRemoved', data: {} }, 'unsettled'],
+  [`webhook-${webhookId()}`, turnedOff, 'jobs'],
+  [`webhook-${webhookId()}`, { type: 'WebhookTurnedOn', data: { catch_up: true, by: 'somebody' } }, 'jobs'],
+  [`webhook-${webhookId()}`, { type: 'WebhookRemoved', data: {} }, 'jobs'],
   [
     `resend-${resendId()}`,
     {
       type: 'ResendStarted',
       data: { resend_id: resendId(), account_id: accountId(), webhook_id: webhookId(), from: at(), to: at() },
     },
-    'unsettled',
+    'jobs',
   ],
 ]
 
@@ -158,14 +158,14 @@ test('nobody is notified where another process took over while the read model wa
 })
 
 test('a notification that is added waits for the newest event of the log, whichever webhook that concerns', async (t) => {
-  const { learn, add, notifyWhenShown, show, awaited, notified } = openStage()
+  const { learn, add, notifyWhenCaughtUp, show, awaited, notified } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
   add('resend', webhookId(1))
-  add('unsettled', webhookId(1))
-  notifyWhenShown()
+  add('jobs', webhookId(1))
+  notifyWhenCaughtUp()
   t.deepEqual(awaited(), [2n])
   await show()
-  t.deepEqual(notified, [`resend ${webhookId(1)}`, `unsettled ${webhookId(1)}`])
+  t.deepEqual(notified, [`resend ${webhookId(1)}`, `jobs ${webhookId(1)}`])
 })
 
 test('after a worker has stopped nobody is notified', async (t) => {

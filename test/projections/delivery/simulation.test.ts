@@ -4,6 +4,7 @@ import { addWebhook, recordActivity, submitLead } from '../../kit/simulation/com
 import { eventfulDays, untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { attemptsIn, breaches } from '../../kit/simulation/invariants.js'
 import { openSimulation, type History, type Scene } from '../../kit/simulation/simulation.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 
 const count = ({ events }: History, type: History['events'][number]['type']): number =>
   events.filter((event) => event.type === type).length
@@ -97,7 +98,7 @@ for (const { seeds, ...stores } of cases) {
   })
 }
 
-test('a delivery that fails for four days is tried nineteen times, and then its webhook is turned off', async (t) => {
+test('a delivery that fails for four days is tried as often as its schedule says, and then its webhook is turned off', async (t) => {
   const begun = performance.now()
   const takes = 1_500
   const simulation = openSimulation({
@@ -114,7 +115,7 @@ test('a delivery that fails for four days is tried nineteen times, and then its 
   await simulation.pass(untilAllIsOver)
   const history = await simulation.history()
   t.deepEqual(breaches(history), [])
-  t.is(history.arrivals.length, 19)
+  t.is(history.arrivals.length, maximalAttempts)
   t.is(count(history, 'WebhookTurnedOff'), 1)
   t.is(count(history, 'DeliveryHeld'), 1)
   const times = history.arrivals.map(({ time }) => time)

@@ -2,7 +2,7 @@ import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
-import { maximalMailings, notice, type Mailing } from '../../../domain/notice.js'
+import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
@@ -27,10 +27,11 @@ import { until } from '../../kit/time/until.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { accountWithWebhook } from './account-with-webhook.js'
+import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
 
-type Answer = (mail: Mail) => Promise<Mailing>
+type Answer = (mail: Mail) => Promise<MailOutcome>
 
-const greylisted: Mailing = { kind: 'failed', reason: 'SMTP 451' }
+const greylisted: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
@@ -160,9 +161,9 @@ test('a notice that fails is mailed again for about four days, with the same id 
   const began = millisecondsOf(clock.now())
   const { sent } = mail(() => Promise.resolve(greylisted))
   await makeDue(1)
-  for (let attempt = 1; attempt <= maximalMailings; attempt += 1) {
+  for (let attempt = 1; attempt <= maximalMailAttempts; attempt += 1) {
     await until(() => sent.length === attempt)
-    if (attempt < maximalMailings) await until(() => clock.toNextTimer())
+    if (attempt < maximalMailAttempts) await until(() => clock.toNextTimer())
   }
   await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
@@ -251,7 +252,7 @@ test('a mailer whose lease was lost neither mails nor writes any more', async (t
 
 test('a lease that is given back waits for the e-mail that is in flight, and its outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
-  let finish: (outcome: Mailing) => void = () => undefined
+  let finish: (outcome: MailOutcome) => void = () => undefined
   const { sent, lease, done } = mail(() => new Promise((resolve) => (finish = resolve)))
   await makeDue(1)
   await until(() => sent.length === 1)

@@ -3,7 +3,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { beginning } from '../../../domain/event.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Documents } from '../../../projections/ports.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
@@ -16,7 +16,7 @@ test('a checkpoint begins at the beginning and goes on where it was saved', asyn
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   t.is(await checkpoint.load(), beginning)
-  await checkpoint.save(7n)
+  await checkpoint.advance(7n)
   t.is(await saved(documents), 7n)
   t.is(await checkpointIn(documents, 'reactions', 1n).load(), 7n)
   t.is(await checkpointIn(documents, 'another', 1n).load(), beginning)
@@ -65,7 +65,7 @@ test('a flush saves the last position, and a saved position never goes back', as
   await checkpoint.advance(20n)
   await checkpoint.flush(20n)
   t.is(await saved(documents), 20n)
-  await checkpoint.save(10n)
+  await checkpoint.advance(10n)
   await checkpoint.flush(10n)
   t.is(await saved(documents), 20n)
   await close()
@@ -84,7 +84,6 @@ test('a position that is saved already is not written again', async (t) => {
   const checkpoint = checkpointIn(counted, 'reactions', 1n)
   await checkpoint.load()
   for (let times = 0; times < 3; times += 1) {
-    await checkpoint.save(5n)
     await checkpoint.advance(5n)
     await checkpoint.flush(5n)
   }
@@ -95,15 +94,14 @@ test('a position that is saved already is not written again', async (t) => {
 test('a save that fails is thrown and tried with the next one; a flush that fails is not thrown', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('reactions')
-  const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n)
+  const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n)
   await checkpoint.load()
-  await checkpoint.save(5n)
+  await checkpoint.advance(5n)
   lease.expire()
-  await t.throwsAsync(checkpoint.save(6n), { instanceOf: StoreFailed })
   await t.throwsAsync(checkpoint.advance(6n), { instanceOf: StoreFailed })
   await checkpoint.flush(6n)
   t.is(await saved(documents), 5n)
-  await t.throwsAsync(checkpointIn(fencedDocuments(documents, lease), 'reactions', 1n).load(), {
+  await t.throwsAsync(checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,
   })
   await close()

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { beginning, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { CannotFollow } from '../../../projections/projection.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
@@ -32,7 +32,7 @@ const open = async (t: ExecutionContext) => {
     let goOn = (): void => undefined
     let gate = Promise.resolve()
     const start = (lease: Lease) => {
-      const checkpoint = checkpointIn(fencedDocuments(documents, lease), 'work', 1n)
+      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'work', 1n)
       return follow(
         {
           name: lease.name,

@@ -4,7 +4,7 @@ import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Backoff } from '../../../projections/subscriptions/backoff.js'
-import { fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
@@ -284,7 +284,7 @@ test('a read model that is stopped saves how far it has come', async (t) => {
 test('a read model whose lease was lost is not written any more, not even at its end', async (t) => {
   const { documents, define, run, checkpoint, count } = await open(t)
   const lease = testLease('titles')
-  const first = run(projection, { documents: fencedDocuments(documents, lease), isWaitedFor: true })
+  const first = run(projection, { documents: guardedDocuments(documents, lease), isWaitedFor: true })
   const seen = await define('one')
   await first.caughtUpTo(seen)
   lease.expire()

@@ -11,7 +11,7 @@ import { rightOf } from '../../../kit/right-of.js'
 import { manage, openAccount } from '../../../kit/service/account.js'
 import { dataDirectory, openDataDirectory } from '../../../kit/service/data-directory.js'
 import { newPhone } from '../../../kit/service/leads.js'
-import { openService, serviceFor } from '../../../kit/service/service.js'
+import { openService, serviceFor } from '../../../kit/service/in-process-service.js'
 import { openIn } from '../../../kit/stores/sqlite.js'
 
 type Log = ReadonlyArray<Recorded<DomainEvent>>

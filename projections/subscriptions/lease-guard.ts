@@ -5,23 +5,23 @@ import type { Lease } from './leases.js'
 
 const lost: Either<StoreFailure, never> = E.left({ kind: 'unavailable', reason: 'another process has taken over' })
 
-/** The same documents, for whoever works under a lease: once it is lost nothing is written. */
-export const fencedDocuments = (documents: Documents, lease: Lease): Documents => {
-  const fenced =
+/** The same documents for the work under a lease: once the lease is lost nothing is written. */
+export const guardedDocuments = (documents: Documents, lease: Lease): Documents => {
+  const guarded =
     <A extends ReadonlyArray<unknown>, B>(write: (...args: A) => Promise<Either<StoreFailure, B>>) =>
     (...args: A): Promise<Either<StoreFailure, B>> =>
       lease.isHeld() ? write(...args) : Promise.resolve(lost)
   return {
     ...documents,
-    prepare: fenced(documents.prepare),
-    apply: fenced(documents.apply),
-    promote: fenced(documents.promote),
-    drop: fenced(documents.drop),
+    prepare: guarded(documents.prepare),
+    apply: guarded(documents.apply),
+    promote: guarded(documents.promote),
+    drop: guarded(documents.drop),
   }
 }
 
-/** The same commands, for whoever works under a lease: once it is lost nothing is executed. */
-export const fencedCommandHandler = (handler: CommandHandler, lease: Lease): CommandHandler => ({
+/** The same commands for the work under a lease: once the lease is lost nothing is executed. */
+export const guardedCommandHandler = (handler: CommandHandler, lease: Lease): CommandHandler => ({
   load: handler.load,
   execute: (...args) => (lease.isHeld() ? handler.execute(...args) : Promise.resolve(lost)),
 })

@@ -13,8 +13,8 @@ const longestResponse = 16_384
 
 type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 
-/** One attempt: its timeouts, its connection, how much it may read, and when its steps were done. */
-export class Attempt {
+/** One request to a receiver and its response: its timeouts, its connection, how much it may read, and when its steps were done. */
+export class Exchange {
   /** The status has come, and decides. */
   isAnswered = false
   readonly #startedAt = performance.now()

@@ -4,7 +4,7 @@ import { shardOf } from '../shards.js'
 import { webhookQueue, type WebhookQueue } from './webhook-queue.js'
 
 /** The queues of the webhooks that this process may post to: those of the shards whose leases it holds. */
-export type HeldQueues = {
+export type LeasedQueues = {
   /** Begins to hold the shard that the lease is on. */
   readonly hold: (lease: Lease) => void
   /** The queue of a webhook; undefined while another process posts to it. */
@@ -13,7 +13,7 @@ export type HeldQueues = {
   readonly release: (lease: Lease) => ReadonlyArray<WebhookQueue>
 }
 
-export const heldQueues = (): HeldQueues => {
+export const leasedQueues = (): LeasedQueues => {
   const leases = new Map<string, Lease>()
   const queues = new Map<WebhookId, WebhookQueue>()
 

@@ -1,19 +1,19 @@
 import test from 'ava'
+import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import { type Role } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { noticeProjector } from '../../../projections/notices/projector.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { accountWithWebhook } from './account-with-webhook.js'
+import { noticeFanOut } from '../../../projections/notices/fan-out.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
-/** An account with a webhook, and a projector that has handled no event yet. */
+/** An account with a webhook, and a fan-out that has handled no event yet. */
 const openStage = async () => {
   const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
@@ -22,17 +22,17 @@ const openStage = async () => {
   const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause)
 
   return {
-    addMember: (n: number, role: Role) =>
+    addMember: (n: number, role: MemberRole) =>
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     turnOff,
-    /** Runs a projector over the whole log, from its start. */
+    /** Runs a fan-out over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
       const fresh = cachedHandler(store, clock)
-      const projector = noticeProjector({ store, commandHandler: fresh, checkpoint, clock })
-      await projector.begin()
-      for await (const batch of store.history(beginning, projector.categories)) await projector.handle(batch)
+      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock })
+      await fanOut.begin()
+      for await (const batch of store.history(beginning, fanOut.categories)) await fanOut.handle(batch)
     },
     due: async () => {
       const found: Array<Due> = []

@@ -5,7 +5,7 @@ import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { conversion, type ConversionCommand } from '../../../domain/conversion.js'
 import { E } from '../../../domain/prelude.js'
-import { fencedCommandHandler, fencedDocuments } from '../../../projections/subscriptions/fencing.js'
+import { guardedCommandHandler, guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Collection } from '../../../projections/ports.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { testLease } from '../../kit/parts/lease.js'
@@ -24,16 +24,16 @@ const put = (key: string, position: bigint) => ({ key, document: { size: 1 }, po
 test('once the lease is lost nothing is written to the read models', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('things')
-  const fenced = fencedDocuments(documents, lease)
+  const guarded = guardedDocuments(documents, lease)
   for (const collection of [live, next]) {
-    rightOf(await fenced.prepare(collection))
-    rightOf(await fenced.apply(collection, [put('a', 1n)], 1n))
+    rightOf(await guarded.prepare(collection))
+    rightOf(await guarded.apply(collection, [put('a', 1n)], 1n))
   }
   lease.expire()
-  t.deepEqual(await fenced.prepare(older), lost)
-  t.deepEqual(await fenced.apply(live, [put('b', 2n)], 2n), lost)
-  t.deepEqual(await fenced.promote(next), lost)
-  t.deepEqual(await fenced.drop(live), lost)
+  t.deepEqual(await guarded.prepare(older), lost)
+  t.deepEqual(await guarded.apply(live, [put('b', 2n)], 2n), lost)
+  t.deepEqual(await guarded.promote(next), lost)
+  t.deepEqual(await guarded.drop(live), lost)
 
   t.false(rightOf(await documents.exists(older)))
   t.true(rightOf(await documents.exists(next)))
@@ -45,18 +45,18 @@ test('once the lease is lost nothing is written to the read models', async (t) =
 test('the read models can be read with and without the lease', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('things')
-  const fenced = fencedDocuments(documents, lease)
-  rightOf(await fenced.prepare(live))
-  rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
+  const guarded = guardedDocuments(documents, lease)
+  rightOf(await guarded.prepare(live))
+  rightOf(await guarded.apply(live, [put('a', 1n)], 1n))
   for (const isLost of [false, true]) {
     if (isLost) lease.expire()
-    t.true(rightOf(await fenced.exists(live)))
-    t.is(rightOf(await fenced.get(live, ['a'])).size, 1)
-    t.is(rightOf(await fenced.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
-    t.is(rightOf(await fenced.count(live)), 1)
-    t.is(rightOf(await fenced.checkpoint(live)), 1n)
+    t.true(rightOf(await guarded.exists(live)))
+    t.is(rightOf(await guarded.get(live, ['a'])).size, 1)
+    t.is(rightOf(await guarded.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
+    t.is(rightOf(await guarded.count(live)), 1)
+    t.is(rightOf(await guarded.checkpoint(live)), 1n)
     const keys: Array<string> = []
-    for await (const { key } of fenced.all(live)) keys.push(key)
+    for await (const { key } of guarded.all(live)) keys.push(key)
     t.deepEqual(keys, ['a'])
   }
   await close()
@@ -65,10 +65,10 @@ test('the read models can be read with and without the lease', async (t) => {
 test('a lease that is to be given back holds until the work has ended', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('things')
-  const fenced = fencedDocuments(documents, lease)
+  const guarded = guardedDocuments(documents, lease)
   lease.recall()
-  rightOf(await fenced.prepare(live))
-  rightOf(await fenced.apply(live, [put('a', 1n)], 1n))
+  rightOf(await guarded.prepare(live))
+  rightOf(await guarded.apply(live, [put('a', 1n)], 1n))
   t.is(rightOf(await documents.count(live)), 1)
   await close()
 })
@@ -86,12 +86,12 @@ test('once the lease is lost no command is executed, and states can still be rea
   const { port: store, close } = await openSqlite((database: SqliteDatabase) => sqliteEventStore(database))
   const commandHandler = cachedHandler(store, systemClock(1))
   const lease = testLease('things')
-  const fenced = fencedCommandHandler(commandHandler, lease)
+  const guarded = guardedCommandHandler(commandHandler, lease)
   const cause = (n: number) => ({ actor: 'test', eventId: () => uuid(n) })
-  t.true(E.isRight(await fenced.execute(conversion, conversionId(1), define(1), cause(1))))
+  t.true(E.isRight(await guarded.execute(conversion, conversionId(1), define(1), cause(1))))
   lease.expire()
-  t.deepEqual(await fenced.execute(conversion, conversionId(2), define(2), cause(2)), lost)
+  t.deepEqual(await guarded.execute(conversion, conversionId(2), define(2), cause(2)), lost)
   t.is(rightOf(await store.read(`conversion-${conversionId(2)}`)).revision, 'no-stream')
-  t.like(await fenced.load(conversion, conversionId(1)), { right: { state: { kind: 'defined' } } })
+  t.like(await guarded.load(conversion, conversionId(1)), { right: { state: { kind: 'defined' } } })
   await close()
 })

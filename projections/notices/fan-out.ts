@@ -1,5 +1,5 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { account, type AccountEvent, type Role } from '../../domain/account.js'
+import { account, type AccountEvent, type MemberRole } from '../../domain/account.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
@@ -13,7 +13,7 @@ import type { ProjectedEvent } from '../projection.js'
 
 type TurnedOff = Extract<ProjectedEvent, { readonly type: 'WebhookTurnedOff' }>
 
-type ProjectorPorts = {
+type FanOutPorts = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
@@ -21,14 +21,14 @@ type ProjectorPorts = {
 }
 
 /** Roles whose members are notified (contract 6.6.4). */
-const notifiedRoles: ReadonlySet<Role> = new Set<Role>(['admin', 'manager'])
+const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'manager'])
 
 /**
- * The half of the process manager of notices that makes them due: webhooks that are turned off in, commands out. It makes one
- * notice due for each admin and manager whom the account has at that point of the log, and mails nobody: that is the mailer's
- * half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
+ * The half of the process manager of notices that makes them due: webhooks that are turned off in, commands out. It fans
+ * each turning off out, to one notice for each admin and manager whom the account has at that point of the log, and mails nobody:
+ * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
  */
-export const noticeProjector = ({ store, commandHandler, checkpoint, clock }: ProjectorPorts): Follower => {
+export const noticeFanOut = ({ store, commandHandler, checkpoint, clock }: FanOutPorts): Follower => {
   const makeDue = async (event: TurnedOff): Promise<void> => {
     const added = orThrow(await store.read(event.stream)).events[0]
     if (added?.type !== 'WebhookAdded') return

@@ -1,12 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { millisecondsOf } from '../../../../domain/instant.js'
-import { nextAttemptAt } from '../../../../projections/delivery/attempts/retry-schedule.js'
-import { holds } from '../../../kit/domain/property.js'
-import { at } from '../../../kit/domain/samples.js'
+import { millisecondsOf } from '../../domain/instant.js'
+import { holds } from '../kit/domain/property.js'
+import { at } from '../kit/domain/samples.js'
+import { deliveryRetries, nextMailAttemptAt, noticeRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 
-const retries = Array.from({ length: 18 }, (_, index) => index + 1)
+const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index + 1)
+
+const retries = upTo(deliveryRetries)
 const almostOne = 1 - 2 ** -53
 
 const delayOf = (attempt: number, random: number): number =>
@@ -37,7 +39,7 @@ test('a retry never comes early, and never later than its jitter allows', (t) =>
   )
 })
 
-test('eighteen retries take about four days, with any jitter', (t) => {
+test('all retries of a delivery take about four days, with any jitter', (t) => {
   for (const random of [0, 0.5, almostOne]) {
     t.true(totalOf(random) > (3 * 24 + 18) * hours)
     t.true(totalOf(random) < 4 * 24 * hours)
@@ -47,4 +49,16 @@ test('eighteen retries take about four days, with any jitter', (t) => {
 test('the delay counts from the time at which the attempt failed', (t) => {
   t.is(nextAttemptAt(1, at(250), 0), at(15_250))
   t.is(nextAttemptAt(2, at(250), 0.5), at(26_250))
+})
+
+test('mailing is tried for about four days: after a minute, then twice as late each time, four hours at most', (t) => {
+  const waits = upTo(noticeRetries).map(
+    (attempt) => millisecondsOf(nextMailAttemptAt(attempt, at())) - millisecondsOf(at()),
+  )
+  t.deepEqual(
+    waits.slice(0, 10).map((wait) => wait / 60_000),
+    [1, 2, 4, 8, 16, 32, 64, 128, 240, 240],
+  )
+  const days = waits.reduce((sum, wait) => sum + wait, 0) / (24 * hours)
+  t.true(days > 4 && days < 4.1, `${days} days`)
 })

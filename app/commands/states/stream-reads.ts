@@ -1,0 +1,49 @@
+import type { Revision } from '../../../domain/event.js'
+
+/** A read that is under way, while a subscription goes on delivering events of the stream, which the read may lack. */
+type StreamRead = {
+  /** Whether the stream, read up to `revision`, lacks nothing that the subscription has delivered. */
+  readonly lacksNothing: (revision: Revision) => boolean
+  /** To be called when it is read. */
+  readonly end: () => void
+}
+
+/** The reads of streams that are in flight, and what the subscription delivers meanwhile. */
+type StreamReads = {
+  readonly begin: (stream: string) => StreamRead
+  readonly delivered: (event: { readonly stream: string; readonly revision: number }) => void
+  /** Another subscription begins: what was read before may lack events that no subscription delivers. */
+  readonly subscribed: () => void
+}
+
+export const streamReads = (): StreamReads => {
+  /** By stream, the newest revision that was delivered since the first of its readers began. */
+  const inFlight = new Map<string, { newest: number; readers: number }>()
+  let subscriptions = 0
+
+  return {
+    begin: (stream) => {
+      const subscription = subscriptions
+      const read = inFlight.get(stream) ?? { newest: -1, readers: 0 }
+      read.readers += 1
+      inFlight.set(stream, read)
+      return {
+        lacksNothing: (revision) => subscription === subscriptions && isAtLeast(revision, read.newest),
+        end: () => {
+          read.readers -= 1
+          if (read.readers === 0) inFlight.delete(stream)
+        },
+      }
+    },
+    delivered: ({ stream, revision }) => {
+      const read = inFlight.get(stream)
+      if (read !== undefined) read.newest = revision
+    },
+    subscribed: () => {
+      subscriptions += 1
+    },
+  }
+}
+
+export const isAtLeast = (revision: Revision, least: number): boolean =>
+  least < 0 || (revision !== 'no-stream' && revision >= least)

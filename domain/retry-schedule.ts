@@ -1,0 +1,34 @@
+import { instantOf, later, millisecondsOf, type Instant } from './instant.js'
+
+/** How often a delivery is tried again after its first attempt (contract 6.6.3). */
+export const deliveryRetries = 18
+
+/** Attempts of one schedule. The webhook is turned off when the last one fails (contract 6.6.4). */
+export const maximalAttempts = deliveryRetries + 1
+
+/**
+ * When the next attempt of a delivery comes after `attempt`, from 1 on, failed at `at`: retry n waits (n-1)^4 + 15 seconds and a
+ * jitter of 0 to 10·n seconds, never less. So 18 retries take about 3 days and 19 hours (contract 6.6.3 asks for about four
+ * days). `random` is in [0, 1).
+ */
+export const nextAttemptAt = (attempt: number, at: Instant, random: number): Instant => {
+  const seconds = (attempt - 1) ** 4 + 15 + random * 10 * attempt
+  return instantOf(millisecondsOf(at) + Math.ceil(seconds * 1000))
+}
+
+/** How often a notice is mailed again after its first attempt. */
+export const noticeRetries = 31
+
+/** A notice is abandoned when the last one fails. */
+export const maximalMailAttempts = noticeRetries + 1
+
+/** In milliseconds. */
+const firstMailWait = 60_000
+const longestMailWait = 4 * 60 * 60_000
+
+/**
+ * When the next attempt to mail a notice comes after `attempt`, from 1 on, failed at `at`: a minute later, then twice
+ * as long each time, four hours at most. So 31 retries take 4 days and a quarter of an hour.
+ */
+export const nextMailAttemptAt = (attempt: number, at: Instant): Instant =>
+  later(at, Math.min(firstMailWait * 2 ** (attempt - 1), longestMailWait))

@@ -1,0 +1,76 @@
+import type { AccountId, ContactId, LeadId, SourceId } from '../domain/ids.js'
+import type { Instant } from '../domain/instant.js'
+import type { LeadDetails } from '../domain/lead.js'
+import type { Phone } from '../domain/phone.js'
+import type { ProjectedEvent } from './projection.js'
+
+/** A contact as the REST API and the webhooks show it (contract 2.1). */
+export type Contact = {
+  readonly id: ContactId
+  readonly first_name: string
+  readonly last_name: string
+  readonly email: string
+  readonly phone: Phone
+  readonly opted_out: boolean
+  readonly created_at: Instant
+  readonly additional_info: Readonly<Record<string, string>>
+  readonly referral: {
+    readonly marketing_source_id: SourceId
+    readonly marketing_source_title: string
+    readonly lead_id: LeadId
+  }
+}
+
+/** A contact, and the account that it belongs to. */
+export type ContactDocument = { readonly account_id: AccountId; readonly contact: Contact }
+
+/**
+ * The contact after one more event of its stream. Both surfaces show what is folded here: the read model `contacts`, whose
+ * `version` is raised with every change of it, and the bodies of webhooks, which change from then on.
+ */
+export const evolveContact = (
+  document: ContactDocument | undefined,
+  event: ProjectedEvent,
+): ContactDocument | undefined => {
+  if (event.type === 'ContactCreated') return created(event)
+  if (document === undefined) return undefined
+  const { contact } = document
+  switch (event.type) {
+    case 'ContactDetailsChanged':
+      return { ...document, contact: { ...contact, ...detailsOf(event.data.details) } }
+    case 'ContactOptedOut':
+      return { ...document, contact: { ...contact, opted_out: true } }
+    default:
+      return document
+  }
+}
+
+/** The contact that the events of its stream make, in order; undefined where there are none. */
+export const contactFrom = (events: ReadonlyArray<ProjectedEvent>): ContactDocument | undefined =>
+  events.reduce<ContactDocument | undefined>(evolveContact, undefined)
+
+const created = (event: Extract<ProjectedEvent, { readonly type: 'ContactCreated' }>): ContactDocument => {
+  const { contact_id, account_id, details, referral } = event.data
+  const { first_name, last_name, email, additional_info } = detailsOf(details)
+  return {
+    account_id,
+    contact: {
+      id: contact_id,
+      first_name,
+      last_name,
+      email,
+      phone: details.phone,
+      opted_out: false,
+      created_at: event.time,
+      additional_info,
+      referral,
+    },
+  }
+}
+
+const detailsOf = ({ first_name, last_name, email, additional_info }: LeadDetails) => ({
+  first_name,
+  last_name,
+  email,
+  additional_info,
+})
