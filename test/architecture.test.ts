@@ -152,7 +152,7 @@ test('a folder has at most twelve rooms', (t) => {
   )
 })
 
-test('no file is called after nothing, and folders are at most three deep', (t) => {
+test('a file is named after its one concept, and folders are at most three deep', (t) => {
   const vague = /(^|\/)(index|utils?|helpers?|types|common|manager|service|misc)\.ts$/
   t.deepEqual(
     sources.filter((path) => vague.test(path) || path.split('/').length > 4),

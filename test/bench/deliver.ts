@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { startChild, type Child } from './child.js'
 import type { WebhookId } from '../../domain/ids.js'
 import { addWebhook, makeDue, sampleBody, startService, type Seeded } from './seed.js'
 import { median, type Compared, type Summary } from './summary.js'
 import { forEach, openTools } from './tools.js'
+import { sleep } from '../kit/time/until.js'
 
 /** As many webhooks as make this many open requests, at eight a webhook. */
 const webhooks = 8

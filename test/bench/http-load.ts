@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { summaryOf, type Summary } from './summary.js'
+import { sleep } from '../kit/time/until.js'
 
 /** A load on one address of this machine. A raw socket costs the client so little that the server is what is measured. */
 export type Load = {
@@ -61,7 +62,7 @@ export const openLoop = async (
   const answers: Array<Promise<void>> = []
   for (let index = 0; index < count; index += 1) {
     const due = started + (index * 1000) / perSecond
-    while (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
+    while (performance.now() < due) await sleep(due - performance.now())
     // In turn: one that waits for long is closed by the server.
     const connection = idle.shift() ?? (await open(load.port))
     answers.push(

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { delivery } from '../../domain/delivery.js'
 import type { WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
 import { addWebhook, makeDue, seed, startService } from './seed.js'
 import { forEach, openTools } from './tools.js'
+import { sleep } from '../kit/time/until.js'
 
 /** Resident memory in MB, after a start that had to build its read models and after one that found them, and the share of a core. */
 export type Idle = { readonly memoryAtFirst: number; readonly memory: number; readonly share: number }

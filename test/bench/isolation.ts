@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlaybookId, SourceId, WebhookId } from '../../domain/ids.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { playbook, standardFields } from '../../domain/playbook.js'
@@ -10,6 +9,7 @@ import { leadFields, leadRequest } from './leads.js'
 import { addWebhook, makeDue, seed, startService, type Seeded } from './seed.js'
 import { median, medianOf, summaryOf, type Summary } from './summary.js'
 import { forEach, openTools, type Tools } from './tools.js'
+import { sleep } from '../kit/time/until.js'
 
 export type IsolationLoad = {
   readonly rounds: number
@@ -65,8 +65,8 @@ export const measureIsolation = async (load: IsolationLoad): Promise<Isolation> 
 
 const warmUpSeconds = 2
 
-/** Milliseconds after which what is due is taken for stuck. */
-const patience = 120_000
+/** Milliseconds after which what is due is stuck. */
+const longestWait = 120_000
 
 const measureOnce = async (
   { store, webhooks, paths }: Healthy,
@@ -106,7 +106,7 @@ const arrivalsAt = async ({ port }: Child): Promise<ReadonlyArray<Arrival>> =>
 
 /** In the order in which they came. */
 const arrivals = async (receiver: Child, count: number): Promise<ReadonlyArray<Arrival>> => {
-  const late = performance.now() + patience
+  const late = performance.now() + longestWait
   const all: Array<Arrival> = []
   while (all.length < count) {
     if (performance.now() > late) throw new Error(`only ${all.length} of ${count} posts came`)

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startChild } from './child.js'
 import { openLoop } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
 import { addWebhook, startService, type Seeded } from './seed.js'
 import { summaryOf, type Summary } from './summary.js'
 import { openTools } from './tools.js'
+import { sleep } from '../kit/time/until.js'
 
 /** From sending a lead to its `started` at the receiver, at a steady rate. */
 export const measureLatency = async (store: Seeded, perSecond: number, seconds: number): Promise<Summary> => {

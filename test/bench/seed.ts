@@ -1,7 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { account } from '../../domain/account.js'
 import { delivery } from '../../domain/delivery.js'
 import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
@@ -21,6 +17,8 @@ import { webhook } from '../../domain/webhook.js'
 import { startChild, type Child } from './child.js'
 import { leadFields, phoneOf } from './leads.js'
 import { forEach, openTools, orFail, secretKey, type Tools } from './tools.js'
+import { openTemporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 
 /** A store of its own, and what a client needs to use it. */
 export type Seeded = {
@@ -45,7 +43,7 @@ export const startService = (directory: string): Promise<Child> => {
  * each.
  */
 export const seed = async (leads: number): Promise<Seeded> => {
-  const directory = mkdtempSync(join(tmpdir(), 'leadloop-bench-'))
+  const { path: directory } = openTemporaryDirectory()
   const words = await firstWords(directory)
   const path = /(\/marketing_sources\/[^']+)'/.exec(words)?.[1] ?? ''
   const apiKey = /^ {2}(acc_\S+)/m.exec(words)?.[1] ?? ''
@@ -60,7 +58,7 @@ export const seed = async (leads: number): Promise<Seeded> => {
 /** What the first start says, which opens the first account. */
 const firstWords = async (directory: string): Promise<string> => {
   const service = await startService(directory)
-  while (!service.words().includes('{"conversion_contact"')) await sleep(5)
+  await until('the first start has said all', 10_000, () => service.words().includes('{"conversion_contact"'))
   await service.stop()
   return service.words()
 }

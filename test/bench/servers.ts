@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
-import { setTimeout as written } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { mongoDocuments } from '../../adapters/mongodb/documents.js'
 import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
@@ -14,9 +13,11 @@ import { beginning } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import type { Change, Collection } from '../../projections/ports.js'
 import { follow } from '../../projections/subscriptions/follower.js'
-import { at } from '../kit/samples.js'
+import { at } from '../kit/domain/samples.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 import { orFail } from './tools.js'
+import { recordingLogger } from '../kit/parts/recording-logger.js'
+import { sleep } from '../kit/time/until.js'
 
 /** What was measured through an adapter, and with the bare driver. */
 export type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
@@ -114,8 +115,7 @@ const batchSize = 500
 
 /** Batches of new documents and of changed ones, through the port and with `bulkWrite` alone, which guards nothing. */
 export const measureDocuments = async (url: string, rounds: number, batches: number): Promise<AgainstDriver> => {
-  const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-  const connection = orFail(connectMongo(url, silent))
+  const connection = orFail(connectMongo(url, recordingLogger()))
   const documents = mongoDocuments(connection.db)
   const bare = new MongoClient(url, { writeConcern: { w: 'majority', journal: true } })
   const body = { account_id: `acc_${'0'.repeat(26)}`, group: 'a', rank: 1, text: 'x'.repeat(400) }
@@ -167,7 +167,6 @@ const keysOf = (batch: number): ReadonlyArray<string> =>
 /** Events that a follower is handed at once while it catches up, on average, when writing a batch takes it 3 ms. */
 export const measureBatches = async (url: string, count: number): Promise<number> => {
   const store = eventStoreDb(orFail(connect(url)))
-  const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   let seen = 0
   let batches = 0
   await new Promise<void>((resolve) => {
@@ -180,10 +179,10 @@ export const measureBatches = async (url: string, count: number): Promise<number
           seen += events.length
           batches += 1
           if (seen >= count) void following.stop().then(resolve)
-          await written(3)
+          await sleep(3)
         },
       },
-      { store, logger: silent, backoff: () => Promise.resolve() },
+      { store, logger: recordingLogger(), backoff: () => Promise.resolve() },
     )
   })
   await store.close()
@@ -226,5 +225,3 @@ const perSecond = async (count: number, work: () => Promise<void>): Promise<Summ
   await work()
   return { perSecond: count / ((performance.now() - started) / 1000), p50: Number.NaN, p99: Number.NaN }
 }
-
-const nothing = (): void => undefined

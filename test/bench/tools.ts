@@ -10,7 +10,8 @@ import type { Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
-import { cachedHandler } from '../kit/command-handlers.js'
+import { cachedHandler } from '../kit/parts/command-handlers.js'
+import { recordingLogger } from '../kit/parts/recording-logger.js'
 
 export const secretKey = Buffer.alloc(32, 7)
 
@@ -23,7 +24,6 @@ export const openTools = async (directory: string) => {
   const ids = randomIds(clock)
   const commandHandler = cachedHandler(store, clock)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
-  const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing }
   return {
     store,
     documents,
@@ -31,7 +31,7 @@ export const openTools = async (directory: string) => {
     ids,
     commandHandler,
     vault: aesVault(secretKey),
-    reactor: reactor({ commandHandler, clock, logger: silent }),
+    reactor: reactor({ commandHandler, clock, logger: recordingLogger() }),
     run: running(commandHandler, ids.uuid),
     close: async () => {
       // What the reactions would find is done: the service need not look again.
@@ -67,5 +67,3 @@ export const forEach = async (count: number, task: (serial: number) => Promise<v
     }),
   )
 }
-
-const nothing = (): void => undefined

@@ -16,6 +16,7 @@ import {
   remove,
   type OpenDocuments,
 } from './document-fixtures.js'
+import { nextTurn } from '../kit/time/turns.js'
 
 /** How generations of a collection come and go. */
 export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void => {
@@ -195,7 +196,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       while (!promotion.isOver) {
         const seen = await read()
         t.true(whole.includes(seen), seen)
-        await new Promise(setImmediate)
+        await nextTurn()
       }
       t.true(E.isRight(await promoting))
       t.is(await read(), `${generation},${generation},${generation}`)

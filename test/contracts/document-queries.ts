@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import type { Query } from '../../projections/ports.js'
-import { holdsAsync } from '../kit/property.js'
+import { holdsAsync } from '../kit/domain/property.js'
 import { rightOf } from '../kit/right-of.js'
 import type { Behaviour } from './behaviour.js'
 import {

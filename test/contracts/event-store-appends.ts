@@ -4,9 +4,9 @@ import { beginning, type Revision } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { UndecodableEvent } from '../../domain/store-failed.js'
-import { holdsAsync } from '../kit/property.js'
+import { holdsAsync } from '../kit/domain/property.js'
 import { rightOf } from '../kit/right-of.js'
-import { at, attribution, uuid } from '../kit/samples.js'
+import { at, attribution, uuid } from '../kit/domain/samples.js'
 import type { Behaviour } from './behaviour.js'
 import {
   append,

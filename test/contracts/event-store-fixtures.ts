@@ -4,7 +4,7 @@ import type { Envelope, Position, Recorded, Revision } from '../../domain/event.
 import type { Category, DomainEvent } from '../../domain/events.js'
 import type { EventBatch, EventStore, NewEvent } from '../../domain/ports.js'
 import { rightOf } from '../kit/right-of.js'
-import { activity, at } from '../kit/samples.js'
+import { activity, at } from '../kit/domain/samples.js'
 
 export type OpenStore = {
   readonly store: EventStore

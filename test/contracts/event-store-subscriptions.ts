@@ -21,6 +21,7 @@ import {
   type OpenStore,
   type Placed,
 } from './event-store-fixtures.js'
+import { nextTurn } from '../kit/time/turns.js'
 
 /** What histories and subscriptions give of the whole log. */
 export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void => {
@@ -193,7 +194,7 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
 
       const live = new AbortController()
       const waiting = collect(store.subscribe(rightOf(await store.head()), ['account'], live.signal))
-      await new Promise(setImmediate)
+      await nextTurn()
       live.abort()
       t.deepEqual(
         (await waiting).flatMap(({ events }) => events),

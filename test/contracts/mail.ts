@@ -1,6 +1,6 @@
 import type { Mail, MailSender } from '../../projections/notices/sender.js'
-import { textOf } from '../kit/mail-text.js'
-import { at, noticeId } from '../kit/samples.js'
+import { textOf } from '../kit/network/mail-text.js'
+import { at, noticeId } from '../kit/domain/samples.js'
 import { behaviourOf } from './behaviour.js'
 
 export type OpenMail = {

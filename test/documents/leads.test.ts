@@ -3,7 +3,7 @@ import { exampleLead } from '../../app/composition/first-account.js'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission } from '../../domain/submission.js'
-import { at } from '../kit/samples.js'
+import { at } from '../kit/domain/samples.js'
 import { documentNamed, documents, matches, quotedIn } from './documents.js'
 
 /** Every JSON body of a curl, wherever a document shows one. */

@@ -10,7 +10,7 @@ import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 import { readModels } from '../../projections/read-models/registry.js'
-import { at } from '../kit/samples.js'
+import { at } from '../kit/domain/samples.js'
 import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
 
 const quotedNames = (cell: string): ReadonlyArray<string> => matches(cell, /`([^`]+)`/g)

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { account, type AccountCommand, type AccountEvent } from '../../domain/account.js'
 import { fold } from '../../domain/decider.js'
-import { accountId, apiKeyId, conversionId, memberId, playbookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, apiKeyId, conversionId, memberId, playbookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const open: AccountCommand = {
   type: 'OpenAccount',

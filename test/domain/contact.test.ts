@@ -15,8 +15,8 @@ import {
   playbookId,
   recordId,
   sourceId,
-} from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+} from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant; readonly at?: Instant }
 

@@ -5,8 +5,17 @@ import {
   type ConversionRecordFacts,
 } from '../../domain/conversion-record.js'
 import { fold } from '../../domain/decider.js'
-import { accountId, at, contactId, conversionId, engagementId, leadId, recordId, sourceId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  engagementId,
+  leadId,
+  recordId,
+  sourceId,
+} from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const facts: ConversionRecordFacts = {
   record_id: recordId(),
@@ -29,7 +38,7 @@ test('a conversion is recorded with all that was decided', (t) => {
   given(t, conversionRecord).when({ type: 'RecordConversion', facts }).then(recorded)
 })
 
-test('recording it again with another value leaves the original record', (t) => {
+test('recording a conversion again with another value leaves the original record', (t) => {
   const again = { type: 'RecordConversion', facts: { ...facts, value: 1, converted_at: at(1000) } } as const
   given(t, conversionRecord, recorded).when(again).isAlreadySo()
   t.deepEqual(fold(conversionRecord, conversionRecord.initial, [recorded]), { kind: 'recorded', facts })

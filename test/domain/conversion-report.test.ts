@@ -3,7 +3,16 @@ import { recordFrom, type ConversionReport } from '../../domain/conversion-repor
 import { recordIdOf } from '../../domain/derived-id.js'
 import { E } from '../../domain/prelude.js'
 import { rightOf } from '../kit/right-of.js'
-import { accountId, at, contactId, conversionId, details, engagementId, leadId, sourceId } from '../kit/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  details,
+  engagementId,
+  leadId,
+  sourceId,
+} from '../kit/domain/samples.js'
 
 const conversion = {
   kind: 'defined',

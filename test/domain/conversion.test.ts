@@ -1,7 +1,7 @@
 import test from 'ava'
 import { conversion, type ConversionEvent } from '../../domain/conversion.js'
-import { accountId, conversionId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, conversionId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const define = {
   type: 'DefineConversion',

@@ -3,7 +3,7 @@ import { contact } from '../../domain/contact.js'
 import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { idIn, streamOf } from '../../domain/decider.js'
-import { contactId, conversionId, recordId } from '../kit/samples.js'
+import { contactId, conversionId, recordId } from '../kit/domain/samples.js'
 
 test('the name of a stream gives the id back, to the decider of its category and to no other', (t) => {
   const streams = [

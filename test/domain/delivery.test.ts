@@ -1,9 +1,9 @@
 import test from 'ava'
 import { delivery, type AttemptOutcome, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
 import type { ResendId } from '../../domain/ids.js'
+import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
-import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
   attempt,
@@ -75,7 +75,7 @@ test('a delivery of a webhook that is off is held from the start', (t) => {
   given(t, delivery).when({ type: 'MakeDue', facts: deliveryFacts(), heldAt: 2 }).then(due, held)
 })
 
-test('a success ends it', (t) => {
+test('a delivery that succeeded is tried no more', (t) => {
   given(t, delivery, due).when(attempt(1, 200)).then(succeeded(1))
   given(t, delivery, due, failed(1)).when(attempt(2, 200)).then(succeeded(2))
   given(t, delivery, due, succeeded(1)).when(attempt(2)).isAlreadySo()
@@ -98,7 +98,7 @@ test('an attempt that was recorded before is already so, however it ended', (t) 
   given(t, delivery, due, failed(1), failed(2)).when(attempt(1)).isAlreadySo()
 })
 
-test('only the next attempt counts', (t) => {
+test('an attempt counts only in its turn', (t) => {
   given(t, delivery, due).when(attempt(2)).isAlreadySo()
   given(t, delivery, due).when(attempt(maximalAttempts)).isAlreadySo()
 })
@@ -151,13 +151,13 @@ test('an unknown delivery is not found', (t) => {
   }
 })
 
-test('the attempt that was under way when it was held counts, and leaves it held', (t) => {
+test('the attempt that was in flight when its delivery was held counts, and leaves it held', (t) => {
   given(t, delivery, due, held).when(attempt(1, 200)).then(succeeded(1))
   given(t, delivery, due, held, failed(1)).when(hold).isAlreadySo()
   given(t, delivery, due, held, failed(1)).when(resume).then(resumed)
 })
 
-test('the attempt that was under way when it was skipped counts, and leaves it skipped unless it succeeded', (t) => {
+test('the attempt that was in flight when its delivery was skipped counts, and leaves it skipped unless it succeeded', (t) => {
   given(t, delivery, due, held, skipped).when(attempt(1, 200)).then(succeeded(1))
   given(t, delivery, due, held, skipped).when(attempt(1)).then(failed(1))
   given(t, delivery, due, ...failures(deliveryRetries), held, skipped)
@@ -232,7 +232,7 @@ test('a second record of one resend is a repeat, and none is recorded that nobod
   given(t, delivery, due, askedFor()).when(resend(2)).isAlreadySo()
 })
 
-test('one resend of many takes a delivery once, and another one may take it again', (t) => {
+test('a resend of many requests each delivery once, and another one may request it again', (t) => {
   const one = [...exhausted, askedFor(resendId(1)), resent(maximalAttempts + 1, 500, resendId(1))]
   given(t, delivery, ...one)
     .when(askFor(resendId(1)))

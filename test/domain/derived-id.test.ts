@@ -12,8 +12,8 @@ import {
   type AccountSecret,
 } from '../../domain/derived-id.js'
 import { ContactId, DeliveryId, LeadId, NoticeId, RecordId, SubmissionKeyId, Uuid } from '../../domain/ids.js'
-import { holds } from '../kit/property.js'
-import { contactId, conversionId, memberId, phone, sourceId, uuid, webhookId } from '../kit/samples.js'
+import { holds } from '../kit/domain/property.js'
+import { contactId, conversionId, memberId, phone, sourceId, uuid, webhookId } from '../kit/domain/samples.js'
 
 const secretOf = (byte: number): AccountSecret => Buffer.alloc(32, byte) as AccountSecret
 const secret = secretOf(7)
@@ -81,7 +81,7 @@ test('the secret of another account gives other ids', (t) => {
   t.not(submissionKeyIdOf(secret, sourceId(), 'a'), submissionKeyIdOf(secretOf(8), sourceId(), 'a'))
 })
 
-test('each part counts', (t) => {
+test('ids from different parts differ', (t) => {
   const ids = [
     leadIdOf(secret, sourceId(1), 'a', phone(1)),
     leadIdOf(secret, sourceId(2), 'a', phone(1)),

@@ -3,8 +3,8 @@ import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domai
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
-import { accountId, activity, at, attribution, engagementId, recordId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, activity, at, attribution, engagementId, recordId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const start = (filtered = false): EngagementCommand => ({
   type: 'StartEngagement',
@@ -53,7 +53,7 @@ test('a filtered lead begins and ends its conversation at once', (t) => {
     )
 })
 
-test('starting again is already so', (t) => {
+test('a conversation is started once', (t) => {
   given(t, engagement, ...playing)
     .when(start())
     .isAlreadySo()

@@ -2,9 +2,9 @@ import test from 'ava'
 import { codecOf, eventTypes } from '../../domain/events.js'
 import { E } from '../../domain/prelude.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
-import { goldenEvents } from '../kit/golden.js'
+import { goldenEvents } from '../kit/domain/golden.js'
 import { rightOf } from '../kit/right-of.js'
-import { unknownFields } from '../kit/unknown-fields.js'
+import { unknownFields } from '../kit/domain/unknown-fields.js'
 
 const golden = goldenEvents()
 

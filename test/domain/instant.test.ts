@@ -13,8 +13,8 @@ import {
   strictlyAfter,
 } from '../../domain/instant.js'
 import { E } from '../../domain/prelude.js'
-import { holds } from '../kit/property.js'
-import { at } from '../kit/samples.js'
+import { holds } from '../kit/domain/property.js'
+import { at } from '../kit/domain/samples.js'
 
 const milliseconds = fc.integer({ min: Date.UTC(1, 0, 1), max: Date.UTC(9999, 0, 1) })
 

@@ -31,10 +31,10 @@ import {
   sourceCommands,
   submissionKeyCommands,
   webhookCommands,
-} from '../kit/commands.js'
-import { holds } from '../kit/property.js'
-import { at, deliveryFacts } from '../kit/samples.js'
-import { unknownFields } from '../kit/unknown-fields.js'
+} from '../kit/domain/commands.js'
+import { holds } from '../kit/domain/property.js'
+import { at, deliveryFacts } from '../kit/domain/samples.js'
+import { unknownFields } from '../kit/domain/unknown-fields.js'
 
 type AnyCommand = { readonly type: string }
 

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { lead, type LeadEvent } from '../../domain/lead.js'
-import { accountId, contactId, engagementId, leadFacts, leadId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, contactId, engagementId, leadFacts, leadId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const submitted: LeadEvent = { type: 'LeadSubmitted', data: leadFacts() }
 const enrolled: LeadEvent = {
@@ -14,7 +14,7 @@ test('a lead is submitted with all that was decided', (t) => {
   given(t, lead).when({ type: 'SubmitLead', facts: leadFacts() }).then(submitted)
 })
 
-test('submitting a lead again keeps what the first submission decided', (t) => {
+test('submitting a lead again changes nothing of what the first submission decided', (t) => {
   given(t, lead, submitted)
     .when({ type: 'SubmitLead', facts: leadFacts({ engagement_id: engagementId(2) }) })
     .isAlreadySo()

@@ -4,8 +4,8 @@ import {
   type MarketingSourceCommand,
   type MarketingSourceEvent,
 } from '../../domain/marketing-source.js'
-import { accountId, playbookId, sourceId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, playbookId, sourceId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const create = {
   type: 'CreateSource',
@@ -51,7 +51,7 @@ test('a source is suspended once and resumed once', (t) => {
   given(t, marketingSource, created).when(resume()).isAlreadySo()
 })
 
-test('a limit is set, and taken away with null', (t) => {
+test('a limit is set, and lifted with null', (t) => {
   given(t, marketingSource, created).when(limit(30)).then(limited)
   given(t, marketingSource, created, limited).when(limit(30)).isAlreadySo()
   given(t, marketingSource, created, limited)

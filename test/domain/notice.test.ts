@@ -1,8 +1,8 @@
 import test from 'ava'
-import { notice, type MailOutcome, type NoticeCommand, type NoticeEvent } from '../../domain/notice.js'
+import { notice, type NoticeCommand, type NoticeEvent, type MailOutcome } from '../../domain/notice.js'
+import { at, noticeFacts } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 import { maximalMailAttempts } from '../../domain/retry-schedule.js'
-import { at, noticeFacts } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
 
 const attempt = (n: number, outcome: MailOutcome): NoticeCommand => ({
   type: 'RecordAttempt',
@@ -30,7 +30,7 @@ test('a notice becomes due once', (t) => {
   given(t, notice, due, sent(1)).when(make).isAlreadySo()
 })
 
-test('it is sent once', (t) => {
+test('a notice is sent once', (t) => {
   given(t, notice, due).when(attempt(1, 'sent')).then(sent(1))
   given(t, notice, due, failed(1)).when(attempt(2, 'sent')).then(sent(2))
   given(t, notice, due, sent(1)).when(attempt(1, 'sent')).isAlreadySo()
@@ -42,18 +42,18 @@ test('a failure names the time of the next attempt', (t) => {
   given(t, notice, due, failed(1)).when(attempt(2, fails)).then(failed(2))
 })
 
-test('only the next attempt counts', (t) => {
+test('an attempt counts only in its turn', (t) => {
   given(t, notice, due).when(attempt(2, 'sent')).isAlreadySo()
   given(t, notice, due, failed(1)).when(attempt(1, fails)).isAlreadySo()
   given(t, notice, due, failed(1)).when(attempt(1, isRefused)).isAlreadySo()
 })
 
-test('one that is refused for good is not tried again', (t) => {
+test('a notice that is refused for good is not tried again', (t) => {
   given(t, notice, due).when(attempt(1, isRefused)).then(refused)
   given(t, notice, due, refused).when(attempt(2, 'sent')).isAlreadySo()
 })
 
-test('after the last attempt it is given up, unless that one succeeds', (t) => {
+test('after its last attempt a notice is given up, unless that one succeeds', (t) => {
   const last = given(t, notice, due, ...failures(maximalMailAttempts - 1))
   last
     .when(attempt(maximalMailAttempts, fails))

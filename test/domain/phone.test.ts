@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { parsePhoneNumberFromString } from 'libphonenumber-js'
 import assert from 'node:assert/strict'
 import { Phone, phoneFromText } from '../../domain/phone.js'
-import { holds } from '../kit/property.js'
+import { holds } from '../kit/domain/property.js'
 
 test('a US number is read in every common format', (t) => {
   const formats = [

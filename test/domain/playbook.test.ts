@@ -1,7 +1,7 @@
 import test from 'ava'
 import { playbook, standardFields, standardPlaybook, type PlaybookEvent } from '../../domain/playbook.js'
-import { accountId, playbookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, playbookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const created: PlaybookEvent = {
   type: 'PlaybookCreated',
@@ -20,7 +20,7 @@ test('a playbook is created once', (t) => {
   given(t, playbook, created).when(create).isAlreadySo()
 })
 
-test('a change keeps every setting that it does not name', (t) => {
+test('a change leaves every setting that it does not name', (t) => {
   given(t, playbook, created)
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { title: 'Short' } })
     .then({ type: 'PlaybookChanged', data: { settings: { ...standardPlaybook, title: 'Short' } } })

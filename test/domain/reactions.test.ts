@@ -10,8 +10,8 @@ import { playbook, standardPlaybook } from '../../domain/playbook.js'
 import { reactingCategories, reactingTypes, reactions, type Intent } from '../../domain/reactions.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
 import { webhook } from '../../domain/webhook.js'
-import { goldenEvents } from '../kit/golden.js'
-import { logOf } from '../kit/log.js'
+import { goldenEvents } from '../kit/domain/golden.js'
+import { logOf } from '../kit/domain/log.js'
 import { rightOf } from '../kit/right-of.js'
 import {
   accountId,
@@ -29,7 +29,7 @@ import {
   recordId,
   sourceId,
   webhookId,
-} from '../kit/samples.js'
+} from '../kit/domain/samples.js'
 
 const now = at(60_000)
 

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { resend, type ResendCommand, type ResendEvent } from '../../domain/resend.js'
-import { accountId, at, resendId, webhookId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, at, resendId, webhookId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const start: ResendCommand = {
   type: 'StartResend',

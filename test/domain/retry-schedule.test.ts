@@ -2,9 +2,9 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { millisecondsOf } from '../../domain/instant.js'
-import { deliveryRetries, nextAttemptAt, nextMailAttemptAt, noticeRetries } from '../../domain/retry-schedule.js'
-import { holds } from '../kit/property.js'
-import { at } from '../kit/samples.js'
+import { holds } from '../kit/domain/property.js'
+import { at } from '../kit/domain/samples.js'
+import { deliveryRetries, nextMailAttemptAt, noticeRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 
 const upTo = (count: number): ReadonlyArray<number> => Array.from({ length: count }, (_, index) => index + 1)
 

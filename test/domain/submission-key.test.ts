@@ -1,8 +1,8 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { submissionKey, type SubmissionKeyEvent } from '../../domain/submission-key.js'
-import { leadId, sourceId, submissionKeyId } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { leadId, sourceId, submissionKeyId } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const claim = (n: number) =>
   ({

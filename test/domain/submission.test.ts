@@ -5,9 +5,9 @@ import { contactIdOf, leadIdOf, type AccountSecret } from '../../domain/derived-
 import { phoneFromText } from '../../domain/phone.js'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
-import { decodeSubmission, leadFactsOf, originatorsOf, type Submission } from '../../domain/submission.js'
-import { holds } from '../kit/property.js'
-import { accountId, at, engagementId, leadId, playbookId, sourceId } from '../kit/samples.js'
+import { decodeSubmission, originatorsOf, leadFactsOf, type Submission } from '../../domain/submission.js'
+import { holds } from '../kit/domain/property.js'
+import { at, accountId, engagementId, leadId, playbookId, sourceId } from '../kit/domain/samples.js'
 
 const valid: Readonly<Record<string, string>> = {
   first_name: 'Ada',
@@ -142,7 +142,7 @@ test('an e-mail address must be one wherever it is sent, other formats only wher
   t.deepEqual(problemsOf(wrong, []), ['email must be an e-mail address'])
 })
 
-test('numbers and booleans are taken as their text', (t) => {
+test('numbers and booleans are read as their text', (t) => {
   const decoded = decodeSubmission(standardFields, at(), {
     ...valid,
     phone: 4155550123,
@@ -166,7 +166,7 @@ test('numbers and booleans are taken as their text', (t) => {
   )
 })
 
-test('an extra field that is an object or a list is kept as its JSON text', (t) => {
+test('an extra field that is an object or a list is stored as its JSON text', (t) => {
   const decoded = decodeSubmission([], at(), { ...valid, cars: [{ year: 2020 }], answers: { pets: 2 } })
   t.true(E.isRight(decoded))
   if (E.isLeft(decoded)) return

@@ -9,8 +9,8 @@ import { E } from '../../domain/prelude.js'
 import { reactions } from '../../domain/reactions.js'
 import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
 import { webhook } from '../../domain/webhook.js'
-import { holds } from '../kit/property.js'
-import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../kit/samples.js'
+import { holds } from '../kit/domain/property.js'
+import { accountId, at, deliveryFacts, deliveryId, uuid, webhookId, webhookSettings } from '../kit/domain/samples.js'
 
 const numbers = [1, 2] as const
 

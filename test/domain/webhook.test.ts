@@ -1,7 +1,7 @@
 import test from 'ava'
 import { signingSecretsAt, webhook, type WebhookCommand, type WebhookEvent } from '../../domain/webhook.js'
-import { accountId, at, deliveryId, webhookId, webhookSettings } from '../kit/samples.js'
-import { given } from '../kit/specification.js'
+import { accountId, at, deliveryId, webhookId, webhookSettings } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const add: WebhookCommand = {
   type: 'AddWebhook',
@@ -74,7 +74,7 @@ test('a removed webhook does not come back', (t) => {
   given(t, webhook, added, removed).when(add).isAlreadySo()
 })
 
-test('a change keeps every setting that it does not name, the token too', (t) => {
+test('a change leaves every setting that it does not name, the token too', (t) => {
   given(t, webhook, added)
     .when(change())
     .then({
@@ -149,7 +149,7 @@ test('what failed before a webhook was turned on does not turn it off again', (t
     .then(turnedOff)
 })
 
-test('it says since when the delivery failed, where that is known', (t) => {
+test('a webhook that is turned off says since when the delivery failed, where that is known', (t) => {
   const failing_since = at(5)
   given(t, webhook, added)
     .when({ ...turnOff, failingSince: at(5) })

@@ -4,25 +4,14 @@ import { strict as assert } from 'node:assert'
 import { request as openRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { send, sendRaw, type Answer, type Sent } from '../kit/http.js'
-import { formLead, lead, newPhone } from '../kit/leads.js'
-import { holdsAsync } from '../kit/property.js'
-import {
-  bearer,
-  childEnvironment,
-  childForFile,
-  having,
-  idsOf,
-  newDataDir,
-  openAccount,
-  operatorKey,
-  removeDataDir,
-  startChild,
-  type Account,
-  type Site,
-} from '../kit/service.js'
+import { bearer, having, send, sendRaw, type Answer, type Sent } from '../kit/network/http.js'
+import { holdsAsync } from '../kit/domain/property.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
+import { formLead, lead, newPhone } from '../kit/service/leads.js'
+import { serviceProcessForFile } from '../kit/service/service-process.js'
+import { operatorKey } from '../kit/service/settings.js'
 
-const site = childForFile()
+const site = serviceProcessForFile()
 
 const json = { 'content-type': 'application/json' } as const
 const form = { 'content-type': 'application/x-www-form-urlencoded' } as const
@@ -39,10 +28,10 @@ const isSound = (status: number | undefined): boolean => status === 200 || isRef
 const assertSound = (answer: Answer): void => assert.ok(isSound(answer.status), `${answer.status}: ${answer.text}`)
 
 /** Whatever came before, the next good request is answered. */
-const isWell = async (t: ExecutionContext, where: Site = site): Promise<void> => {
-  const account = await openAccount(where)
+const isWell = async (t: ExecutionContext): Promise<void> => {
+  const account = await openAccount(site)
   t.is((await account.submit(lead())).status, 200)
-  t.is((await send(`${where.url}/health/live`)).status, 200)
+  t.is((await send(`${site.url}/health/live`)).status, 200)
 }
 
 const withExtra = (field: string): string => JSON.stringify(lead()).replace(/}$/, `,${field}}`)
@@ -68,7 +57,7 @@ test('a JSON lead that is cut off anywhere is 400', async (t) => {
   t.is((await post(account.postUrl, whole)).status, 200)
 })
 
-test('a JSON lead with any byte changed is taken or refused', async (t) => {
+test('a JSON lead with any byte changed is accepted or refused', async (t) => {
   const { postUrl } = await openAccount(site)
   const whole = Buffer.from(JSON.stringify(lead()))
   const change = fc.tuple(fc.nat(whole.length - 1), fc.nat(255))
@@ -81,7 +70,7 @@ test('a JSON lead with any byte changed is taken or refused', async (t) => {
   await isWell(t)
 })
 
-test('any JSON value under any name is taken or refused, and what is taken can be read', async (t) => {
+test('any JSON value under any name is accepted or refused, and what is accepted can be read', async (t) => {
   const account = await openAccount(site)
   const name = fc.oneof(fc.string({ unit: 'binary', maxLength: 30 }), fc.constantFrom(...Object.keys(lead())))
   const property = fc.asyncProperty(fc.dictionary(name, fc.jsonValue(), { maxKeys: 12 }), async (extra) => {
@@ -128,7 +117,7 @@ test('any JSON value as the whole body is refused by every call that takes one',
   await isWell(t)
 })
 
-test('any values in the known fields of the management API are taken or refused', async (t) => {
+test('any values in the known fields of the management API are accepted or refused', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
   const fields: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -168,7 +157,7 @@ test('any values in the known fields of the management API are taken or refused'
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
-test('JSON that is nested as deep as a body allows is taken or refused, wherever it stands', async (t) => {
+test('JSON that is nested as deep as a body allows is accepted or refused, wherever it stands', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const { sold } = await account.standardConversions()
@@ -303,44 +292,29 @@ test('a compressed body is 415, whole or broken, and nothing of it is unfolded',
   await isWell(t)
 })
 
-/** A process of its own, so that nothing else is measured, or ended, with it. */
-const onOwnService = async (use: (where: Site) => Promise<void>): Promise<void> => {
-  const dataDir = newDataDir()
-  const child = startChild(childEnvironment(dataDir))
-  try {
-    await use({ url: await child.listening })
-  } finally {
-    child.kill('SIGKILL')
-    await child.exited
-    await removeDataDir(dataDir)
-  }
-}
+// One at a time, so that nothing else is measured.
 
-test('a long Content-Type keeps nobody waiting', async (t) => {
+test.serial('a long Content-Type keeps nobody waiting', async (t) => {
   const types = [' ', '\t', ';', ';a=b', ' ;', '=', '"', 'a'].map((text) => `application/json${text.repeat(3_700)}x=`)
   const spaces = `application/json${' '.repeat(15_000)}x`
-  await onOwnService(async (where) => {
-    const { postUrl } = await openAccount(where)
-    const begun = performance.now()
-    for (const type of [...types, ...Array.from({ length: 12 }, () => spaces)]) {
-      t.is((await post(postUrl, '{}', { 'content-type': type })).status, 415)
-    }
-    const took = performance.now() - begun
-    t.true(took < 1_000, `${took} ms`)
-  })
+  const { postUrl } = await openAccount(site)
+  const begun = performance.now()
+  for (const type of [...types, ...Array.from({ length: 12 }, () => spaces)]) {
+    t.is((await post(postUrl, '{}', { 'content-type': type })).status, 415)
+  }
+  const elapsed = performance.now() - begun
+  t.true(elapsed < 1_000, `${elapsed} ms`)
 })
 
-test('a form that repeats one name as often as a body allows is answered at once', async (t) => {
-  await onOwnService(async (where) => {
-    const { postUrl } = await openAccount(where)
-    for (const pair of ['a&', 'a=1&', 'phone&']) {
-      const body = pair.repeat(Math.floor(20_000 / pair.length))
-      const begun = performance.now()
-      t.is((await post(postUrl, body, form)).status, 400)
-      const took = performance.now() - begun
-      t.true(took < 1_000, `${pair}: ${took} ms for ${body.length} bytes`)
-    }
-  })
+test.serial('a form that repeats one name as often as a body allows is answered at once', async (t) => {
+  const { postUrl } = await openAccount(site)
+  for (const pair of ['a&', 'a=1&', 'phone&']) {
+    const body = pair.repeat(Math.floor(20_000 / pair.length))
+    const begun = performance.now()
+    t.is((await post(postUrl, body, form)).status, 400)
+    const elapsed = performance.now() - begun
+    t.true(elapsed < 1_000, `${pair}: ${elapsed} ms for ${body.length} bytes`)
+  }
 })
 
 test('a chunked body is read, a broken one is 400, a large one 413', async (t) => {
@@ -375,7 +349,7 @@ const sendInParts = (url: string, parts: ReadonlyArray<string>): Promise<number>
     next(0)
   })
 
-test('a lead that comes bit by bit is taken, while others are answered', async (t) => {
+test('a lead that comes bit by bit is accepted, while others are answered', async (t) => {
   const account = await openAccount(site)
   const slow = sendInParts(account.postUrl, JSON.stringify(lead()).split(/(?<=[ae])/))
   await isWell(t)
@@ -588,7 +562,7 @@ test('unknown methods are refused on every surface', async (t) => {
   await isWell(t)
 })
 
-test('headers that are huge, many or strange are refused or passed over', async (t) => {
+test('headers that are huge, many or strange are refused or ignored', async (t) => {
   t.is((await rawGet('/health/live', `X: ${'y'.repeat(40_000)}\r\n`)).status, 431)
   t.true(isSound((await rawGet('/health/live', 'a: b\r\n'.repeat(3_000))).status))
   for (const header of [

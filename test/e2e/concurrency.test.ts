@@ -1,6 +1,8 @@
 import test from 'ava'
-import { newPhone, lead, spellings } from '../kit/leads.js'
-import { having, idsOf, openAccount, serviceForFile } from '../kit/service.js'
+import { newPhone, lead, spellings } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { having } from '../kit/network/http.js'
+import { idsOf, openAccount } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

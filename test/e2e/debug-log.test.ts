@@ -1,14 +1,13 @@
 import test from 'ava'
-import { addressOf, startService, temporaryDirectory } from '../kit/child-service.js'
-import { receiverFor } from '../kit/subscription.js'
-import { openAccount } from '../kit/service.js'
-import { operatorKey } from '../kit/service.js'
-import { until } from '../kit/until.js'
+import { receiverFor } from '../kit/network/receiver.js'
+import { openAccount } from '../kit/service/account.js'
+import { addressOf, startService } from '../kit/service/service-process.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 
 test('at LOG_LEVEL=debug the way of one lead can be read in some ten lines, by its correlation id', async (t) => {
-  const directory = temporaryDirectory(t)
-  const service = startService(t, directory, { logLevel: 'debug', environment: { OPERATOR_KEY: operatorKey } })
-  const account = await openAccount({ url: await addressOf(t, service) })
+  const service = startService(t, temporaryDirectory(t), { LOG_LEVEL: 'debug' })
+  const account = await openAccount({ url: await addressOf(service) })
   const receiver = await receiverFor(t)
   await account.addWebhook({ url: receiver.url, token: 'x' })
   const { lead_id } = await account.submitted()

@@ -1,20 +1,23 @@
 import test from 'ava'
-import { namedIn, type Managed } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { labelOf, type Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, type Managed, having } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { labelOf, type Received, receiverFor } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
-  eventually,
   hookToken,
-  receiverFor,
-  settled,
+  settledDeliveries,
   subscribed,
   turned,
   webhookIdOf,
   webhookOf,
-} from '../kit/subscription.js'
-import { passed } from '../kit/until.js'
+  deliveryAfter,
+  deliveryOf,
+  newestAfter,
+} from '../kit/service/subscription.js'
+import { sleep } from '../kit/time/until.js'
+import { openAccount } from '../kit/service/account.js'
+import { pages } from '../kit/service/pages.js'
 
 const site = serviceForFile()
 /** Fifteen seconds pass in 75 ms. */
@@ -22,27 +25,7 @@ const quick = serviceForFile({ clockRate: 200 })
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
 
-const deliveryOf = async (account: Account, webhookId: string, id: string) =>
-  having(await account.manage('GET', `/webhooks/${webhookId}/deliveries/${id}`), 'delivery')
-
 const idsIn = (all: ReadonlyArray<Managed>): ReadonlyArray<string> => all.map(({ id }) => id).sort()
-
-/** Follows `next_cursor` to the end. */
-const paged = async (
-  account: Account,
-  webhookId: string,
-  query: string,
-): Promise<ReadonlyArray<ReadonlyArray<Managed>>> => {
-  const pages: Array<ReadonlyArray<Managed>> = []
-  let cursor = ''
-  do {
-    const answer = await account.manage('GET', `/webhooks/${webhookId}/deliveries?${query}${cursor}`)
-    pages.push(having(answer, 'deliveries'))
-    const { next_cursor } = answer.body
-    cursor = typeof next_cursor === 'string' ? `&cursor=${next_cursor}` : ''
-  } while (cursor !== '' && pages.length < 100)
-  return pages
-}
 
 /** `started` failed and turned the webhook off, two labels of it are held, and before that five succeeded. */
 const ofManyStates = async (t: Parameters<typeof subscribed>[0]) => {
@@ -51,16 +34,16 @@ const ofManyStates = async (t: Parameters<typeof subscribed>[0]) => {
   const good = await account.submitted()
   for (let n = 0; n < 4; n += 1) await account.report(good.next_engagement_id, 'event', 'phone_call_missed')
   await receiver.received(5)
-  await settled(account, webhookId, 5)
+  await settledDeliveries(account, webhookId, 5)
   // Whatever follows has another time than what came before.
-  await passed(2)
+  await sleep(2)
   receiver.answer(() => 500)
   const bad = await account.submitted()
   await receiver.received(24)
   await turned(account, webhookId, 'off')
   await account.report(good.next_engagement_id, 'event', 'interested')
   await account.report(bad.next_engagement_id, 'event', 'interested')
-  const all = await settled(account, webhookId, 8)
+  const all = await settledDeliveries(account, webhookId, 8)
   return { ...subscription, good, bad, all }
 }
 
@@ -134,9 +117,10 @@ test('pages under any filter have no gap and no repeat, newest first, though man
     )
   }
   await receiver.received(24)
-  const all = await settled(account, webhookId, 24)
+  const all = await settledDeliveries(account, webhookId, 24)
   const times = all.map(({ created_at }) => created_at).toSorted()
   const lead = leads[0]?.lead_id ?? ''
+  const deliveries = `/webhooks/${webhookId}/deliveries`
   const filters = [
     '',
     'state=succeeded',
@@ -147,13 +131,13 @@ test('pages under any filter have no gap and no repeat, newest first, though man
   for (const filter of [...filters, `state=succeeded&from=${times[3] ?? ''}&to=${times[20] ?? ''}`]) {
     const whole = await deliveriesOf(account, webhookId, `&${filter}`)
     t.true(whole.length > 8, filter)
-    const pages = await paged(account, webhookId, `${filter}&limit=5`)
-    t.true(pages.every(({ length }, index) => length === 5 || index === pages.length - 1))
-    t.deepEqual(pages.flat(), whole, filter)
+    const paged = await pages(account, `${deliveries}?${filter}&limit=5`, 'deliveries')
+    t.true(paged.every(({ length }, index) => length === 5 || index === paged.length - 1))
+    t.deepEqual(paged.flat(), whole, filter)
     const shown = whole.map(({ created_at }) => created_at)
     t.deepEqual(shown, shown.toSorted().reverse(), filter)
   }
-  const none = await paged(account, webhookId, `lead_id=${lead}&state=failed&limit=5`)
+  const none = await pages(account, `${deliveries}?lead_id=${lead}&state=failed&limit=5`, 'deliveries')
   t.deepEqual(none.flat(), [])
 })
 
@@ -191,10 +175,12 @@ test('each attempt is shown whole: times, status, reason, excerpt, number and th
   const change = await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-2' })
   t.is(having(change, 'webhook')['version'], 3, 'added, its secret issued, changed')
   await receiver.received(2)
-  const [listed] = await settled(account, webhookId, 1)
+  const [listed] = await settledDeliveries(account, webhookId, 1)
   t.false('excerpt' in (listed?.['last_outcome'] as object), 'what a receiver said stands in the log alone')
   const { log = [], body, ...delivery } = await deliveryOf(account, webhookId, webhookIdOf(request))
   t.deepEqual(delivery, listed)
+  t.regex(delivery.id, /^dlv_/)
+  t.regex(delivery.created_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   t.like(delivery, {
     id: webhookIdOf(request),
     webhook_id: webhookId,
@@ -230,7 +216,7 @@ test('each attempt is shown whole: times, status, reason, excerpt, number and th
     t.is(dns, null, 'an address needs no look-up')
     t.is(tls, null)
     for (const milliseconds of [connect, first_byte, total]) {
-      // A connection that was kept is not connected anew.
+      // A pooled connection is not connected anew.
       t.true(milliseconds === null || Number.isInteger(milliseconds), `${String(milliseconds)} ms`)
     }
     t.is(outcome?.['duration_ms'], total)
@@ -242,11 +228,9 @@ test('an attempt without a response has no status and no excerpt, and says why',
   const { account, receiver, webhookId } = await subscribed(t, site)
   await receiver.close()
   await account.submitted()
-  const [delivery] = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === 1,
-  )
-  const { log = [] } = await deliveryOf(account, webhookId, delivery?.id ?? '')
+  const delivery = await newestAfter(account, webhookId, 1)
+  t.is(delivery['state'], 'due')
+  const { log = [] } = await deliveryOf(account, webhookId, delivery.id)
   const outcome = log.at(-1)?.outcome
   t.like(outcome, { attempt: 1, status: null, reason: 'no response (ECONNREFUSED)', webhook_version: 2 })
   t.false('excerpt' in (outcome ?? {}))
@@ -260,7 +244,7 @@ test('a new bearer token counts from the next attempt on, a resend included', as
   await receiver.received(1)
   await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-2' })
   await receiver.received(3)
-  const [delivery] = await settled(account, webhookId, 1)
+  const [delivery] = await settledDeliveries(account, webhookId, 1)
   await account.manage('PATCH', `/webhooks/${webhookId}`, { token: 'hook-token-3' })
   await account.manage('POST', `/webhooks/${webhookId}/deliveries/${delivery?.id ?? ''}/resend`)
   const requests = await receiver.received(4)
@@ -268,10 +252,7 @@ test('a new bearer token counts from the next attempt on, a resend included', as
     requests.map(({ headers }) => headers.authorization),
     [hookToken, 'hook-token-2', 'hook-token-2', 'hook-token-3'].map((token) => `Bearer ${token}`),
   )
-  const { log = [] } = await eventually(
-    () => deliveryOf(account, webhookId, delivery?.id ?? ''),
-    ({ attempts }) => attempts === 4,
-  )
+  const { log = [] } = await deliveryAfter(account, webhookId, delivery?.id ?? '', 4)
   t.deepEqual(
     log.flatMap(({ outcome }) => outcome?.['webhook_version'] ?? []),
     [2, 3, 3, 4],
@@ -307,13 +288,10 @@ test('a list holds no body and nothing that a receiver said', async (t) => {
   })
   const phone = newPhone()
   await account.submitted({ phone, last_name: 'Qwertyname' })
-  const [delivery] = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === 1,
-  )
+  const delivery = await newestAfter(account, webhookId, 1)
   const list = await account.manage('GET', `/webhooks/${webhookId}/deliveries`)
   t.false(list.text.includes('Qwertyname') || list.text.includes(phone))
-  const one = await account.manage('GET', `/webhooks/${webhookId}/deliveries/${delivery?.id ?? ''}`)
+  const one = await account.manage('GET', `/webhooks/${webhookId}/deliveries/${delivery.id}`)
   t.true(one.text.includes('Qwertyname'))
   t.regex(String(having(one, 'delivery').log?.at(-1)?.outcome?.['excerpt']), /^\{"activity":/)
 })

@@ -1,24 +1,9 @@
 import test from 'ava'
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { readdirSync } from 'node:fs'
+import { runProgram } from '../kit/parts/program.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
 
-const program = fileURLToPath(new URL('../../app/cli/demo.js', import.meta.url))
-
-type Ended = { readonly code: number | null; readonly told: string; readonly said: string; readonly seconds: number }
-
-/** Runs the demo with its temporary folder inside `parent`. */
-const demo = async (parent: string): Promise<Ended> => {
-  const started = performance.now()
-  const child = spawn(process.execPath, [program], { env: { ...process.env, TMPDIR: parent } })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [code, told, said] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  return { code, told, said, seconds: (performance.now() - started) / 1000 }
-}
+const program = new URL('../../app/cli/demo.js', import.meta.url)
 
 /** Each of these, in this order. */
 const steps: ReadonlyArray<RegExp> = [
@@ -57,27 +42,26 @@ const steps: ReadonlyArray<RegExp> = [
 ]
 
 test('a lead goes round the loop, told step by step, and nothing of it stays', async (t) => {
-  const parent = mkdtempSync(join(tmpdir(), 'demo-test-'))
-  t.teardown(() => {
-    rmSync(parent, { recursive: true, force: true })
-  })
-  const { code, told, said, seconds } = await demo(parent)
+  const parent = temporaryDirectory(t)
+  const begun = performance.now()
+  const { code, stdout, stderr } = await runProgram(program, [], { TMPDIR: parent })
+  const seconds = (performance.now() - begun) / 1000
 
-  t.is(said, '')
+  t.is(stderr, '')
   t.is(code, 0)
-  t.true(seconds < 10, `it took ${seconds} s`)
-  let rest = told
+  t.true(seconds < 10, `${seconds} s`)
+  let rest = stdout
   for (const step of steps) {
     const found = step.exec(rest)
     t.truthy(found, `${String(step)} comes in its turn`)
     rest = rest.slice((found?.index ?? 0) + (found?.[0].length ?? 0))
   }
-  t.false(told.includes('\u001b'), 'no colours where there is no terminal')
+  t.false(stdout.includes('\u001b'), 'no colours where there is no terminal')
   t.deepEqual(readdirSync(parent), [])
 })
 
-test('a surprise is said in a sentence, and ends it with 1', async (t) => {
-  const { code, said } = await demo('/nowhere/at/all')
+test('a demo that fails says why in a sentence, and ends with 1', async (t) => {
+  const { code, stderr } = await runProgram(program, [], { TMPDIR: '/nowhere/at/all' })
   t.is(code, 1)
-  t.regex(said, /^\nThe demo stopped: .+\n$/)
+  t.regex(stderr, /^\nThe demo stopped: .+\n$/)
 })

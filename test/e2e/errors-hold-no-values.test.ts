@@ -1,22 +1,15 @@
 import test from 'ava'
 import { randomBytes } from 'node:crypto'
+import { bearer, having, send, sendForm, sendJson, sendRaw, type Answer, type Site } from '../kit/network/http.js'
+import { openReceiver } from '../kit/network/receiver.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { lead, requiredFields } from '../kit/service/leads.js'
+import { addressOf, startService, stopped } from '../kit/service/service-process.js'
+import { operatorKey } from '../kit/service/settings.js'
+import { deliveriesOf, longestDelivery, turned } from '../kit/service/subscription.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
-import { send, sendForm, sendJson, sendRaw, type Answer } from '../kit/http.js'
-import { lead, requiredFields } from '../kit/leads.js'
-import { openReceiver } from '../kit/receiver.js'
-import {
-  bearer,
-  childEnvironment,
-  having,
-  newDataDir,
-  openAccount,
-  operatorKey,
-  removeDataDir,
-  startChild,
-  type Account,
-  type Site,
-} from '../kit/service.js'
-import { deliveriesOf, eventually, turned } from '../kit/subscription.js'
 
 const mark = (): string => `zz${randomBytes(6).toString('hex')}`
 
@@ -70,7 +63,9 @@ const followUp = async (account: Account, webhookId: string): Promise<void> => {
   if (!shown.text.includes(secrets.inAnswer)) throw new Error(`no excerpt: ${shown.status}`)
   await account.manage('POST', `${path}/deliveries/${failed?.id ?? ''}/resend`)
   await account.manage('POST', `${path}/resends`, { from: '2026-01-01', to: '9999-01-01' })
-  await eventually(
+  await until(
+    'the resend is completed',
+    longestDelivery,
     async () => having(await account.manage('GET', `${path}/resends`), 'resends'),
     (all) => all[0]?.['state'] === 'completed',
   )
@@ -123,6 +118,9 @@ const collect = async (
     post(text.padEnd(150_000, values.household)),
     post(`${text.slice(0, -1)},"x":${'['.repeat(20_000)}${']'.repeat(20_000)}}`),
     sendForm(account.postUrl, { ...values, email: values.household }),
+    post(JSON.stringify({ ...values, history: `a=${'x'.repeat(10_001)}` }), {
+      'content-type': 'application/x-www-form-urlencoded',
+    }),
     sendForm(`${site.url}/marketing_sources/${secrets.inPath}/${account.sourceId}`, values),
     account.find(values.first_name),
     account.find('9875550000'),
@@ -187,56 +185,27 @@ const collect = async (
 }
 
 test('no error body, no log line and no metric holds a personal value or a secret', async (t) => {
-  const dataDir = newDataDir()
-  const child = startChild({ ...childEnvironment(dataDir), LOG_LEVEL: 'debug', CLOCK_RATE: '1000000' })
-  try {
-    const site = { url: await child.listening }
-    const { errors, credentials } = await collect(site)
-    t.deepEqual(
-      errors.filter(({ status }) => status < 400).map(({ text }) => text),
-      [],
-    )
-    for (const { status, text, headers } of errors) {
-      const shown = `${text} ${JSON.stringify(headers)}`
-      t.deepEqual(found(shown), [], `${status} ${text}`)
-      t.deepEqual(found(shown, credentials), [], `${status} ${text}`)
-    }
-
-    const metrics = await send(`${site.url}/metrics`)
-    const ready = await send(`${site.url}/health/ready`)
-    t.is(metrics.status, 200)
-    child.kill('SIGTERM')
-    t.deepEqual(await child.exited, { code: 0, signal: null })
-    t.true(child.stdout().includes('listening'))
-    const places = { metrics: metrics.text, ready: ready.text, stdout: child.stdout(), stderr: child.stderr() }
-    for (const [place, text] of Object.entries(places)) {
-      t.deepEqual(found(text), [], place)
-      t.deepEqual(found(text, credentials), [], place)
-    }
-  } finally {
-    child.kill('SIGKILL')
-    await child.exited
-    await removeDataDir(dataDir)
+  const service = startService(t, temporaryDirectory(t), { LOG_LEVEL: 'debug', CLOCK_RATE: '1000000' })
+  const site = { url: await addressOf(service) }
+  const { errors, credentials } = await collect(site)
+  t.deepEqual(
+    errors.filter(({ status }) => status < 400).map(({ text }) => text),
+    [],
+  )
+  for (const { status, text, headers } of errors) {
+    const shown = `${text} ${JSON.stringify(headers)}`
+    t.deepEqual(found(shown), [], `${status} ${text}`)
+    t.deepEqual(found(shown, credentials), [], `${status} ${text}`)
   }
-})
 
-test('a JSON lead that comes as a form is refused without a word of it', async (t) => {
-  const dataDir = newDataDir()
-  const child = startChild(childEnvironment(dataDir))
-  try {
-    const account = await openAccount({ url: await child.listening })
-    const body = JSON.stringify({
-      first_name: values.first_name,
-      email: values.email,
-      history: `a=${'x'.repeat(10_001)}`,
-    })
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const answer = await send(account.postUrl, { method: 'POST', headers, body })
-    t.is(answer.status, 400)
-    t.deepEqual(found(answer.text), [])
-  } finally {
-    child.kill('SIGKILL')
-    await child.exited
-    await removeDataDir(dataDir)
+  const metrics = await send(`${site.url}/metrics`)
+  const ready = await send(`${site.url}/health/ready`)
+  t.is(metrics.status, 200)
+  await stopped(t, service)
+  t.true(service.stdout().includes('listening'))
+  const places = { metrics: metrics.text, ready: ready.text, stdout: service.stdout(), stderr: service.stderr() }
+  for (const [place, text] of Object.entries(places)) {
+    t.deepEqual(found(text), [], place)
+    t.deepEqual(found(text, credentials), [], place)
   }
 })

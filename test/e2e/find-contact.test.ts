@@ -1,6 +1,8 @@
 import test from 'ava'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
-import { newPhone, spellings } from '../kit/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { newPhone, spellings } from '../kit/service/leads.js'
+import { having } from '../kit/network/http.js'
+import { openAccount } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

@@ -1,20 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import { namedIn, sendJson, type Answer, type Managed } from '../kit/http.js'
-import { lead } from '../kit/leads.js'
-import {
-  composed,
-  configOf,
-  having,
-  manage,
-  newDataDir,
-  openAccount,
-  removeDataDir,
-  type Account,
-  type InProcess,
-} from '../kit/service.js'
-import { openTrap, type Trap } from '../kit/trap.js'
-import { until } from '../kit/until.js'
-import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/webhook-hosts.js'
+import { having, namedIn, sendJson, type Answer, type Managed } from '../kit/network/http.js'
+import { openTrap, type Trap } from '../kit/network/trap.js'
+import { forbiddenHosts, forbiddenNames, forbiddenTexts } from '../kit/network/webhook-hosts.js'
+import { manage, openAccount, type Account } from '../kit/service/account.js'
+import { openDataDirectory } from '../kit/service/data-directory.js'
+import { lead } from '../kit/service/leads.js'
+import { openService, type Service } from '../kit/service/in-process-service.js'
+import { until } from '../kit/time/until.js'
 
 const notPublic = 'the address is not public'
 const token = 'hook-token'
@@ -30,7 +22,7 @@ const hosts = [...forbiddenHosts, ...forbiddenNames.filter(isLocalhost)]
 type Target = { readonly url: string; readonly webhookId: string }
 
 let trap: Trap
-let service: InProcess
+let service: Service
 let account: Account
 let targets: ReadonlyArray<Target>
 /** Connections before private addresses were forbidden. */
@@ -41,12 +33,12 @@ const urlOf = (host: string, n: number): string => `${n % 2 === 0 ? 'http' : 'ht
 const inAccount = (method: string, path: string, body?: unknown): Promise<Answer> =>
   manage(service, method, `/accounts/${account.id}${path}`, body)
 
-const dataDir = newDataDir()
+const directory = openDataDirectory()
 
 /** Webhooks that were saved while private addresses were allowed, and a delivery that is due to each, now that they are not. */
 test.before(async () => {
   trap = await openTrap()
-  const allowing = await composed(configOf({ dataDir }))
+  const allowing = await openService(directory.path)
   account = await openAccount(allowing)
   for (const host of reachable) {
     const id = await account.addWebhook({ url: `http://${host}:${trap.port}/hook`, token, events: ['sold'] })
@@ -57,14 +49,14 @@ test.before(async () => {
     hosts.map(urlOf).map(async (url) => ({ url, webhookId: await account.addWebhook({ url, token }) })),
   )
   await allowing.stop()
-  service = await composed(configOf({ dataDir, allowPrivateWebhooks: false }))
+  service = await openService(directory.path, { allowPrivateWebhooks: false })
   await sendJson(account.postUrl.replace(allowing.url, service.url), 'POST', lead())
 })
 
 test.after.always(async () => {
   await service.stop()
   await trap.close()
-  await removeDataDir(dataDir)
+  await directory.remove()
 })
 
 /** What was seen of each target, by its URL. */
@@ -74,12 +66,13 @@ const ofEach = async <Seen>(look: (target: Target) => Promise<Seen>): Promise<Re
 const each = <Seen>(seen: Seen): Readonly<Record<string, Seen>> =>
   Object.fromEntries(targets.map(({ url }) => [url, seen]))
 
-const triedDelivery = async ({ url, webhookId }: Target): Promise<Managed> => {
-  let found: Managed | undefined
-  await until(`an attempt to ${url}`, 20_000, async () => {
-    ;[found] = having(await inAccount('GET', `/webhooks/${webhookId}/deliveries`), 'deliveries')
-    return Number(found?.['attempts']) >= 1
-  })
+const attemptedDelivery = async ({ url, webhookId }: Target): Promise<Managed> => {
+  const [found] = await until(
+    `an attempt to ${url}`,
+    20_000,
+    async () => having(await inAccount('GET', `/webhooks/${webhookId}/deliveries`), 'deliveries'),
+    ([delivery]) => Number(delivery?.['attempts']) >= 1,
+  )
   return found as Managed
 }
 
@@ -119,7 +112,7 @@ test('no test goes to a special address', async (t) => {
 
 test('no delivery goes to a special address', async (t) => {
   const outcomes = await ofEach(async (target) => {
-    const { state, last_outcome } = await triedDelivery(target)
+    const { state, last_outcome } = await attemptedDelivery(target)
     const { status, reason } = last_outcome as { readonly status: unknown; readonly reason: unknown }
     return { state, status, reason }
   })
@@ -127,26 +120,17 @@ test('no delivery goes to a special address', async (t) => {
   isUnseen(t)
 })
 
-type Entry = {
-  readonly type: string
-  readonly delivered?: boolean
-  readonly outcome?: Readonly<Record<string, unknown>>
-}
-
 test('no resend goes to a special address', async (t) => {
   const resends = await ofEach(async (target) => {
-    const { id } = await triedDelivery(target)
+    const { id } = await attemptedDelivery(target)
     const path = `/webhooks/${target.webhookId}/deliveries/${id}`
     const { status: answered } = await inAccount('POST', `${path}/resend`)
-    let resent: Entry | undefined
-    await until(`a resend to ${target.url}`, 20_000, async () => {
-      const { body } = await inAccount('GET', path)
-      const { log } = (body as { readonly delivery: { readonly log: ReadonlyArray<Entry> } }).delivery
-      resent = log.find(({ type }) => type === 'DeliveryResent')
-      return resent !== undefined
+    const resent = await until(`a resend to ${target.url}`, 20_000, async () => {
+      const { log = [] } = having(await inAccount('GET', path), 'delivery')
+      return log.find(({ type }) => type === 'DeliveryResent')
     })
-    const { delivered, outcome } = resent ?? {}
-    return { answered, delivered, status: outcome?.['status'], reason: outcome?.['reason'] }
+    const { outcome } = resent ?? {}
+    return { answered, delivered: resent?.['delivered'], status: outcome?.['status'], reason: outcome?.['reason'] }
   })
   t.deepEqual(resends, each({ answered: 202, delivered: false, status: null, reason: notPublic }))
   isUnseen(t)

@@ -1,7 +1,8 @@
 import test from 'ava'
-import { send } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { bearer, having, openAccount, serviceForFile } from '../kit/service.js'
+import { send, bearer, having } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { openAccount } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

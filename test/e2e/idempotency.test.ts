@@ -1,7 +1,8 @@
 import test from 'ava'
-import { sendForm, sendJson, type Answer } from '../kit/http.js'
-import { formLead, lead, newPhone, spellings } from '../kit/leads.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { sendForm, sendJson, type Answer, having } from '../kit/network/http.js'
+import { formLead, lead, newPhone, spellings } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

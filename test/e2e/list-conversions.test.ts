@@ -1,6 +1,7 @@
 import test from 'ava'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
-import type { Conversion } from '../kit/http.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { having, type Conversion } from '../kit/network/http.js'
+import { openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

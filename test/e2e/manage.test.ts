@@ -1,25 +1,17 @@
 import test from 'ava'
-import { namedIn, send, sendJson, type Answer, type Managed } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { openReceiver } from '../kit/receiver.js'
-import {
-  bearer,
-  having,
-  idsOf,
-  manage,
-  openAccount,
-  operatorKey,
-  serviceForFile,
-  type Account,
-} from '../kit/service.js'
-import { eventually } from '../kit/subscription.js'
+import { namedIn, send, sendJson, type Managed, bearer, having } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { idsOf, manage, openAccount } from '../kit/service/account.js'
+import { operatorKey } from '../kit/service/settings.js'
+import { until } from '../kit/time/until.js'
+import { longestDelivery } from '../kit/service/subscription.js'
+import { nobody } from '../kit/domain/samples.js'
+import { pages } from '../kit/service/pages.js'
+import { receiverFor } from '../kit/network/receiver.js'
 
 const site = serviceForFile()
-/** Its operator does not allow webhooks to private networks. */
-const strict = serviceForFile({ allowPrivateWebhooks: false })
 const published = serviceForFile({ publicUrl: 'https://leads.example.com/base' })
-
-const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
 
 const isInstant = (value: unknown): boolean =>
   typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/.test(value)
@@ -127,7 +119,7 @@ test("another account's ids are 404 (contract 1)", async (t) => {
   const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
   const theirs = await other.submitted()
   const webhook = await other.addWebhook({ url: 'http://127.0.0.1:9/hook', token: 'x' })
-  const key = (having(await other.manage('POST', '/api_keys', {}), 'api_key') as Managed).id
+  const { id: key } = await other.issueKey()
   const member = having(await other.manage('POST', '/members', { email: 'a@example.com', role: 'admin' }), 'member').id
   const calls = [
     ['PATCH', `/api_keys/${key}`, { limit_per_minute: 1 }, 'API key not found'],
@@ -272,7 +264,7 @@ test('a wrong body is 400, names every wrong field, and creates nothing', async 
 
 test('a refusal says what would be right, and names nothing that is', async (t) => {
   const account = await openAccount(site)
-  const key = (having(await account.manage('POST', '/api_keys', {}), 'api_key') as Managed).id
+  const { id: key } = await account.issueKey()
   const refusals = [
     [
       await account.manage('PATCH', `/marketing_sources/${account.sourceId}`, { limit_per_minute: 0 }),
@@ -513,42 +505,6 @@ test('a removed webhook is 404 from then on', async (t) => {
   t.deepEqual(having(await account.manage('GET', '/webhooks'), 'webhooks'), [])
 })
 
-test('a webhook that leads to a private address is refused unless the operator allows it', async (t) => {
-  const account = await openAccount(strict)
-  const hosts = [
-    '127.0.0.1',
-    '127.9.9.9',
-    'localhost',
-    '0.0.0.0',
-    '10.1.2.3',
-    '172.16.0.1',
-    '192.168.1.1',
-    '169.254.169.254',
-    '100.64.0.1',
-    '224.0.0.1',
-    '255.255.255.255',
-    '[::1]',
-    '[::]',
-    '[fe80::1]',
-    '[fc00::1]',
-    '[::ffff:127.0.0.1]',
-    '2130706433',
-    '0x7f.1',
-    '127.1',
-    '[64:ff9b::7f00:1]',
-    '[2002:7f00:1::]',
-  ]
-  for (const host of hosts) {
-    const answer = await account.manage('POST', '/webhooks', { url: `http://${host}/hook`, token: 'x' })
-    t.is(answer.status, 400, host)
-    t.deepEqual(namedIn(answer), ['url'], host)
-  }
-  const id = await account.addWebhook({ url: 'https://203.0.114.7/hook', token: 'x' })
-  const moved = await account.manage('PATCH', `/webhooks/${id}`, { url: 'http://10.0.0.1/' })
-  t.is(moved.status, 400)
-  t.deepEqual(namedIn(moved), ['url'])
-})
-
 test('what is reported must be a label of its type, and none that the service fires itself (contract 6.4)', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
@@ -585,7 +541,7 @@ test('what is reported must be a label of its type, and none that the service fi
   }
 })
 
-test('an outcome ends the conversation: another outcome is 409, an event is still taken', async (t) => {
+test('an outcome ends the conversation: another outcome is 409, an event is still accepted', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id } = await account.submitted()
   const answer = await account.report(next_engagement_id, 'outcome', 'not_interested')
@@ -598,25 +554,9 @@ test('an outcome ends the conversation: another outcome is 409, an event is stil
   t.is((await account.report(next_engagement_id, 'event', 'phone_call_received')).status, 201)
 })
 
-/** Follows `next_cursor` to the end. */
-const pages = async (account: Account, path: string, limit: number, name: 'timeline' | 'leads' | 'deliveries') => {
-  const all: Array<ReadonlyArray<Managed>> = []
-  let cursor = ''
-  do {
-    const answer: Answer = await account.manage(
-      'GET',
-      `${path}?limit=${limit}${cursor === '' ? '' : `&cursor=${cursor}`}`,
-    )
-    all.push(having(answer, name))
-    cursor = answer.body.next_cursor ?? ''
-  } while (cursor !== '' && all.length < 50)
-  return all
-}
-
 test('the timeline has every lead, activity, conversion and delivery in order', async (t) => {
   const account = await openAccount(site)
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
+  const receiver = await receiverFor(t)
   await account.addWebhook({ url: receiver.url, token: 'x', events: ['sold'] })
   const phone = newPhone()
   const first = await account.submitted({ phone })
@@ -629,7 +569,9 @@ test('the timeline has every lead, activity, conversion and delivery in order', 
   await account.record(sold, { contact_id: first.contact_id, custom_value: 7, converted_at: '2020-01-01T00:00:00Z' })
   await receiver.received(1)
   // The read model of the timeline may show a delivery a moment after it was posted.
-  const entries = await eventually(
+  const entries = await until(
+    'the delivery is on the timeline',
+    longestDelivery,
     async () => having(await account.manage('GET', `/contacts/${first.contact_id}/timeline`), 'timeline'),
     (seen) => seen.some(({ kind }) => kind === 'delivery'),
   )
@@ -660,17 +602,13 @@ test('the timeline has every lead, activity, conversion and delivery in order', 
 
 test('lists are paged by cursor without gap or repeat', async (t) => {
   const account = await openAccount(site)
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
-  const webhookId = await account.addWebhook({ url: receiver.url, token: 'x', events: ['phone_call_missed'] })
   const phone = newPhone()
   const ids = []
   for (let n = 0; n < 7; n += 1) ids.push(await account.submitted({ phone }))
   const [one] = ids
   for (let n = 0; n < 5; n += 1) await account.report(one?.next_engagement_id ?? '', 'event', 'phone_call_missed')
-  await receiver.received(5)
 
-  const leads = await pages(account, `/marketing_sources/${account.sourceId}/leads`, 3, 'leads')
+  const leads = await pages(account, `/marketing_sources/${account.sourceId}/leads?limit=3`, 'leads')
   t.deepEqual(
     leads.map((page) => page.length),
     [3, 3, 1],
@@ -680,27 +618,18 @@ test('lists are paged by cursor without gap or repeat', async (t) => {
     ids.map(({ lead_id }) => lead_id).reverse(),
   )
 
-  const timeline = await pages(account, `/contacts/${one?.contact_id ?? ''}/timeline`, 4, 'timeline')
-  const whole = having(await account.manage('GET', `/contacts/${one?.contact_id ?? ''}/timeline?limit=500`), 'timeline')
-  const order = (entries: ReadonlyArray<Managed>) => entries.map(({ kind, at, label }) => [kind, at, label])
-  t.deepEqual(order(timeline.flat()), order(whole))
-  t.is(whole.length, 7 + 7 + 5 + 5)
-
-  const deliveries = await pages(account, `/webhooks/${webhookId}/deliveries`, 2, 'deliveries')
-  t.deepEqual(
-    deliveries.map((page) => page.length),
-    [2, 2, 1],
-  )
-  t.is(new Set(deliveries.flat().map(({ id }) => id)).size, 5)
-  const times = deliveries.flat().map(({ created_at }) => created_at)
-  t.deepEqual(times, [...times].sort().reverse())
+  const path = `/contacts/${one?.contact_id ?? ''}/timeline`
+  const timeline = await pages(account, `${path}?limit=4`, 'timeline')
+  const whole = having(await account.manage('GET', `${path}?limit=500`), 'timeline')
+  t.deepEqual(timeline.flat(), whole)
+  t.is(whole.length, 7 + 7 + 5)
 })
 
 test('a page that is exactly full has no next one unless there is more', async (t) => {
   const account = await openAccount(site)
   for (let n = 0; n < 4; n += 1) await account.submitted()
   t.deepEqual(
-    (await pages(account, `/marketing_sources/${account.sourceId}/leads`, 2, 'leads')).map((page) => page.length),
+    (await pages(account, `/marketing_sources/${account.sourceId}/leads?limit=2`, 'leads')).map((page) => page.length),
     [2, 2],
   )
   const all = await account.manage('GET', `/marketing_sources/${account.sourceId}/leads?limit=4`)
@@ -725,21 +654,6 @@ test('a page has 50 entries by default, and a wrong limit or cursor is 400 and n
     t.is(answer.status, 400, cursor)
     t.deepEqual(namedIn(answer), ['cursor'], cursor)
   }
-})
-
-test('a delivery is listed with its webhook, contact, conversation and outcome, and without its body', async (t) => {
-  const account = await openAccount(site)
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
-  const webhook_id = await account.addWebhook({ url: receiver.url, token: 'x' })
-  const { contact_id, next_engagement_id } = await account.submitted()
-  await receiver.received(1)
-  const answer = await account.manage('GET', `/webhooks/${webhook_id}/deliveries`)
-  const [delivery] = having(answer, 'deliveries')
-  t.like(delivery, { webhook_id, contact_id, engagement_id: next_engagement_id, label: 'started' })
-  t.regex(delivery?.id ?? '', /^dlv_/)
-  t.true(isInstant(delivery?.created_at))
-  t.notRegex(answer.text, /Ada|555/)
 })
 
 test('other methods on a path of the management API are 405 with what is allowed', async (t) => {

@@ -1,32 +1,21 @@
 import test, { type ExecutionContext } from 'ava'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fromAddress } from '../../app/composition/mail.js'
+import type { Site } from '../kit/network/http.js'
+import { textOf } from '../kit/network/mail-text.js'
+import { receiverFor } from '../kit/network/receiver.js'
+import { openSmtpServer, type SmtpServer } from '../kit/network/smtp-server.js'
+import { openAccount } from '../kit/service/account.js'
+import { dataDirectory } from '../kit/service/data-directory.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
+import { sleep, until } from '../kit/time/until.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
-import { textOf } from '../kit/mail-text.js'
-import { openReceiver } from '../kit/receiver.js'
-import { composed, configOf, openAccount, removeDataDir, type InProcess, type Site } from '../kit/service.js'
-import { openSmtpServer, type SmtpServer } from '../kit/smtp-server.js'
-import { passed, until } from '../kit/until.js'
 
 /** Four days pass in a third of a second. */
 const rushing = { clockRate: 1_000_000 }
 
-const patience = 30_000
-
-const dataDirFor = (t: ExecutionContext): string => {
-  const { dataDir } = configOf()
-  t.teardown(() => removeDataDir(dataDir))
-  return dataDir
-}
-
-const serviceFor = async (t: ExecutionContext, changed: Parameters<typeof configOf>[0]): Promise<InProcess> => {
-  const service = await composed(configOf({ ...rushing, ...changed }))
-  let stopped: Promise<void> | undefined
-  const stop = (): Promise<void> => (stopped ??= service.stop())
-  t.teardown(stop)
-  return { ...service, stop }
-}
+/** In milliseconds: a mail that takes longer does not come. */
+const longestMailing = 30_000
 
 const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
   const server = await openSmtpServer()
@@ -36,8 +25,7 @@ const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
 
 /** An account with an admin, a manager and an agent, whose webhook fails until it is turned off. */
 const turnedOff = async (t: ExecutionContext, site: Site) => {
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
+  const receiver = await receiverFor(t)
   receiver.answer(() => 500)
   const account = await openAccount(site)
   for (const role of ['admin', 'manager', 'agent']) {
@@ -59,11 +47,11 @@ const outboxOf = (dataDir: string): ReadonlyArray<string> => {
 }
 
 test('each admin and manager is e-mailed once, into the outbox where there is no server (contract 6.6.4)', async (t) => {
-  const dataDir = dataDirFor(t)
-  const service = await serviceFor(t, { dataDir })
+  const dataDir = dataDirectory(t)
+  const service = await serviceFor(t, dataDir, rushing)
   const { account, webhookId, origin } = await turnedOff(t, service)
-  await until('two mails', patience, () => outboxOf(dataDir).length >= 2)
-  await passed(300)
+  await until('two mails', longestMailing, () => outboxOf(dataDir).length >= 2)
+  await sleep(300)
   const mails = outboxOf(dataDir)
   t.deepEqual(mails.map(toOf).toSorted(), ['admin@example.org', 'manager@example.org'])
   for (const mail of mails) {
@@ -80,12 +68,12 @@ test('each admin and manager is e-mailed once, into the outbox where there is no
 })
 
 test('with SMTP_URL it goes to that server, and nothing into the outbox (contract 6.6.4)', async (t) => {
-  const dataDir = dataDirFor(t)
+  const dataDir = dataDirectory(t)
   const server = await mailServerFor(t)
-  const service = await serviceFor(t, { dataDir, smtpUrl: server.url })
+  const service = await serviceFor(t, dataDir, { ...rushing, smtpUrl: server.url })
   const { webhookId } = await turnedOff(t, service)
-  await until('two mails', patience, () => server.taken.length >= 2)
-  await passed(300)
+  await until('two mails', longestMailing, () => server.taken.length >= 2)
+  await sleep(300)
   t.deepEqual(server.taken.flatMap(({ to }) => to).toSorted(), ['admin@example.org', 'manager@example.org'])
   for (const { from, message } of server.taken) {
     t.is(from, 'leadloop@localhost')
@@ -96,29 +84,17 @@ test('with SMTP_URL it goes to that server, and nothing into the outbox (contrac
 })
 
 test('what was due when the service ended is mailed by the next start, once', async (t) => {
-  const dataDir = dataDirFor(t)
+  const dataDir = dataDirectory(t)
   const server = await mailServerFor(t)
   server.reply((step) => (step === 'RCPT' ? '451 come again' : undefined))
-  const first = await serviceFor(t, { dataDir, smtpUrl: server.url })
+  const first = await serviceFor(t, dataDir, { ...rushing, smtpUrl: server.url })
   await turnedOff(t, first)
-  await until('an attempt', patience, () => server.connections() > 0)
+  await until('an attempt', longestMailing, () => server.connections() > 0)
   await first.stop()
   t.deepEqual(server.taken, [])
   server.reply(() => undefined)
-  await serviceFor(t, { dataDir, smtpUrl: server.url })
-  await until('two mails', patience, () => server.taken.length >= 2)
-  await passed(300)
+  await serviceFor(t, dataDir, { ...rushing, smtpUrl: server.url })
+  await until('two mails', longestMailing, () => server.taken.length >= 2)
+  await sleep(300)
   t.deepEqual(server.taken.flatMap(({ to }) => to).toSorted(), ['admin@example.org', 'manager@example.org'])
-})
-
-test('mail comes from the user at the server, else from the site', (t) => {
-  const publicUrl = 'https://leads.example.com/base'
-  const from = (smtpUrl?: string, site: string | undefined = publicUrl): string =>
-    fromAddress({ smtpUrl, publicUrl: site })
-  t.is(from('smtp://ada%40example.org:word@mail.example.com'), 'ada@example.org')
-  t.is(from('smtp://ada:word@mail.example.com'), 'leadloop@leads.example.com')
-  t.is(from(), 'leadloop@leads.example.com')
-  t.is(fromAddress({ smtpUrl: undefined, publicUrl: undefined }), 'leadloop@localhost')
-  t.is(from(undefined, 'http://[::1]:8080'), 'leadloop@localhost')
-  t.is(from(undefined, 'http://192.0.2.7'), 'leadloop@localhost')
 })

@@ -1,10 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
 import { strict as assert } from 'node:assert'
-import { sendJson } from '../kit/http.js'
-import { lead, newPhone } from '../kit/leads.js'
-import { holdsAsync } from '../kit/property.js'
-import { having, idsOf, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { sendJson, having } from '../kit/network/http.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { holdsAsync } from '../kit/domain/property.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 
@@ -126,10 +127,9 @@ const steps: Readonly<Record<string, Step>> = {
     assert.equal(await listed(), undefined)
   },
   'a revoked key is refused': async (account) => {
-    const issued = await account.manage('POST', '/api_keys', {})
-    const key = issued.body.api_key
-    assert.equal((await account.manage('DELETE', `/api_keys/${typeof key === 'object' ? key.id : ''}`)).status, 200)
-    assert.equal((await account.manage('DELETE', `/api_keys/${typeof key === 'object' ? key.id : ''}`)).status, 404)
+    const { id } = await account.issueKey()
+    assert.equal((await account.manage('DELETE', `/api_keys/${id}`)).status, 200)
+    assert.equal((await account.manage('DELETE', `/api_keys/${id}`)).status, 404)
   },
 }
 

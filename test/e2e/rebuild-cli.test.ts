@@ -1,70 +1,45 @@
 import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
-import fetch from 'node-fetch'
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { compose, type Service } from '../../app/composition/compose.js'
-import { configFrom } from '../../app/composition/config.js'
-import { exampleLead, type FirstAccount } from '../../app/composition/first-account.js'
-import { E } from '../../domain/prelude.js'
 import { readModels } from '../../projections/read-models/registry.js'
+import { bearer, having, send } from '../kit/network/http.js'
+import { runProgram, type Ended } from '../kit/parts/program.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { openDataDirectory } from '../kit/service/data-directory.js'
+import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
 
-const program = fileURLToPath(new URL('../../app/cli/rebuild.js', import.meta.url))
+const program = new URL('../../app/cli/rebuild.js', import.meta.url)
 const names = readModels.map(({ name }) => name)
 
-type Ended = { readonly code: number | null; readonly told: string; readonly said: string }
+const rebuild = (DATA_DIR: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
+  runProgram(program, args, { DATA_DIR, EVENTSTORE_URL: undefined, MONGODB_URL: undefined })
 
-const rebuild = async (dataDir: string, ...arguments_: ReadonlyArray<string>): Promise<Ended> => {
-  const { EVENTSTORE_URL: _log, MONGODB_URL: _documents, ...own } = process.env
-  const environment = { ...own, DATA_DIR: dataDir }
-  const child = spawn(process.execPath, [program, ...arguments_], { env: environment })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [code, told, said] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  return { code, told, said }
-}
+type Lived = { readonly folder: string; readonly account: Account; readonly contactId: string }
 
-const serviceOn = async (dataDir: string): Promise<Service> => {
-  const config = configFrom({ DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'silent' })
-  if (E.isLeft(config)) throw new Error(config.left.join(' '))
-  const service = await compose(config.right)
-  if (E.isLeft(service)) throw new Error(service.left)
-  return service.right
-}
-
-const emptyFolder = (t: ExecutionContext): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'rebuild-test-'))
-  t.teardown(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
-  return folder
-}
-
-const posted = async (url: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<number> => {
-  const sent = { 'content-type': 'application/json', ...headers }
-  const response = await fetch(url, { method: 'POST', headers: sent, body: JSON.stringify(body) })
-  await response.text()
-  return response.status
-}
-
-type Lived = { readonly folder: string; readonly first: FirstAccount }
+const left = openDataDirectory()
+let lived: Omit<Lived, 'folder'>
 
 /** A data directory that a service left behind after a lead was sold. */
-const livedIn = async (t: ExecutionContext): Promise<Lived> => {
-  const folder = emptyFolder(t)
-  const { address, firstAccount: first, stop } = await serviceOn(folder)
-  if (first === undefined) throw new Error('no first account')
-  const { postUrl, soldId, apiKey, contactId } = first
-  const sale = { conversion_contact: { contact_id: contactId } }
-  t.is(await posted(postUrl, exampleLead), 200)
-  t.is(await posted(postUrl, { ...exampleLead, phone: '415 555 0124', first_name: 'Grace' }), 200)
-  const authorization = `Bearer ${apiKey}`
-  t.is(await posted(`${address}/api/v3/conversions/${soldId}/events`, sale, { authorization }), 201)
-  await stop()
-  return { folder, first }
+test.before(async () => {
+  const service = await openService(left.path)
+  const account = await openAccount(service)
+  const { contact_id: contactId } = await account.submitted({ first_name: 'Ada' })
+  await account.submitted({ first_name: 'Grace' })
+  const { sold } = await account.standardConversions()
+  having(await account.record(sold, { contact_id: contactId }), 'conversion_contact')
+  await service.stop()
+  lived = { account, contactId }
+})
+
+test.after.always(left.remove)
+
+/** A copy of that directory. */
+const livedIn = (t: ExecutionContext): Lived => {
+  const folder = temporaryDirectory(t)
+  cpSync(left.path, folder, { recursive: true })
+  return { ...lived, folder }
 }
 
 /** Runs `change` on the file as somebody with a SQLite tool would. */
@@ -95,31 +70,31 @@ const firstNames = (folder: string): ReadonlyArray<unknown> =>
   )
 
 test('every read model is built anew, equals what was served and takes its place', async (t) => {
-  const { folder } = await livedIn(t)
+  const { folder } = livedIn(t)
   const before = firstNames(folder)
-  const { code, told, said } = await rebuild(folder)
+  const { code, stdout, stderr } = await rebuild(folder)
 
   t.is(code, 0)
-  for (const name of names) t.regex(told, new RegExp(`^${name} +\\d+ documents?, equal to what was served$`, 'm'))
-  t.regex(told, /^contacts +2 documents, /m)
-  t.regex(told, /^All equal what was served\.$/m)
-  t.regex(told, /\d+ events in [\d.]+ s: [\d,]+ events\/s\.\n$/)
-  t.regex(said, /^100% \| (\d+) of \1 events$/m)
-  t.false(said.includes('\u001b'), 'a line now and then where there is no terminal')
+  for (const name of names) t.regex(stdout, new RegExp(`^${name} +\\d+ documents?, equal to what was served$`, 'm'))
+  t.regex(stdout, /^contacts +2 documents, /m)
+  t.regex(stdout, /^All equal what was served\.$/m)
+  t.regex(stdout, /\d+ events in [\d.]+ s: [\d,]+ events\/s\.\n$/)
+  t.regex(stderr, /^100% \| (\d+) of \1 events$/m)
+  t.false(stderr.includes('\u001b'), 'a line now and then where there is no terminal')
   t.deepEqual(firstNames(folder), before)
 })
 
 test('a rebuild can follow a rebuild, as often as it is wanted', async (t) => {
-  const { folder } = await livedIn(t)
+  const { folder } = livedIn(t)
   for (const time of [1, 2, 3]) {
-    const { code, told, said } = await rebuild(folder)
-    t.is(code, 0, `time ${time}: ${said}`)
-    t.regex(told, /^All equal what was served\.$/m)
+    const { code, stdout, stderr } = await rebuild(folder)
+    t.is(code, 0, `time ${time}: ${stderr}`)
+    t.regex(stdout, /^All equal what was served\.$/m)
   }
 })
 
 test('documents that were changed, removed or added by hand are told and right afterwards', async (t) => {
-  const { folder, first } = await livedIn(t)
+  const { folder, account, contactId } = livedIn(t)
   byHand(folder, (database) => {
     const contacts = liveTable(database, 'contacts')
     const isFirst = `body ->> '$.contact.first_name' = 'Ada'`
@@ -130,105 +105,102 @@ test('documents that were changed, removed or added by hand are told and right a
     database.exec(`INSERT INTO "${sources}" (key, position, body) VALUES ('made up', 1, '{}')`)
   })
   t.deepEqual(firstNames(folder), ['Eve', 'Grace'])
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
 
   t.is(code, 0)
-  t.regex(told, /^contacts +2 documents, 1 differing from what was served$/m)
-  t.regex(told, /^lead_list +2 documents, 1 differing from what was served$/m)
-  t.regex(told, /^source_list +1 document, 1 differing from what was served$/m)
-  t.regex(told, /^conversion_list +2 documents, equal to what was served$/m)
-  t.regex(told, /^What differed is right from now on\.$/m)
+  t.regex(stdout, /^contacts +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^lead_list +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^source_list +2 documents, 1 differing from what was served$/m)
+  t.regex(stdout, /^conversion_list +4 documents, equal to what was served$/m)
+  t.regex(stdout, /^What differed is right from now on\.$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 
-  const { address, stop } = await serviceOn(folder)
-  const authorization = `Bearer ${first.apiKey}`
-  const found = await fetch(`${address}/api/v3/contacts/${first.contactId}`, { headers: { authorization } })
-  const { contact } = (await found.json()) as { readonly contact: { readonly first_name: string } }
-  t.is(contact.first_name, 'Ada')
-  await stop()
+  const { url } = await serviceFor(t, folder)
+  const found = await send(`${url}/api/v3/contacts/${contactId}`, { headers: bearer(account.apiKey) })
+  t.is(having(found, 'contact').first_name, 'Ada')
 })
 
 test('documents that can not even be read are replaced too', async (t) => {
-  const { folder } = await livedIn(t)
+  const { folder } = livedIn(t)
   byHand(folder, (database) => database.exec(`UPDATE "${liveTable(database, 'contacts')}" SET body = 'no JSON'`))
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
 
   t.is(code, 0)
-  t.regex(told, /^contacts +what was served can't be read: /m)
-  t.regex(told, /^What differed is right from now on\.$/m)
+  t.regex(stdout, /^contacts +what was served can't be read: /m)
+  t.regex(stdout, /^What differed is right from now on\.$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 })
 
 test('a live read model that a stop left behind the log is not called different', async (t) => {
-  const { folder } = await livedIn(t)
+  const { folder } = livedIn(t)
   byHand(folder, (database) => {
     const timeline = liveTable(database, 'contact_timeline')
     const last = Number(database.prepare(`SELECT max(position) FROM "${timeline}"`).pluck().get())
     database.exec(`DELETE FROM "${timeline}" WHERE position = ${last}`)
     database.exec(`UPDATE collections SET checkpoint = ${last - 1} WHERE table_name = '${timeline}'`)
   })
-  const { code, told } = await rebuild(folder, 'contact_timeline')
+  const { code, stdout } = await rebuild(folder, 'contact_timeline')
   t.is(code, 0)
-  t.regex(told, /^contact_timeline +\d+ documents, equal to what was served$/m)
+  t.regex(stdout, /^contact_timeline +\d+ documents, equal to what was served$/m)
 })
 
 test('a read model that was not there yet is built too', async (t) => {
-  const { folder } = await livedIn(t)
+  const { folder } = livedIn(t)
   byHand(folder, (database) => {
     const contacts = liveTable(database, 'contacts')
     database.exec(
       `DROP VIEW contacts; DROP TABLE "${contacts}"; DELETE FROM collections WHERE table_name = '${contacts}'`,
     )
   })
-  const { code, told } = await rebuild(folder)
+  const { code, stdout } = await rebuild(folder)
   t.is(code, 0)
-  t.regex(told, /^contacts +2 documents, none were served before$/m)
+  t.regex(stdout, /^contacts +2 documents, none were served before$/m)
   t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
 })
 
 test('only the read models that are named are rebuilt', async (t) => {
-  const { folder } = await livedIn(t)
-  const { code, told } = await rebuild(folder, 'lead_list', 'contacts')
+  const { folder } = livedIn(t)
+  const { code, stdout } = await rebuild(folder, 'lead_list', 'contacts')
   t.is(code, 0)
-  const reported = told.split('\n').filter((line) => line.includes('document'))
+  const reported = stdout.split('\n').filter((line) => line.includes('document'))
   t.deepEqual(
     reported.map((line) => line.split(' ', 1)[0]),
     ['contacts', 'lead_list'],
   )
 })
 
-test('a wrong name is answered with the right ones', async (t) => {
-  const { folder } = await livedIn(t)
+test('a rebuild of a read model that there is not names those that there are', async (t) => {
+  const { folder } = livedIn(t)
   const before = served(folder)
-  const { code, told, said } = await rebuild(folder, 'contacts', 'contact')
+  const { code, stdout, stderr } = await rebuild(folder, 'contacts', 'contact')
   t.is(code, 1)
-  t.is(told, '')
-  t.is(said, `leadloop can't rebuild. There is no read model contact. There are ${names.join(', ')}.\n`)
+  t.is(stdout, '')
+  t.is(stderr, `leadloop can't rebuild. There is no read model contact. There are ${names.join(', ')}.\n`)
   t.deepEqual(served(folder), before)
 })
 
-test('it is refused while a service uses the directory, and for a directory that is not there', async (t) => {
-  const folder = emptyFolder(t)
-  const { stop } = await serviceOn(folder)
+test('a rebuild is refused while a service uses the directory, and for a directory that is not there', async (t) => {
+  const folder = temporaryDirectory(t)
+  const { stop } = await serviceFor(t, folder)
   const inUse = await rebuild(folder)
   await stop()
   t.is(inUse.code, 1)
-  t.is(inUse.said, `leadloop can't rebuild. DATA_DIR: another process is using ${folder}.\n`)
+  t.is(inUse.stderr, `leadloop can't rebuild. DATA_DIR: another process is using ${folder}.\n`)
 
   const nowhere = join(folder, 'nowhere')
   const missing = await rebuild(nowhere)
   t.is(missing.code, 1)
-  t.is(missing.said, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
+  t.is(missing.stderr, `leadloop can't rebuild. DATA_DIR: there is no ${nowhere}.\n`)
 })
 
-test('an event that can not be folded stops it, and what is served stays as it was', async (t) => {
-  const { folder } = await livedIn(t)
+test('an event that can not be folded stops a rebuild, and what is served stays as it was', async (t) => {
+  const { folder } = livedIn(t)
   byHand(folder, (database) => database.exec(`UPDATE events SET data = '{}' WHERE type = 'ContactCreated'`))
   const before = served(folder)
-  const { code, told, said } = await rebuild(folder)
+  const { code, stdout, stderr } = await rebuild(folder)
   t.is(code, 1)
-  t.is(told, '')
-  t.regex(said, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
-  t.regex(said, / What is served stays as it was\.\n$/)
+  t.is(stdout, '')
+  t.regex(stderr, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
+  t.regex(stderr, / What is served stays as it was\.\n$/)
   t.deepEqual(served(folder), before)
 })

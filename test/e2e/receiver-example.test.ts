@@ -1,9 +1,11 @@
 import test, { type ExecutionContext } from 'ava'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { send } from '../kit/http.js'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
-import { eventually, deliveriesOf } from '../kit/subscription.js'
+import { send, having } from '../kit/network/http.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { deliveriesOf, longestDelivery } from '../kit/service/subscription.js'
+import { openAccount } from '../kit/service/account.js'
+import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
 
@@ -56,19 +58,18 @@ for (const [nth, way] of ['without a package', 'with standardwebhooks'].entries(
 
     const { next_engagement_id } = await account.submitted({ first_name: 'Zoë' })
     const delivered = (count: number) =>
-      eventually(
+      until(
+        `attempt ${count} succeeded`,
+        longestDelivery,
         () => deliveriesOf(account, webhook.id),
         (all) => all.length > 0 && all.every(({ state, attempts }) => state === 'succeeded' && attempts === count),
       )
     const [delivery] = await delivered(1)
     const printed = (): number => receiver.said().split(next_engagement_id).length - 1
-    await eventually(
-      () => Promise.resolve(printed()),
-      (times) => times > 0,
-    )
+    await until('the lead is printed', longestDelivery, () => printed() > 0)
     await account.manage('POST', `${path}/deliveries/${delivery?.id ?? ''}/resend`)
     t.like((await delivered(2))[0], { state: 'succeeded', last_outcome: { attempt: 2, status: 204 } })
-    t.is(printed(), 1, 'what comes twice is passed over')
+    t.is(printed(), 1, 'what comes twice is printed once')
 
     const sample = async () => (await account.manage('POST', `${path}/test`)).body as unknown
     t.like(await sample(), { delivered: true })
@@ -107,9 +108,6 @@ test('the receiver of the README refuses what was signed long ago', async (t) =>
     }`
   const environment = { SIGNING_SECRET: secret, WEBHOOK_TOKEN: 'x' }
   const receiver = await running(t, `${plain ?? ''}\n${signing}\n${server ?? ''}`, environment)
-  const said = await eventually(
-    () => Promise.resolve(receiver.said()),
-    (text) => text.split('\n').length === 5,
-  )
+  const said = await until('four lines', longestDelivery, receiver.said, (text) => text.split('\n').length === 5)
   t.deepEqual(said.trim().split('\n'), ['true', 'true', 'false', 'false'])
 })

@@ -1,7 +1,8 @@
 import test from 'ava'
-import { namedIn, send } from '../kit/http.js'
-import { newPhone } from '../kit/leads.js'
-import { bearer, having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, send, bearer, having } from '../kit/network/http.js'
+import { newPhone } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { openAccount, type Account } from '../kit/service/account.js'
 
 const site = serviceForFile()
 

@@ -1,38 +1,29 @@
 import test from 'ava'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
-import { namedIn, type Managed } from '../kit/http.js'
-import { minutesAgo, withPast } from '../kit/past-deliveries.js'
-import type { Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { namedIn, type Managed, having } from '../kit/network/http.js'
+import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
+import { type Received, receiverFor } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
-  eventually,
-  receiverFor,
-  settled,
+  settledDeliveries,
   subscribed,
   turned,
   webhookIdOf,
   webhookOf,
-} from '../kit/subscription.js'
+  deliveriesIn,
+  deliveryAfter,
+  deliveryOf,
+  longestDelivery,
+  newestAfter,
+} from '../kit/service/subscription.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { until } from '../kit/time/until.js'
+import { nobody } from '../kit/domain/samples.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 
 const site = serviceForFile()
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
-
-const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
-
-const deliveryOf = async (account: Account, webhookId: string, id: string) =>
-  having(await account.manage('GET', `/webhooks/${webhookId}/deliveries/${id}`), 'delivery')
-
-/** The first delivery of a webhook, once it had so many attempts. */
-const tried = async (account: Account, webhookId: string, attempts: number): Promise<Managed> => {
-  const [delivery] = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === attempts,
-  )
-  if (delivery === undefined) throw new Error('there is no delivery')
-  return delivery
-}
 
 const resend = (account: Account, webhookId: string, id: string) =>
   account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
@@ -41,7 +32,7 @@ test('what succeeded is posted once more: the same bytes, the same webhook-id', 
   const { account, receiver, webhookId } = await subscribed(t, site)
   await account.submitted({ first_name: 'Zoë' })
   await receiver.received(1)
-  const { id } = await tried(account, webhookId, 1)
+  const { id } = await newestAfter(account, webhookId, 1)
   const answer = await resend(account, webhookId, id)
   t.is(answer.status, 202)
   t.deepEqual(having(answer, 'delivery') as unknown, { id, state: 'succeeded' })
@@ -49,7 +40,7 @@ test('what succeeded is posted once more: the same bytes, the same webhook-id', 
   t.deepEqual(second.body, first.body)
   t.is(webhookIdOf(second), webhookIdOf(first))
   t.is(second.headers.authorization, first.headers.authorization)
-  t.like(await tried(account, webhookId, 2), { state: 'succeeded', resend_requested: false })
+  t.like(await newestAfter(account, webhookId, 2), { state: 'succeeded', resend_requested: false })
   const { log = [] } = await deliveryOf(account, webhookId, id)
   t.deepEqual(
     log.map(({ type, by }) => [type, by]),
@@ -67,11 +58,11 @@ test('what waits for its retry is posted at once, and done with when that succee
   const { account, receiver, webhookId } = await subscribed(t, site)
   receiver.answer((n) => (n === 1 ? 500 : 200))
   await account.submitted()
-  const { id } = await tried(account, webhookId, 1)
+  const { id } = await newestAfter(account, webhookId, 1)
   const answer = await resend(account, webhookId, id)
   t.deepEqual(having(answer, 'delivery') as unknown, { id, state: 'due' })
   await receiver.received(2)
-  const delivery = await tried(account, webhookId, 2)
+  const delivery = await newestAfter(account, webhookId, 2)
   t.is(delivery['state'], 'succeeded')
   t.false('next_attempt_at' in delivery)
 })
@@ -80,12 +71,12 @@ test('resends that fail leave the schedule as it was, and count for nothing', as
   const { account, receiver, webhookId } = await subscribed(t, site)
   receiver.answer(() => 500)
   await account.submitted()
-  const before = await tried(account, webhookId, 1)
+  const before = await newestAfter(account, webhookId, 1)
   for (let n = 2; n <= 21; n += 1) {
     await resend(account, webhookId, before.id)
-    await tried(account, webhookId, n)
+    await newestAfter(account, webhookId, n)
   }
-  const after = await tried(account, webhookId, 21)
+  const after = await newestAfter(account, webhookId, 21)
   t.like(after, { state: 'due', attempts: 21, next_attempt_at: before['next_attempt_at'] })
   t.is((await webhookOf(account, webhookId))?.['state'], 'on')
   t.is(receiver.requests.length, 21)
@@ -94,11 +85,11 @@ test('resends that fail leave the schedule as it was, and count for nothing', as
 test('a resend that fails is not retried, and never turns the webhook off', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, rushing)
   await account.submitted()
-  const { id } = await tried(account, webhookId, 1)
+  const { id } = await newestAfter(account, webhookId, 1)
   receiver.answer(() => 500)
   for (let n = 2; n <= 26; n += 1) {
     await resend(account, webhookId, id)
-    await tried(account, webhookId, n)
+    await newestAfter(account, webhookId, n)
   }
   t.is(receiver.requests.length, 26)
   const { state, log = [] } = await deliveryOf(account, webhookId, id)
@@ -115,35 +106,32 @@ test('a webhook that is off gets what is resent: the one that failed, one that i
   await turned(account, webhookId, 'off')
   await account.report(next_engagement_id, 'event', 'interested')
   await account.report(next_engagement_id, 'event', 'phone_call_missed')
-  const all = await settled(account, webhookId, 3)
+  const all = await settledDeliveries(account, webhookId, 3)
   const idOf = (wanted: string): string => all.find(({ label }) => label === wanted)?.id ?? 'none'
 
   t.is((await resend(account, webhookId, idOf('started'))).status, 202)
-  await eventually(
-    () => deliveryOf(account, webhookId, idOf('started')),
-    ({ attempts }) => attempts === maximalAttempts + 1,
-  )
+  await deliveryAfter(account, webhookId, idOf('started'), maximalAttempts + 1)
   receiver.answer(() => 200)
   for (const label of ['started', 'interested']) {
     const { state } = having(await resend(account, webhookId, idOf(label)), 'delivery')
     t.is(state, label === 'started' ? 'failed' : 'held')
   }
   await receiver.received(maximalAttempts + 3)
-  const states = await eventually(
-    async () => (await deliveriesOf(account, webhookId)).map(({ label, state }) => [label, state]),
-    (seen) => seen.filter(([, state]) => state === 'succeeded').length === 2,
+  await deliveriesIn(account, webhookId, 'succeeded', 2)
+  t.deepEqual(
+    (await deliveriesOf(account, webhookId)).map(({ label, state }) => [label, state]),
+    [
+      ['phone_call_missed', 'held'],
+      ['interested', 'succeeded'],
+      ['started', 'succeeded'],
+    ],
   )
-  t.deepEqual(states, [
-    ['phone_call_missed', 'held'],
-    ['interested', 'succeeded'],
-    ['started', 'succeeded'],
-  ])
   t.is((await webhookOf(account, webhookId))?.['state'], 'off')
   t.is(receiver.requests.length, maximalAttempts + 3)
 
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
   await receiver.received(maximalAttempts + 4)
-  await settled(account, webhookId, 3)
+  await settledDeliveries(account, webhookId, 3)
   t.is(receiver.requests.length, maximalAttempts + 4, 'what was delivered meanwhile is not caught up with')
 })
 
@@ -154,21 +142,18 @@ test('what was skipped can still be resent', async (t) => {
   await receiver.received(maximalAttempts)
   await turned(account, webhookId, 'off')
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: false })
-  const [skipped] = await eventually(
-    () => deliveriesOf(account, webhookId, '&state=skipped'),
-    (all) => all.length === 1,
-  )
+  const [skipped] = await deliveriesIn(account, webhookId, 'skipped', 1)
   const { state } = having(await resend(account, webhookId, skipped?.id ?? ''), 'delivery')
   t.is(state, 'skipped')
   await receiver.received(20)
-  t.is((await tried(account, webhookId, 20))['state'], 'succeeded')
+  t.is((await newestAfter(account, webhookId, 20))['state'], 'succeeded')
 })
 
 for (const [status, state] of [
   [200, 'succeeded'],
   [500, 'due'],
 ] as const) {
-  test(`a resend that is asked for while an attempt is under way follows it: ${status}`, async (t) => {
+  test(`a resend that is asked for while an attempt is in flight follows it: ${status}`, async (t) => {
     const { account, receiver, webhookId } = await subscribed(t, site)
     let answerFirst = (): void => undefined
     receiver.answer((n, response) => {
@@ -178,25 +163,21 @@ for (const [status, state] of [
     })
     const { next_engagement_id } = await account.submitted()
     await receiver.received(1)
-    const { id } = await tried(account, webhookId, 0)
+    const { id } = await newestAfter(account, webhookId, 0)
     await resend(account, webhookId, id)
     await account.report(next_engagement_id, 'event', 'interested')
     // The worker learned of this one after it had learned of the resend.
     await receiver.received(2)
     answerFirst()
     await receiver.received(3)
-    const resent = await eventually(
-      () => deliveryOf(account, webhookId, id),
-      ({ attempts }) => attempts === 2,
-    )
-    t.like(resent, { state, resend_requested: false })
+    t.like(await deliveryAfter(account, webhookId, id, 2), { state, resend_requested: false })
   })
 }
 
 test('one resend that waits serves everybody who asks meanwhile', async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, site)
   await account.submitted()
-  const { id } = await tried(account, webhookId, 1)
+  const { id } = await newestAfter(account, webhookId, 1)
   let answerSecond = (): void => undefined
   receiver.answer((_n, response) => {
     answerSecond = () => void response.writeHead(200).end()
@@ -208,9 +189,9 @@ test('one resend that waits serves everybody who asks meanwhile', async (t) => {
   for (let n = 0; n < 3; n += 1) t.is((await resend(account, webhookId, id)).status, 202)
   receiver.answer(() => 200)
   answerSecond()
-  await tried(account, webhookId, 2)
+  await newestAfter(account, webhookId, 2)
   await resend(account, webhookId, id)
-  await tried(account, webhookId, 3)
+  await newestAfter(account, webhookId, 3)
   t.is(receiver.requests.length, 3)
 })
 
@@ -220,7 +201,7 @@ test("a delivery that is unknown, another webhook's or another account's is 404"
   const second = await account.addWebhook({ url: (await receiverFor(t)).url, token: 'x', events: ['sold'] })
   const theirs = await other.addWebhook({ url: receiver.url, token: 'x' })
   await account.submitted()
-  const { id } = await tried(account, webhookId, 1)
+  const { id } = await newestAfter(account, webhookId, 1)
   for (const unknown of [nobody('dlv'), 'dlv_1', webhookId, '%00']) {
     const answer = await resend(account, webhookId, unknown)
     t.is(answer.status, 404, unknown)
@@ -243,7 +224,9 @@ const resendOf = async (account: Account, webhookId: string, id: string): Promis
   having(await account.manage('GET', `/webhooks/${webhookId}/resends/${id}`), 'resend')
 
 const ended = (account: Account, webhookId: string, id: string): Promise<Managed> =>
-  eventually(
+  until(
+    'the resend has ended',
+    longestDelivery,
     () => resendOf(account, webhookId, id),
     ({ state, requested, delivered, failed }) =>
       state !== 'running' && Number(requested) === Number(delivered) + Number(failed),
@@ -260,10 +243,7 @@ test('a resend of many posts each failed delivery of its period exactly once, an
     { at: minutesAgo(80), attempts: 3 },
   ])
   await turned(account, webhookId, 'off')
-  await eventually(
-    () => deliveriesOf(account, webhookId, '&state=held'),
-    (held) => held.length === 1,
-  )
+  await deliveriesIn(account, webhookId, 'held', 1)
   const before = receiver.requests.length
   const refused = new Set<string>()
   receiver.answer((n) => {
@@ -304,7 +284,7 @@ test('a resend of many posts each failed delivery of its period exactly once, an
   t.is(log.find(({ type }) => type === 'DeliveryResendRequested')?.['resend_id'], id)
 })
 
-test('a resend of many that is cancelled takes up no more, and what was asked for is still posted', async (t) => {
+test('a resend of many that is cancelled requests no more, and what it requested is still posted', async (t) => {
   const past = Array.from({ length: 70 }, (_, n) => exhausted(100 - n))
   const { account, receiver, webhookId } = await withPast(t, past)
   await turned(account, webhookId, 'off')
@@ -315,7 +295,9 @@ test('a resend of many that is cancelled takes up no more, and what was asked fo
   })
   const id = await startResend(account, webhookId, minutesAgo(1_000), minutesAgo(0))
   await receiver.received(8)
-  await eventually(
+  await until(
+    'requests are made as far as the limit allows',
+    longestDelivery,
     () => resendOf(account, webhookId, id),
     ({ requested }) => requested === 32,
   )
@@ -327,11 +309,7 @@ test('a resend of many that is cancelled takes up no more, and what was asked fo
   for (const answerOne of held) answerOne()
   const done = await ended(account, webhookId, id)
   t.like(done, { state: 'cancelled', requested: 32, delivered: 32, failed: 0 })
-  const left = await eventually(
-    () => deliveriesOf(account, webhookId, '&state=failed'),
-    (all) => all.length === 38,
-  )
-  t.is(left.length, 38)
+  t.is((await deliveriesIn(account, webhookId, 'failed', 38)).length, 38)
   t.is(receiver.requests.length, 32)
   t.deepEqual(having(await account.manage('POST', path), 'resend') as unknown, { id, state: 'cancelled' })
 

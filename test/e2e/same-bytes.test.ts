@@ -1,10 +1,11 @@
 import test from 'ava'
 import { createHash } from 'node:crypto'
+import { newPhone } from '../kit/service/leads.js'
+import type { Received } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { subscribed, turned, webhookIdOf, deliveriesIn, longestDelivery } from '../kit/service/subscription.js'
+import { until } from '../kit/time/until.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
-import { newPhone } from '../kit/leads.js'
-import type { Received } from '../kit/receiver.js'
-import { serviceForFile } from '../kit/service.js'
-import { eventually, deliveriesOf, subscribed, turned, webhookIdOf } from '../kit/subscription.js'
 
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
@@ -30,17 +31,11 @@ for (const format of ['agent', 'flat']) {
     await changed(2)
     const id = webhookIdOf(receiver.requests[0] as Received)
     await account.manage('POST', `/webhooks/${webhookId}/deliveries/${id}/resend`)
-    await eventually(
-      () => Promise.resolve(attempts().length),
-      (count) => count === maximalAttempts + 1,
-    )
+    await until('the resend has come', longestDelivery, () => attempts().length === maximalAttempts + 1)
     await changed(3)
     receiver.answer(() => 200)
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-    await eventually(
-      () => deliveriesOf(account, webhookId, '&state=succeeded'),
-      (all) => all.length === 4,
-    )
+    await deliveriesIn(account, webhookId, 'succeeded', 4)
     t.is(attempts().length, maximalAttempts + 2)
     t.is(new Set(attempts().map(digestOf)).size, 1)
     t.is(new Set(receiver.requests.map(digestOf)).size, 4, 'the other leads differ')

@@ -1,30 +1,22 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { Webhook } from 'standardwebhooks'
-import type { Managed } from '../kit/http.js'
-import { openReceiver, type Receiver } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile, type Account } from '../kit/service.js'
+import { having } from '../kit/network/http.js'
+import type { Receiver } from '../kit/network/receiver.js'
+import { openAccount } from '../kit/service/account.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { hookToken, subscribed } from '../kit/service/subscription.js'
 
 const site = serviceForFile()
-
-const withWebhook = async (
-  t: ExecutionContext,
-  settings: Readonly<Record<string, unknown>> = {},
-): Promise<{ account: Account; receiver: Receiver; webhook: Managed }> => {
-  const [account, receiver] = await Promise.all([openAccount(site), openReceiver()])
-  t.teardown(receiver.close)
-  const added = await account.manage('POST', '/webhooks', { url: receiver.url, token: 'hook-token', ...settings })
-  return { account, receiver, webhook: having(added, 'webhook') }
-}
 
 const bodyOf = (receiver: Receiver): unknown => JSON.parse(receiver.requests[0]?.body.toString('utf8') ?? 'null')
 
 test('a test posts one sample with the token and says that it was delivered (contract 6.5)', async (t) => {
-  const { account, receiver, webhook } = await withWebhook(t)
+  const { account, receiver, webhook } = await subscribed(t, site)
   const { status, body } = await account.manage('POST', `/webhooks/${webhook.id}/test`)
   t.is(status, 200)
   t.deepEqual(body, { delivered: true, status: 200, error: null })
   t.is(receiver.requests.length, 1)
-  t.is(receiver.requests[0]?.headers.authorization, 'Bearer hook-token')
+  t.is(receiver.requests[0]?.headers.authorization, `Bearer ${hookToken}`)
   t.like(bodyOf(receiver), {
     activity: {
       type: 'event',
@@ -39,7 +31,7 @@ test('a test posts one sample with the token and says that it was delivered (con
 })
 
 test('the sample has the first event picked, and the fields of any payload (contract 6.2 and 6.5)', async (t) => {
-  const { account, receiver, webhook } = await withWebhook(t, { events: ['custom_conversion', 'sold'] })
+  const { account, receiver, webhook } = await subscribed(t, site, { events: ['custom_conversion', 'sold'] })
   await account.manage('POST', `/webhooks/${webhook.id}/test`)
   const sample = bodyOf(receiver) as Record<'activity' | 'contact', Record<string, unknown>>
   t.like(sample, { activity: { type: 'conversion', label: 'custom_conversion', properties: { test: true } } })
@@ -55,22 +47,23 @@ test('the sample has the first event picked, and the fields of any payload (cont
 })
 
 test('the flat format is tested in its own shape (contract 6.3)', async (t) => {
-  const { account, receiver, webhook } = await withWebhook(t, { format: 'flat', events: ['sold'] })
+  const { account, receiver, webhook } = await subscribed(t, site, { format: 'flat', events: ['sold'] })
   await account.manage('POST', `/webhooks/${webhook.id}/test`)
   t.deepEqual(bodyOf(receiver), { activity_type: 'conversion', activity_label: 'sold', lead_originators: [] })
 })
 
 test('a test is signed like any request', async (t) => {
-  const { account, receiver, webhook } = await withWebhook(t)
+  const { account, receiver, webhook } = await subscribed(t, site)
   await account.manage('POST', `/webhooks/${webhook.id}/test`)
   const [request] = receiver.requests
-  const { signing_secret: secret } = webhook as { readonly signing_secret?: string }
   const headers = request?.headers as Record<string, string>
-  t.notThrows(() => new Webhook(secret ?? '').verify(request?.body.toString('utf8') ?? '', headers))
+  t.notThrows(() =>
+    new Webhook(String(webhook['signing_secret'])).verify(request?.body.toString('utf8') ?? '', headers),
+  )
 })
 
 test('a test that fails says why, is not retried and leaves nothing behind (contract 6.5)', async (t) => {
-  const { account, receiver, webhook } = await withWebhook(t)
+  const { account, receiver, webhook } = await subscribed(t, site)
   receiver.answer(() => 503)
   const { status, body } = await account.manage('POST', `/webhooks/${webhook.id}/test`)
   t.is(status, 200)
@@ -83,7 +76,7 @@ test('a test that fails says why, is not retried and leaves nothing behind (cont
 })
 
 test('tests are limited in rate, and a webhook of another account can not be tested', async (t) => {
-  const { account, webhook } = await withWebhook(t)
+  const { account, webhook } = await subscribed(t, site)
   const path = `/webhooks/${webhook.id}/test`
   const answers: Array<number> = []
   for (let n = 0; n < 21; n += 1) answers.push((await account.manage('POST', path)).status)

@@ -1,22 +1,25 @@
 import test, { type ExecutionContext } from 'ava'
-import { maximalAttempts } from '../../domain/retry-schedule.js'
-import { namedIn } from '../kit/http.js'
-import { minutesAgo, withPast } from '../kit/past-deliveries.js'
-import { labelOf, payloadOf, type Received } from '../kit/receiver.js'
-import { having, openAccount, serviceForFile } from '../kit/service.js'
+import { namedIn, having } from '../kit/network/http.js'
+import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
+import { labelOf, payloadOf, type Received } from '../kit/network/receiver.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
   deliveriesOf,
-  eventually,
-  settled,
+  settledDeliveries,
   subscribed,
   turned,
   webhookIdOf,
   webhookOf,
   type Subscription,
-} from '../kit/subscription.js'
-import { passed } from '../kit/until.js'
+  deliveriesIn,
+  deliveryAfter,
+  deliveryOf,
+  longestDelivery,
+} from '../kit/service/subscription.js'
+import { until, sleep } from '../kit/time/until.js'
+import { openAccount } from '../kit/service/account.js'
+import { maximalAttempts } from '../../domain/retry-schedule.js'
 
-const site = serviceForFile()
 /** Four days pass in a third of a second. */
 const rushing = serviceForFile({ clockRate: 1_000_000 })
 
@@ -37,11 +40,11 @@ const turnedOff = async (t: ExecutionContext): Promise<Off> => {
 const shownOf = (request: Received): string =>
   `${labelOf(request) ?? ''} ${payloadOf(request).activity?.next_engagement_id ?? ''}`
 
-test('caught up with: what was held arrives, and what turned the webhook off', async (t) => {
+test('turned on to catch up, a webhook gets what was held, and what turned it off', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   await account.report(engagementId, 'event', 'interested')
   const later = await account.submitted()
-  const waiting = await settled(account, webhookId, 3)
+  const waiting = await settledDeliveries(account, webhookId, 3)
   t.deepEqual(waiting.map(({ state }) => state).sort(), ['failed', 'held', 'held'])
 
   const answer = await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
@@ -51,7 +54,7 @@ test('caught up with: what was held arrives, and what turned the webhook off', a
   const expected = [`started ${later.next_engagement_id}`, `started ${engagementId}`, `interested ${engagementId}`]
   t.deepEqual(caughtUp.map(shownOf).sort(), expected.toSorted())
   t.is(caughtUp.map(shownOf)[0], expected[0], 'the newest lead comes first')
-  const all = await settled(account, webhookId, 3)
+  const all = await settledDeliveries(account, webhookId, 3)
   t.deepEqual([...new Set(all.map(({ state }) => state))], ['succeeded'])
   const attempts = Object.fromEntries(
     all.map((one) => [`${String(one['label'])} ${String(one['engagement_id'])}`, one]),
@@ -68,11 +71,11 @@ test('what is caught up with goes newest lead first, and of one lead what happen
   const oldestFirst = [engagementId]
   for (let n = 0; n < 24; n += 1) {
     // Leads of one millisecond are equally new.
-    await passed(2)
+    await sleep(2)
     oldestFirst.push((await account.submitted()).next_engagement_id)
   }
   await account.report(engagementId, 'event', 'interested')
-  await settled(account, webhookId, 26)
+  await settledDeliveries(account, webhookId, 26)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
   const caughtUp = (await receiver.received(turnOffAttempts + 26)).slice(turnOffAttempts)
   const expected = [...oldestFirst.toReversed().map((id) => `started ${id}`), `interested ${engagementId}`]
@@ -86,7 +89,7 @@ test('what is caught up with goes newest lead first, and of one lead what happen
 test('new activity goes out while the backlog is caught up with, before what is left of it', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   for (let n = 0; n < 11; n += 1) await account.report(engagementId, 'event', 'phone_call_missed')
-  await settled(account, webhookId, 12)
+  await settledDeliveries(account, webhookId, 12)
   let answerFirst = (): void => undefined
   receiver.answer((n, response) => {
     if (n !== turnOffAttempts + 1) return 200
@@ -96,7 +99,9 @@ test('new activity goes out while the backlog is caught up with, before what is 
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
   await receiver.received(turnOffAttempts + 1)
   await account.report(engagementId, 'event', 'phone_call_received')
-  await eventually(
+  await until(
+    'the new activity is due',
+    longestDelivery,
     () => deliveriesOf(account, webhookId, '&state=due'),
     (due) => due.some(({ label }) => label === 'phone_call_received'),
   )
@@ -105,22 +110,18 @@ test('new activity goes out while the backlog is caught up with, before what is 
   const place = requests.findIndex((request) => labelOf(request) === 'phone_call_received')
   // Beside it, one more may be open by then.
   t.true(place === 1 || place === 2, `it came at place ${place}`)
-  const all = await settled(account, webhookId, 13)
+  const all = await settledDeliveries(account, webhookId, 13)
   t.true(all.every(({ state }) => state === 'succeeded'))
 })
 
-test('skipped: what was held is never posted, and its log says who chose so', async (t) => {
+test('turned on to skip, a webhook never gets what was held, and the log says who chose so', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   await account.report(engagementId, 'event', 'interested')
-  await settled(account, webhookId, 2)
+  await settledDeliveries(account, webhookId, 2)
   const answer = await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: false })
   t.is(answer.status, 200)
   t.is(having(answer, 'webhook')['state'], 'on')
-  const isSkipped = ({ state }: { readonly [field: string]: unknown }): boolean => state === 'skipped'
-  const skipped = await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all.every(isSkipped),
-  )
+  const skipped = await deliveriesIn(account, webhookId, 'skipped', 2)
   t.deepEqual(
     skipped.map(({ label, state }) => [label, state]),
     [
@@ -129,7 +130,7 @@ test('skipped: what was held is never posted, and its log says who chose so', as
     ],
   )
   for (const { id } of skipped) {
-    const { log = [] } = having(await account.manage('GET', `/webhooks/${webhookId}/deliveries/${id}`), 'delivery')
+    const { log = [] } = await deliveryOf(account, webhookId, id)
     t.like(log.at(-1), { type: 'DeliverySkipped', chosen_by: 'operator' })
   }
   t.like((await webhookOf(account, webhookId))?.['turned_on'], { by: 'operator', catch_up: false })
@@ -137,7 +138,7 @@ test('skipped: what was held is never posted, and its log says who chose so', as
   await account.report(engagementId, 'event', 'phone_call_received')
   const next = (await receiver.received(turnOffAttempts + 1))[turnOffAttempts] as Received
   t.is(labelOf(next), 'phone_call_received')
-  await settled(account, webhookId, 3)
+  await settledDeliveries(account, webhookId, 3)
   t.is(receiver.requests.length, turnOffAttempts + 1)
 })
 
@@ -149,14 +150,14 @@ test('what is caught up with has all its attempts again, and may turn the webhoo
   const off = await turned(account, webhookId, 'off')
   t.like(off?.['turned_off'], { reason: 'status 503' })
   t.is(new Set(requests.map(webhookIdOf)).size, 1)
-  const [failed] = await settled(account, webhookId, 1)
+  const [failed] = await settledDeliveries(account, webhookId, 1)
   t.like(failed, { state: 'failed', attempts: 2 * maximalAttempts })
   t.is(receiver.requests.length, turnOffAttempts + maximalAttempts)
 
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
   await receiver.received(turnOffAttempts + maximalAttempts + 1)
-  const [delivered] = await settled(account, webhookId, 1)
+  const [delivered] = await settledDeliveries(account, webhookId, 1)
   t.like(delivered, { state: 'succeeded', attempts: 2 * maximalAttempts + 1 })
 })
 
@@ -164,7 +165,7 @@ for (const [status, expected] of [
   [200, { state: 'succeeded', attempts: maximalAttempts }],
   [500, { state: 'due', attempts: maximalAttempts }],
 ] as const) {
-  test(`an attempt that was under way while the webhook went off and on does not turn it off: ${status}`, async (t) => {
+  test(`an attempt that was in flight while the webhook went off and on does not turn it off: ${status}`, async (t) => {
     const answers: Array<(status: number) => void> = []
     const lastTry = { at: minutesAgo(5), attempts: maximalAttempts - 1 }
     const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {
@@ -174,18 +175,11 @@ for (const [status, expected] of [
     })
     const [first, second] = (await receiver.received(2)).map(webhookIdOf)
     answers[0]?.(500)
-    await eventually(
-      () => deliveriesOf(account, webhookId, '&state=held'),
-      (held) => held.length === 1,
-    )
+    await deliveriesIn(account, webhookId, 'held', 1)
     await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
     t.is(webhookIdOf((await receiver.received(3))[2] as Received), first ?? '')
     answers[1]?.(status)
-    const [late] = await eventually(
-      async () => (await deliveriesOf(account, webhookId)).filter(({ id }) => id === second),
-      (found) => found[0]?.['attempts'] === maximalAttempts,
-    )
-    t.like(late, expected)
+    t.like(await deliveryAfter(account, webhookId, second ?? '', maximalAttempts), expected)
     t.is((await webhookOf(account, webhookId))?.['state'], 'on')
     t.is(receiver.requests.length, 3)
   })
@@ -194,10 +188,7 @@ for (const [status, expected] of [
 test('what was skipped stays skipped when the webhook is turned off and on again', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: false })
-  await eventually(
-    () => deliveriesOf(account, webhookId, '&state=skipped'),
-    (skipped) => skipped.length === 1,
-  )
+  await deliveriesIn(account, webhookId, 'skipped', 1)
   receiver.answer(() => 500)
   await account.report(engagementId, 'event', 'interested')
   await receiver.received(turnOffAttempts + maximalAttempts)
@@ -205,7 +196,7 @@ test('what was skipped stays skipped when the webhook is turned off and on again
   receiver.answer(() => 200)
   await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
   await receiver.received(turnOffAttempts + maximalAttempts + 1)
-  const all = await settled(account, webhookId, 2)
+  const all = await settledDeliveries(account, webhookId, 2)
   t.deepEqual(
     all.map(({ label, state }) => [label, state]),
     [
@@ -217,10 +208,10 @@ test('what was skipped stays skipped when the webhook is turned off and on again
 })
 
 test('turning on a webhook that is on changes nothing', async (t) => {
-  const { account, receiver, webhookId } = await subscribed(t, site)
+  const { account, receiver, webhookId } = await subscribed(t, rushing)
   await account.submitted()
   await receiver.received(1)
-  await settled(account, webhookId, 1)
+  await settledDeliveries(account, webhookId, 1)
   const before = await webhookOf(account, webhookId)
   for (const catch_up of [true, false]) {
     const answer = await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up })
@@ -248,8 +239,8 @@ test('a wrong body is 400 and names the field, and the webhook stays off', async
 })
 
 test('an unknown webhook, a removed one and that of another account are 404', async (t) => {
-  const { account, webhookId } = await subscribed(t, site)
-  const other = await openAccount(site)
+  const { account, webhookId } = await subscribed(t, rushing)
+  const other = await openAccount(rushing)
   for (const id of [`whk_${'0'.repeat(26)}`, 'whk_1', account.id, '%00']) {
     const answer = await account.manage('POST', `/webhooks/${id}/turn_on`, { catch_up: true })
     t.is(answer.status, 404, id)

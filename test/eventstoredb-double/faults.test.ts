@@ -14,7 +14,7 @@ import {
 import { status } from '@grpc/grpc-js'
 import test from 'ava'
 import { once } from 'node:events'
-import { until } from '../kit/until.js'
+import { until } from '../kit/time/until.js'
 import { clientOf, collect, event, many, openDouble } from './open-double.js'
 
 const filter = excludeSystemEvents()

@@ -3,31 +3,24 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as passed } from 'node:timers/promises'
 import {
   addressOf,
   isRefused,
   killed,
   startService,
-  temporaryDirectory,
-  type ChildService,
-} from '../kit/child-service.js'
-import {
-  clientOf,
-  finding,
-  loadOn,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  seedOf,
-  startReceiver,
-  usualMix,
-  type Account,
-  type Load,
-  type Receiver,
-  type Told,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+  stopped,
+  type LogLine,
+  type ServiceProcess,
+} from '../kit/service/service-process.js'
+import { loadOn, usualMix, type Load } from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
+import { until } from '../kit/time/until.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { clientOf } from '../kit/network/http.js'
+import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
+import { missingFrom, type Told } from '../kit/load/ledger.js'
+import { randomFrom, seedOf } from '../kit/load/random.js'
+import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 
 // What a machine must have for a test: where it lacks it, the report says so.
 
@@ -61,19 +54,18 @@ const withStrace = testWith({ name: 'strace', isMet: mayTrace })
 
 type Setting = {
   readonly directory: string
-  readonly service: ChildService
+  readonly service: ServiceProcess
   readonly address: string
-  readonly account: Account
-  readonly receiver: Receiver
+  readonly account: LoadedAccount
+  readonly receiver: LoadReceiver
   readonly load: Load
 }
 
 const setting = async (t: ExecutionContext, directory: string, largestFile?: number): Promise<Setting> => {
   const receiver = await startReceiver(t)
-  const limits = largestFile === undefined ? {} : { largestFile }
-  const service = startService(t, directory, { logLevel: 'warn', ...limits })
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, receiver.url)
+  const service = startService(t, directory, { LOG_LEVEL: 'warn' }, largestFile)
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, receiver.url)
   const mix = { ...usualMix, conversions: 0, searches: 0, mayBeUnavailable: true }
   return { directory, service, address, account, receiver, load: loadOn(account, randomFrom(seedOf(t)), mix) }
 }
@@ -83,44 +75,38 @@ const runFor = async ({ load, address }: Setting, milliseconds: number): Promise
 }
 
 /** Sends leads until this many were refused; every refusal is a 503 with Retry-After, or `surprises` shows it. */
-const runUntilRefused = async (t: ExecutionContext, { load, address }: Setting, refusals: number): Promise<void> => {
+const runUntilRefused = async ({ load, address }: Setting, refusals: number): Promise<void> => {
   const { statuses } = load.ledger
   const enough = (statuses.get(503) ?? 0) + refusals
   const over = new AbortController()
-  const running = load.run(address, AbortSignal.any([over.signal, AbortSignal.timeout(20_000)]))
-  const watch = setInterval(() => {
-    if ((statuses.get(503) ?? 0) >= enough) over.abort()
-  }, 5)
-  await running
-  clearInterval(watch)
-  t.true((statuses.get(503) ?? 0) >= enough, 'the disk became full')
+  const full = until('the disk is full', 20_000, () => (statuses.get(503) ?? 0) >= enough).finally(() => over.abort())
+  await Promise.all([full, load.run(address, over.signal)])
 }
 
 /** Everything that was acknowledged is there, what follows from it followed, and read models are what a rebuild makes. */
 const isWhole = async (
   t: ExecutionContext,
-  service: ChildService,
+  service: ServiceProcess,
   { directory, account, receiver }: Setting,
   told: Told,
 ): Promise<void> => {
   const log = streams()
-  const address = await addressOf(t, service)
-  t.deepEqual(await settled(log, directory, address), [])
+  const address = await addressOf(service)
+  t.deepEqual(await stillOwed(log, directory, address), [])
   t.deepEqual(await missingFrom(address, account, told), [])
   t.deepEqual([log.problems, log.unknown(told), log.undelivered(receiver)], [[], [], []])
-  service.signal('SIGTERM')
-  t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
+  await stopped(t, service)
   t.deepEqual(await differingReadModels(directory), [])
 }
 
-const isLogged = async (t: ExecutionContext, service: ChildService, pattern: RegExp): Promise<void> => {
-  const isThere = (): boolean => service.logged().some((line) => line.level >= 40 && pattern.test(JSON.stringify(line)))
-  for (let attempt = 1; attempt <= 200 && !isThere(); attempt += 1) await passed(10)
-  t.true(isThere(), `the log says nothing like ${String(pattern)}`)
+const isLogged = async (t: ExecutionContext, service: ServiceProcess, pattern: RegExp): Promise<void> => {
+  const isWarning = (line: LogLine): boolean => line.level >= 40 && pattern.test(JSON.stringify(line))
+  const warning = until(`the log says ${String(pattern)}`, 2_000, () => service.logged().some(isWarning))
+  await t.notThrowsAsync(warning)
 }
 
 /** From now on no write beyond this many bytes of a file succeeds. */
-const limitFiles = ({ pid }: ChildService, bytes: number | 'unlimited'): void => {
+const limitFiles = ({ pid }: ServiceProcess, bytes: number | 'unlimited'): void => {
   spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`])
 }
 
@@ -129,7 +115,7 @@ test.serial(
   async (t) => {
     t.timeout(60_000)
     const full = await setting(t, temporaryDirectory(t), 2_000)
-    await runUntilRefused(t, full, 100)
+    await runUntilRefused(full, 100)
     const { ledger } = full.load
     t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
     t.true(ledger.leads.length > 0)
@@ -142,7 +128,7 @@ withPrlimit('a service whose disk is full goes on by itself as soon as there is 
   t.timeout(60_000)
   const whole = await setting(t, temporaryDirectory(t), 2_000)
   const { load, service } = whole
-  await runUntilRefused(t, whole, 100)
+  await runUntilRefused(whole, 100)
   limitFiles(service, 'unlimited')
   const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
   await runFor(whole, 500)
@@ -156,7 +142,7 @@ withPrlimit('while nothing can be written, what is known is found, and what is r
   const whole = await setting(t, temporaryDirectory(t))
   const { load, service, address, account, directory } = whole
   await runFor(whole, 300)
-  t.deepEqual(await settled(streams(), directory, address), [])
+  t.deepEqual(await stillOwed(streams(), directory, address), [])
   const told = { leads: [...load.ledger.leads], records: [] }
   const client = clientOf(address)
 
@@ -166,7 +152,7 @@ withPrlimit('while nothing can be written, what is known is found, and what is r
     t.is((await load.submit(client))?.status, 503)
     t.is((await load.convert(client))?.status, 503)
   }
-  t.is((await client.send('GET', '/health/live')).status, 200)
+  t.is((await client.send('/health/live')).status, 200)
   limitFiles(service, 'unlimited')
 
   t.is((await load.submit(client))?.status, 200)
@@ -200,7 +186,7 @@ withPrlimit(
     const log = streams()
     const denied: Array<string> = []
     for (let frames = 0; frames <= 24; frames += 1) {
-      t.deepEqual(await settled(log, directory, address), [], `${frames} frames`)
+      t.deepEqual(await stillOwed(log, directory, address), [], `${frames} frames`)
       limitFiles(service, statSync(file).size + frames * 4120)
       const told = load.ledger.leads.length
       await load.submit(client)
@@ -224,10 +210,9 @@ withPrlimit('SIGTERM on a full disk ends in order, and a restart with room has e
   const { load, service, directory } = whole
   await runFor(whole, 300)
   limitFiles(service, 1)
-  await runUntilRefused(t, whole, 20)
-  service.signal('SIGTERM')
-  t.deepEqual(await service.exited, { code: 0, signal: null })
-  t.notRegex(service.said(), /Error/)
+  await runUntilRefused(whole, 20)
+  await stopped(t, service)
+  t.notRegex(service.stderr(), /Error/)
   await isWhole(t, startService(t, directory), whole, load.ledger)
 })
 
@@ -252,7 +237,7 @@ withMounts(
     await runFor(whole, 200)
     const filler = join(disk, 'filler')
     t.throws(() => writeFileSync(filler, Buffer.alloc(32 * 2 ** 20)), { code: 'ENOSPC' })
-    await runUntilRefused(t, whole, 100)
+    await runUntilRefused(whole, 100)
     await isLogged(t, service, /disk is full/)
     rmSync(filler)
     const [refused, leads] = [load.ledger.statuses.get(503), load.ledger.leads.length]
@@ -283,7 +268,7 @@ withMounts(
 )
 
 /** Has the kernel answer some calls of a running service otherwise; gives what ends it. */
-const tampered = async (t: ExecutionContext, { pid }: ChildService, inject: string): Promise<() => Promise<void>> => {
+const tampered = async (t: ExecutionContext, { pid }: ServiceProcess, inject: string): Promise<() => Promise<void>> => {
   const calls = inject.split(':', 1)[0] ?? ''
   const args = ['-f', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', `inject=${inject}`, '-p', String(pid)]
   const tracer = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -312,8 +297,8 @@ for (const { title, inject } of troubles) {
     await runFor(whole, 200)
     const end = await tampered(t, service, inject)
     const leads = load.ledger.leads.length
-    await runUntilRefused(t, whole, 50)
-    t.true(load.ledger.leads.length - leads <= usualMix.workers, 'what was under way, and nothing after it')
+    await runUntilRefused(whole, 50)
+    t.true(load.ledger.leads.length - leads <= usualMix.workers, 'what was in flight, and nothing after it')
     await isLogged(t, service, /disk/)
     await end()
     const refused = load.ledger.statuses.get(503)
@@ -331,9 +316,9 @@ withStrace('a lead is not acknowledged before the disk has flushed it', async (t
   const client = clientOf(address)
   const started = performance.now()
   const answered = await load.submit(client)
-  const took = performance.now() - started
+  const elapsed = performance.now() - started
   client.close()
   await end()
   t.is(answered?.status, 200)
-  t.true(took >= flush, `it was acknowledged after ${Math.round(took)} ms, a flush takes ${flush} ms`)
+  t.true(elapsed >= flush, `it was acknowledged after ${Math.round(elapsed)} ms, a flush takes ${flush} ms`)
 })

@@ -1,39 +1,34 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, killed, startService, temporaryDirectory } from '../kit/child-service.js'
-import {
-  clientOf,
-  leadFields,
-  loadOn,
-  markOf,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  startReceiver,
-  type Account,
-  type Ledger,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+import { addressOf, killed, startService, stopped } from '../kit/service/service-process.js'
+import { loadOn } from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
 import { copyDirectory, readWriteAheadLog } from './write-ahead-log.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { clientOf } from '../kit/network/http.js'
+import { leadFields } from '../kit/load/submissions.js'
+import { markOf, missingFrom, type Ledger } from '../kit/load/ledger.js'
+import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
+import { randomFrom } from '../kit/load/random.js'
+import { startReceiver } from '../kit/load/load-receiver.js'
 
 test.serial('from every durable step of two leads and a sale the rest follows, whoever asks again', async (t) => {
   t.timeout(120_000)
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const first = startService(t, directory)
-  const firstAddress = await addressOf(t, first)
-  const account = await openAccount(firstAddress, receiver.url)
+  const firstAddress = await addressOf(first)
+  const account = await openLoadedAccount(firstAddress, receiver.url)
   const log = streams()
-  t.deepEqual(await settled(log, directory, firstAddress), [])
-  first.signal('SIGTERM')
-  t.deepEqual(await first.exited, { code: 0, signal: null })
+  t.deepEqual(await stillOwed(log, directory, firstAddress), [])
+  await stopped(t, first)
   const mainFile = readFileSync(join(directory, 'leadloop.db'))
 
   const second = startService(t, directory)
-  const secondAddress = await addressOf(t, second)
+  const secondAddress = await addressOf(second)
   const told = await playedOnce(t, secondAddress, account)
-  t.deepEqual(await settled(log, directory, secondAddress), [])
+  t.deepEqual(await stillOwed(log, directory, secondAddress), [])
   await killed(second)
   t.deepEqual(readFileSync(join(directory, 'leadloop.db')), mainFile, 'every step still stands in the write-ahead log')
   const history = eventsAfter(directory, 0)
@@ -50,7 +45,7 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
     reached.add(prefix.length)
     t.deepEqual(prefix, history.slice(0, prefix.length))
     const service = startService(t, copy)
-    const address = await addressOf(t, service)
+    const address = await addressOf(service)
     const { ledger, submit, convert } = loadOn(account, randomFrom(end))
     const client = clientOf(address)
     for (const { submission } of told.leads) await submit(client, submission)
@@ -60,7 +55,7 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
     t.deepEqual(ledger.surprises, [])
     const now = streams()
     t.deepEqual(await missingFrom(address, account, ledger), [])
-    t.deepEqual(await settled(now, copy, address), [], `from ${prefix.length} events`)
+    t.deepEqual(await stillOwed(now, copy, address), [], `from ${prefix.length} events`)
     await killed(service)
     t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
     t.deepEqual(now.problems, [], `from ${prefix.length} events`)
@@ -78,7 +73,7 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
 })
 
 /** One lead under an Idempotency-Key, one under the vendor's own id and with the same number, one sale. */
-const playedOnce = async (t: ExecutionContext, address: string, account: Account): Promise<Ledger> => {
+const playedOnce = async (t: ExecutionContext, address: string, account: LoadedAccount): Promise<Ledger> => {
   const { ledger, submit, convert } = loadOn(account, randomFrom(1))
   const client = clientOf(address)
   await submit(client, { fields: leadFields(1, '(415) 555-0123'), phone: '+14155550123', key: 'first' })

@@ -1,34 +1,27 @@
 import test, { type ExecutionContext } from 'ava'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  addressOf,
-  directoryWithStores,
-  killed,
-  operatorKey,
-  startService,
-  type ChildService,
-} from '../kit/child-service.js'
-import { clientOf, loadOn, openAccount, randomFrom, seedOf, type Account } from '../kit/load.js'
-import { openReceiver } from '../kit/receiver.js'
-import { eventsAfter, type StoredEvent } from '../kit/streams.js'
-import { passed, until } from '../kit/until.js'
+import { addressOf, killed, startService, type ServiceProcess } from '../kit/service/service-process.js'
+import { loadOn } from '../kit/load/load.js'
+import { receiverFor } from '../kit/network/receiver.js'
+import { eventsAfter, type StoredEvent } from '../kit/load/streams.js'
+import { sleep, until } from '../kit/time/until.js'
+import { dataDirectoryWithStores } from '../kit/service/data-directory.js'
+import { manage } from '../kit/service/account.js'
+import { clientOf, having } from '../kit/network/http.js'
+import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
+import { randomFrom, seedOf } from '../kit/load/random.js'
 
 /** Four days pass in a third of a second, counted from each start anew. */
-const rushing = { environment: { CLOCK_RATE: '1000000' } }
+const rushing = { CLOCK_RATE: '1000000' }
 
 const rounds = 3
 
-const addMembers = async (address: string, { id }: Account): Promise<void> => {
-  const client = clientOf(address)
+const addMembers = async (address: string, { id }: LoadedAccount): Promise<void> => {
   for (const role of ['admin', 'manager', 'agent']) {
-    const { status } = await client.send('POST', `/manage/v1/accounts/${id}/members`, {
-      headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ email: `${role}@example.org`, role }),
-    })
-    if (status !== 201) throw new Error(`adding a member gave ${status}`)
+    const member = { email: `${role}@example.org`, role }
+    having(await manage({ url: address }, 'POST', `/accounts/${id}/members`, member), 'member')
   }
-  client.close()
 }
 
 const count = (events: ReadonlyArray<StoredEvent>, type: StoredEvent['type']): number =>
@@ -43,24 +36,24 @@ const mailsIn = (directory: string): ReadonlyArray<string> => {
 const killedUntilMailed = async (
   t: ExecutionContext,
   directory: string,
-  begun: ChildService,
+  begun: ServiceProcess,
   random: () => number,
 ): Promise<number> => {
   let service = begun
   let kills = 0
   while (count(eventsAfter(directory, 0), 'NoticeSent') < 2) {
-    await addressOf(t, service)
+    await addressOf(service)
     // Longer and longer, since each life has to wait for the last retry from the start on.
-    await passed(random() * (400 + 100 * kills))
+    await sleep(random() * (400 + 100 * kills))
     await killed(service)
     kills += 1
     service = startService(t, directory, rushing)
   }
-  await addressOf(t, service)
+  await addressOf(service)
   // What was owed at the last kill has followed when the log stands still.
   let length = -1
   await until('the log stands still', 30_000, async () => {
-    await passed(1_000)
+    await sleep(1_000)
     const before = length
     length = eventsAfter(directory, 0).length
     return length === before
@@ -72,15 +65,14 @@ const killedUntilMailed = async (
 test('a webhook is turned off once, and each admin and manager is mailed once, wherever the process is killed', async (t) => {
   t.timeout(300_000)
   const random = randomFrom(seedOf(t))
-  const receiver = await openReceiver()
-  t.teardown(receiver.close)
+  const receiver = await receiverFor(t)
   receiver.answer(() => 500)
   let kills = 0
   for (let round = 1; round <= rounds; round += 1) {
-    const directory = await directoryWithStores(t)
+    const directory = await dataDirectoryWithStores(t)
     const first = startService(t, directory, rushing)
-    const address = await addressOf(t, first)
-    const account = await openAccount(address, receiver.url)
+    const address = await addressOf(first)
+    const account = await openLoadedAccount(address, receiver.url)
     await addMembers(address, account)
     const client = clientOf(address)
     t.is((await loadOn(account, random).submit(client))?.status, 200)

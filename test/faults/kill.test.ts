@@ -1,32 +1,17 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  addressOf,
-  directoryWithStores,
-  isRefused,
-  killed,
-  startService,
-  type ChildService,
-} from '../kit/child-service.js'
-import {
-  clientOf,
-  loadOn,
-  markOf,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  seedOf,
-  since,
-  startReceiver,
-  usualMix,
-  type LoadMix,
-  type Random,
-  type Receiver,
-  type Told,
-} from '../kit/load.js'
-import { isOnServers } from '../kit/stores.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+import { addressOf, isRefused, killed, startService, type ServiceProcess } from '../kit/service/service-process.js'
+import { loadOn, usualMix, type LoadMix } from '../kit/load/load.js'
+import { sleep } from '../kit/time/until.js'
+import { isOnServers } from '../kit/stores/servers.js'
+import { eventsAfter, isWhole, stillOwed, streams } from '../kit/load/streams.js'
+import { dataDirectoryWithStores } from '../kit/service/data-directory.js'
+import { clientOf } from '../kit/network/http.js'
+import { markOf, missingFrom, since, type Told } from '../kit/load/ledger.js'
+import { openLoadedAccount } from '../kit/load/loaded-account.js'
+import { randomFrom, seedOf, type Random } from '../kit/load/random.js'
+import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 
 /** What the load on one directory is like. */
 type Life = {
@@ -71,7 +56,7 @@ for (const life of lives) {
 }
 
 const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Life, random: Random): Promise<void> => {
-  const directory = await directoryWithStores(t)
+  const directory = await dataDirectoryWithStores(t)
   // Every post succeeds, so a process that lives has no reason to repeat one.
   const posted = new Set<string>()
   const repeatedInOneLife: Array<string> = []
@@ -79,24 +64,24 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
   const receiver = await startReceiver(t, (_nth, id) => {
     if (posted.has(`${lifetime} ${id}`)) repeatedInOneLife.push(id)
     posted.add(`${lifetime} ${id}`)
-    return passed(receiverTakes)
+    return receiverTakes === 0 ? undefined : sleep(receiverTakes)
   })
-  const start = (): ChildService => {
+  const start = (): ServiceProcess => {
     lifetime += 1
     return startService(t, directory)
   }
   const log = streams()
   let service = start()
-  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const account = await openLoadedAccount(await addressOf(service), receiver.url)
   const { ledger, run } = loadOn(account, random, mix)
   let mark = markOf(ledger)
 
   for (let kill = 1; kill <= kills; kill += 1) {
-    const address = await addressOf(t, service)
+    const address = await addressOf(service)
     t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
     mark = markOf(ledger)
     const load = run(address, new AbortController().signal)
-    await passed(amounts.shortestLife + random() * (amounts.longestLife - amounts.shortestLife))
+    await sleep(amounts.shortestLife + random() * (amounts.longestLife - amounts.shortestLife))
     await killed(service)
     await load
 
@@ -106,32 +91,28 @@ const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Lif
     t.deepEqual(ledger.surprises, [], `after kill ${kill}`)
     service = start()
     if (inTheStart && random() < 0.6) {
-      await passed(random() * 350)
+      await sleep(random() * 350)
       await killed(service)
       service = start()
     }
   }
 
-  const address = await addressOf(t, service)
+  const address = await addressOf(service)
   t.deepEqual(await missingFrom(address, account, ledger), [])
-  t.deepEqual(await settled(log, directory, address), [])
+  t.deepEqual(await stillOwed(log, directory, address), [])
   await killed(service)
   t.deepEqual(repeatedInOneLife, [])
-  await isWhole(t, directory, receiver, ledger)
+  await isWholeAndTold(t, directory, receiver, ledger)
   t.true(ledger.leads.length > kills && ledger.records.length > 0, 'the load was a load')
 }
 
-/** Reads everything once more from the first event on: what a directory must hold when nothing is owed any more. */
-const isWhole = async (t: ExecutionContext, directory: string, receiver: Receiver, ledger: Told): Promise<void> => {
-  const log = streams()
-  log.take(eventsAfter(directory, 0))
-  t.deepEqual(log.problems, [])
-  t.deepEqual(log.owed(), [])
-  t.deepEqual(log.unknown(ledger), [])
-  t.deepEqual(log.undelivered(receiver), [])
-  t.deepEqual(log.altered(receiver), [])
-  t.deepEqual(receiver.unauthorized, [])
-  t.deepEqual(await differingReadModels(directory), [])
+const isWholeAndTold = async (
+  t: ExecutionContext,
+  directory: string,
+  receiver: LoadReceiver,
+  ledger: Told,
+): Promise<void> => {
+  const log = await isWhole(t, directory, receiver, ledger)
   const repeats = [...receiver.bodies.values()].filter((bodies) => bodies.length > 1).length
   t.log(
     `${ledger.leads.length} leads and ${ledger.records.length} conversions acknowledged, ${log.leads()} leads and ` +
@@ -143,16 +124,16 @@ test.serial(
   `nothing acknowledged is lost by a kill at the first answer, the second, and so on to number ${amounts.answers}`,
   async (t) => {
     t.timeout(60_000)
-    const directory = await directoryWithStores(t)
+    const directory = await dataDirectoryWithStores(t)
     const receiver = await startReceiver(t)
     const log = streams()
     let service = startService(t, directory)
-    const account = await openAccount(await addressOf(t, service), receiver.url)
+    const account = await openLoadedAccount(await addressOf(service), receiver.url)
     const { ledger, submit, convert } = loadOn(account, randomFrom(seedOf(t)))
     let mark = markOf(ledger)
 
     for (let nth = 1; nth <= amounts.answers; nth += 1) {
-      const address = await addressOf(t, service)
+      const address = await addressOf(service)
       t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
       mark = markOf(ledger)
       let answers = 0
@@ -175,18 +156,18 @@ test.serial(
       service = startService(t, directory)
     }
 
-    const address = await addressOf(t, service)
+    const address = await addressOf(service)
     t.deepEqual(await missingFrom(address, account, ledger), [])
-    t.deepEqual(await settled(log, directory, address), [])
+    t.deepEqual(await stillOwed(log, directory, address), [])
     t.deepEqual(ledger.surprises, [])
     await killed(service)
-    await isWhole(t, directory, receiver, ledger)
+    await isWholeAndTold(t, directory, receiver, ledger)
   },
 )
 
 test.serial('a delivery that was out when the service was killed is posted again with the same bytes', async (t) => {
   t.timeout(60_000)
-  const directory = await directoryWithStores(t)
+  const directory = await dataDirectoryWithStores(t)
   let service = startService(t, directory)
   let left = Number.POSITIVE_INFINITY
   const struck: Array<string> = []
@@ -200,18 +181,18 @@ test.serial('a delivery that was out when the service was killed is posted again
     return new Promise(() => undefined)
   })
   const log = streams()
-  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const account = await openLoadedAccount(await addressOf(service), receiver.url)
   const { ledger, submit } = loadOn(account, randomFrom(seedOf(t)))
 
   for (let nth = 1; nth <= amounts.deliveries; nth += 1) {
-    const client = clientOf(await addressOf(t, service))
+    const client = clientOf(await addressOf(service))
     left = nth
     await Promise.all(Array.from({ length: 8 }, () => submit(client)))
     await service.exited
     client.close()
     left = Number.POSITIVE_INFINITY
     service = startService(t, directory)
-    t.deepEqual(await settled(log, directory, await addressOf(t, service)), [], `after delivery ${nth}`)
+    t.deepEqual(await stillOwed(log, directory, await addressOf(service)), [], `after delivery ${nth}`)
   }
 
   await killed(service)
@@ -220,7 +201,7 @@ test.serial('a delivery that was out when the service was killed is posted again
     struck.filter((id) => (receiver.bodies.get(id)?.length ?? 0) < 2),
     [],
   )
-  await isWhole(t, directory, receiver, ledger)
+  await isWholeAndTold(t, directory, receiver, ledger)
 })
 
 test.serial('a first start that is killed at any moment can be started again', async (t) => {
@@ -228,20 +209,20 @@ test.serial('a first start that is killed at any moment can be started again', a
   const random = randomFrom(seedOf(t))
   const receiver = await startReceiver(t)
   for (let kill = 1; kill <= amounts.firstStarts; kill += 1) {
-    const directory = await directoryWithStores(t)
+    const directory = await dataDirectoryWithStores(t)
     const first = startService(t, directory)
-    await passed(random() * 350)
+    await sleep(random() * 350)
     await killed(first)
     const service = startService(t, directory)
-    const address = await addressOf(t, service)
-    const account = await openAccount(address, receiver.url)
+    const address = await addressOf(service)
+    const account = await openLoadedAccount(address, receiver.url)
     const { ledger, submit } = loadOn(account, random)
     const client = clientOf(address)
     const answered = await submit(client)
     client.close()
     t.is(answered?.status, 200)
     const log = streams()
-    t.deepEqual(await settled(log, directory, address), [], `after kill ${kill}`)
+    t.deepEqual(await stillOwed(log, directory, address), [], `after kill ${kill}`)
     t.deepEqual(log.problems, [], `after kill ${kill}`)
     t.deepEqual(log.unknown(ledger), [])
     await killed(service)
@@ -251,7 +232,7 @@ test.serial('a first start that is killed at any moment can be started again', a
 test.serial(
   'a start that was killed between making its secret key and writing it is got over or refused',
   async (t) => {
-    const directory = await directoryWithStores(t)
+    const directory = await dataDirectoryWithStores(t)
     writeFileSync(join(directory, 'secret-key'), '')
     const service = startService(t, directory)
     const address = await service.listening
@@ -259,6 +240,3 @@ test.serial(
     else t.regex(readFileSync(join(directory, 'secret-key'), 'utf8'), /^\S{43}\n$/)
   },
 )
-
-const passed = (milliseconds: number): Promise<void> =>
-  milliseconds === 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, milliseconds))

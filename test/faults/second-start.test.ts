@@ -1,11 +1,15 @@
 import test, { type ImplementationFn } from 'ava'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/child-service.js'
-import { loadOn, missingFrom, openAccount, randomFrom, startReceiver } from '../kit/load.js'
-import { differingReadModels, settled, streams } from '../kit/streams.js'
+import { addressOf, isRefused, killed, startService, stopped } from '../kit/service/service-process.js'
+import { loadOn } from '../kit/load/load.js'
+import { differingReadModels, stillOwed, streams } from '../kit/load/streams.js'
+import { openTemporaryDirectory, temporaryDirectory } from '../kit/temporary-directory.js'
+import { missingFrom } from '../kit/load/ledger.js'
+import { openLoadedAccount } from '../kit/load/loaded-account.js'
+import { randomFrom } from '../kit/load/random.js'
+import { startReceiver } from '../kit/load/load-receiver.js'
 
 test.serial(
   'a second process on one DATA_DIR is refused with a sentence while the first goes on serving',
@@ -13,8 +17,8 @@ test.serial(
     const directory = temporaryDirectory(t)
     const receiver = await startReceiver(t)
     const first = startService(t, directory)
-    const address = await addressOf(t, first)
-    const account = await openAccount(address, receiver.url)
+    const address = await addressOf(first)
+    const account = await openLoadedAccount(address, receiver.url)
     const { ledger, run } = loadOn(account, randomFrom(1))
     const over = new AbortController()
     const load = run(address, over.signal)
@@ -30,10 +34,9 @@ test.serial(
     t.deepEqual([ledger.surprises, [...ledger.unanswered]], [[], []])
     t.deepEqual(await missingFrom(address, account, ledger), [])
     const log = streams()
-    t.deepEqual(await settled(log, directory, address), [])
+    t.deepEqual(await stillOwed(log, directory, address), [])
     t.deepEqual([log.problems, log.unknown(ledger), log.undelivered(receiver)], [[], [], []])
-    first.signal('SIGTERM')
-    t.deepEqual(await first.exited, { code: 0, signal: null })
+    await stopped(t, first)
     t.deepEqual(await differingReadModels(directory), [])
   },
 )
@@ -52,29 +55,29 @@ test.serial('after the first process was killed the second starts at once', asyn
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   let service = startService(t, directory)
-  const account = await openAccount(await addressOf(t, service), receiver.url)
+  const account = await openLoadedAccount(await addressOf(service), receiver.url)
   const { ledger, run } = loadOn(account, randomFrom(1))
 
   for (let kill = 1; kill <= 5; kill += 1) {
-    const load = run(await addressOf(t, service), new AbortController().signal)
+    const load = run(await addressOf(service), new AbortController().signal)
     await isRefused(t, startService(t, directory), /another process is using/)
     service.signal('SIGKILL')
     await service.exited
     // No lock is left that anybody would have to wait for or take away.
     service = startService(t, directory)
-    t.not(await service.listening, undefined, service.said())
+    t.not(await service.listening, undefined, service.stderr())
     await load
   }
-  t.deepEqual(await missingFrom(await addressOf(t, service), account, ledger), [])
+  t.deepEqual(await missingFrom(await addressOf(service), account, ledger), [])
   await killed(service)
 })
 
-test.serial('a start whose port is taken is refused with a sentence and lets go of its DATA_DIR', async (t) => {
-  const taken = Number(new URL(await addressOf(t, startService(t, temporaryDirectory(t)))).port)
+test.serial('a start whose port is in use is refused with a sentence and frees its DATA_DIR', async (t) => {
+  const taken = Number(new URL(await addressOf(startService(t, temporaryDirectory(t)))).port)
   const directory = temporaryDirectory(t)
-  await isRefused(t, startService(t, directory, { port: taken }), /PORT: nothing can listen at 127\.0\.0\.1/)
+  await isRefused(t, startService(t, directory, { PORT: String(taken) }), /PORT: nothing can listen at 127\.0\.0\.1/)
   const service = startService(t, directory)
-  t.not(await service.listening, undefined, service.said())
+  t.not(await service.listening, undefined, service.stderr())
 })
 
 const isRoot = process.getuid?.() === 0
@@ -87,12 +90,12 @@ const setWritable = (file: string, isWritable: boolean): boolean => {
 }
 
 const mayMark = ((): boolean => {
-  const directory = mkdtempSync(join(tmpdir(), 'leadloop-faults-'))
-  const file = join(directory, 'file')
+  const { path, remove } = openTemporaryDirectory()
+  const file = join(path, 'file')
   writeFileSync(file, '')
   const isMarked = setWritable(file, false)
   setWritable(file, true)
-  rmSync(directory, { recursive: true })
+  void remove()
   return isMarked
 })()
 
@@ -106,7 +109,7 @@ withMarks(
   async (t) => {
     const directory = temporaryDirectory(t)
     const first = startService(t, directory)
-    await addressOf(t, first)
+    await addressOf(first)
     await killed(first)
     const lock = join(directory, 'lock.db')
     t.teardown(() => {

@@ -1,21 +1,17 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { once } from 'node:events'
 import { request, type ClientRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import { setTimeout as passed } from 'node:timers/promises'
-import { addressOf, killed, startService, temporaryDirectory } from '../kit/child-service.js'
-import {
-  leadFields,
-  loadOn,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  seedOf,
-  startReceiver,
-  usualMix,
-  type Account,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams } from '../kit/streams.js'
+import { addressOf, killed, startService, stopped } from '../kit/service/service-process.js'
+import { loadOn, usualMix } from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
+import { sleep, until } from '../kit/time/until.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { leadFields } from '../kit/load/submissions.js'
+import { missingFrom } from '../kit/load/ledger.js'
+import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
+import { randomFrom, seedOf } from '../kit/load/random.js'
+import { startReceiver } from '../kit/load/load-receiver.js'
 
 for (const receiverTakes of [0, 60]) {
   const receiverIs = receiverTakes === 0 ? 'a quick receiver' : 'a slow receiver'
@@ -25,19 +21,18 @@ for (const receiverTakes of [0, 60]) {
       t.timeout(120_000)
       const random = randomFrom(seedOf(t))
       const directory = temporaryDirectory(t)
-      const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : passed(receiverTakes)))
+      const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : sleep(receiverTakes)))
       const log = streams()
       let service = startService(t, directory)
-      const account = await openAccount(await addressOf(t, service), receiver.url)
+      const account = await openLoadedAccount(await addressOf(service), receiver.url)
       const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
 
       for (let stop = 1; stop <= 5; stop += 1) {
-        const address = await addressOf(t, service)
+        const address = await addressOf(service)
         t.deepEqual(await missingFrom(address, account, ledger), [])
         const load = run(address, new AbortController().signal)
-        await passed(50 + random() * 300)
-        service.signal('SIGTERM')
-        t.deepEqual(await service.exited, { code: 0, signal: null }, service.said())
+        await sleep(50 + random() * 300)
+        await stopped(t, service)
         await load
         log.take(eventsAfter(directory, log.position()))
         t.deepEqual(log.problems, [], `after stop ${stop}`)
@@ -47,11 +42,10 @@ for (const receiverTakes of [0, 60]) {
         service = startService(t, directory)
       }
 
-      const address = await addressOf(t, service)
-      t.deepEqual(await settled(log, directory, address), [])
+      const address = await addressOf(service)
+      t.deepEqual(await stillOwed(log, directory, address), [])
       t.deepEqual(await missingFrom(address, account, ledger), [])
-      service.signal('SIGTERM')
-      t.deepEqual(await service.exited, { code: 0, signal: null })
+      await stopped(t, service)
       t.deepEqual(log.undelivered(receiver), [])
       t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
       t.deepEqual(await differingReadModels(directory), [])
@@ -60,16 +54,16 @@ for (const receiverTakes of [0, 60]) {
   )
 }
 
-test.serial('requests that were under way at SIGTERM are answered, and new connections are refused', async (t) => {
+test.serial('requests that were in flight at SIGTERM are answered, and new connections are refused', async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const service = startService(t, directory)
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, receiver.url)
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, receiver.url)
   const begun = await Promise.all(Array.from({ length: 8 }, (_, index) => begunLead(address, account, index + 1)))
 
   service.signal('SIGTERM')
-  await refused(t, address)
+  await refused(address)
   const answers = await Promise.all(begun.map(({ finish }) => finish()))
 
   t.deepEqual(
@@ -82,18 +76,18 @@ test.serial('requests that were under way at SIGTERM are answered, and new conne
   t.is(log.leads(), 8)
 
   const again = startService(t, directory)
-  t.deepEqual(await settled(log, directory, await addressOf(t, again)), [])
+  t.deepEqual(await stillOwed(log, directory, await addressOf(again)), [])
   await killed(again)
   t.deepEqual([log.problems, log.undelivered(receiver)], [[], []])
 })
 
 test.serial('an answer that is given after SIGTERM says that its connection closes', async (t) => {
   const service = startService(t, temporaryDirectory(t))
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, 'http://127.0.0.1:9/nobody')
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, 'http://127.0.0.1:9/nobody')
   const { finish } = await begunLead(address, account, 1)
   service.signal('SIGTERM')
-  await refused(t, address)
+  await refused(address)
   t.is((await finish()).headers.connection, 'close')
   await service.exited
 })
@@ -101,20 +95,19 @@ test.serial('an answer that is given after SIGTERM says that its connection clos
 test.serial('a request that never ends keeps SIGTERM waiting for a limited time', async (t) => {
   t.timeout(60_000)
   const service = startService(t, temporaryDirectory(t))
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, 'http://127.0.0.1:9/nobody')
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, 'http://127.0.0.1:9/nobody')
   const { outgoing } = await begunLead(address, account, 1)
   outgoing.once('error', () => undefined)
-  const started = Date.now()
-  service.signal('SIGTERM')
-  t.deepEqual(await service.exited, { code: 0, signal: null })
-  t.true(Date.now() - started < 20_000)
+  const begun = performance.now()
+  await stopped(t, service)
+  t.true(performance.now() - begun < 15_000)
 })
 
 type Begun = { readonly outgoing: ClientRequest; readonly finish: () => Promise<IncomingMessage> }
 
 /** A lead whose head the service has taken in, for it asks for the body. */
-const begunLead = async (address: string, account: Account, nth: number): Promise<Begun> => {
+const begunLead = async (address: string, account: LoadedAccount, nth: number): Promise<Begun> => {
   const body = JSON.stringify(leadFields(nth, `(415) 555-01${nth.toString().padStart(2, '0')}`))
   const outgoing = request(address + account.postPath, {
     method: 'POST',
@@ -141,21 +134,16 @@ const begunLead = async (address: string, account: Account, nth: number): Promis
 }
 
 /** Waits until nobody takes connections any more. */
-const refused = async (t: ExecutionContext, address: string): Promise<void> => {
+const refused = async (address: string): Promise<void> => {
   const { hostname, port } = new URL(address)
-  for (let attempt = 1; attempt <= 1000; attempt += 1) {
-    const code = await new Promise<string | undefined>((resolve) => {
+  const outcome = (): Promise<string> =>
+    new Promise((resolve) => {
       const socket = connect(Number(port), hostname)
       socket.once('connect', () => {
         socket.destroy()
-        resolve(undefined)
+        resolve('connected')
       })
-      socket.once('error', (error: NodeJS.ErrnoException) => {
-        resolve(error.code)
-      })
+      socket.once('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => resolve(code))
     })
-    if (code === 'ECONNREFUSED') return
-    await passed(5)
-  }
-  t.fail('connections are still taken')
+  await until('connections are refused', 5_000, outcome, (code) => code === 'ECONNREFUSED')
 }

@@ -12,25 +12,17 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as passed } from 'node:timers/promises'
-import { addressOf, isRefused, killed, startService, temporaryDirectory } from '../kit/child-service.js'
-import {
-  clientOf,
-  finding,
-  loadOn,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  seedOf,
-  startReceiver,
-  usualMix,
-  type Account,
-  type Random,
-  type Receiver,
-  type Told,
-} from '../kit/load.js'
-import { differingReadModels, eventsAfter, settled, streams, type StoredEvent } from '../kit/streams.js'
+import { addressOf, isRefused, killed, startService } from '../kit/service/service-process.js'
+import { loadOn, usualMix } from '../kit/load/load.js'
+import { differingReadModels, eventsAfter, stillOwed, streams, type StoredEvent } from '../kit/load/streams.js'
 import { copyDirectory, framesCopied, readWriteAheadLog, type WriteAheadLog } from './write-ahead-log.js'
+import { until } from '../kit/time/until.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { clientOf } from '../kit/network/http.js'
+import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
+import { missingFrom, type Told } from '../kit/load/ledger.js'
+import { randomFrom, seedOf, type Random } from '../kit/load/random.js'
+import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 
 /** The files of a service that was killed under load, and what they hold when nothing is wrong with them. */
 type Snapshot = {
@@ -39,9 +31,9 @@ type Snapshot = {
   readonly log: WriteAheadLog
   /** The first frame of the log that may be damaged: those before it stand in the main file. */
   readonly firstFree: number
-  readonly account: Account
+  readonly account: LoadedAccount
   readonly told: Told
-  readonly receiver: Receiver
+  readonly receiver: LoadReceiver
 }
 
 /** `young`: no checkpoint has copied anything yet. `grown`: the log was begun anew at least once, over older frames. */
@@ -50,13 +42,13 @@ const snapshot = async (t: ExecutionContext, age: 'young' | 'grown', random: Ran
   const file = join(directory, 'leadloop.db')
   const receiver = await startReceiver(t)
   const first = startService(t, directory)
-  const account = await openAccount(await addressOf(t, first), receiver.url)
+  const account = await openLoadedAccount(await addressOf(first), receiver.url)
   first.signal('SIGTERM')
   await first.exited
   const begun = statSync(file).size
   const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 4 })
   /** Undefined while too little of the log may be damaged. */
-  const seen = (): Pick<Snapshot, 'log' | 'firstFree'> | undefined => {
+  const look = (): Pick<Snapshot, 'log' | 'firstFree'> | undefined => {
     const log = readWriteAheadLog(`${file}-wal`)
     const firstFree = framesCopied(`${file}-shm`)
     const isOldEnough = age === 'young' || statSync(file).size > begun
@@ -66,11 +58,11 @@ const snapshot = async (t: ExecutionContext, age: 'young' | 'grown', random: Ran
   // Between the last look and the kill a checkpoint may come: then once more.
   for (let round = 1; round <= 10; round += 1) {
     const service = startService(t, directory)
-    const load = run(await addressOf(t, service), new AbortController().signal)
-    while (seen() === undefined) await passed(10)
+    const load = run(await addressOf(service), new AbortController().signal)
+    await until('enough of the log may be damaged', 60_000, look)
     await killed(service)
     await load
-    const found = seen()
+    const found = look()
     if (found !== undefined) {
       return { directory, history: eventsAfter(directory, 0), ...found, account, told: ledger, receiver }
     }
@@ -99,7 +91,7 @@ const servesPrefix = async (t: ExecutionContext, from: Snapshot, copy: string): 
   const prefix = eventsIn(t, copy)
   t.deepEqual(prefix, history.slice(0, prefix.length))
   const events = new Set(prefix.map(({ stream }) => stream))
-  const kept: Told = {
+  const known: Told = {
     leads: told.leads.filter(({ leadId }) => events.has(`lead-${leadId}`)),
     records: told.records.filter(({ body }) => events.has(`conversion_contact-${recordIdIn(body)}`)),
   }
@@ -109,17 +101,17 @@ const servesPrefix = async (t: ExecutionContext, from: Snapshot, copy: string): 
   const gone = new Set(told.leads.map(({ submission }) => submission.phone).filter((phone) => !shown.has(phone)))
 
   const service = startService(t, copy)
-  const address = await addressOf(t, service)
-  t.deepEqual(await missingFrom(address, account, kept), [])
+  const address = await addressOf(service)
+  t.deepEqual(await missingFrom(address, account, known), [])
   const client = clientOf(address)
   for (const phone of gone) t.is((await client.send(...finding(account, phone))).status, 404)
   client.close()
 
   const now = streams()
-  t.deepEqual(await settled(now, copy, address), [])
+  t.deepEqual(await stillOwed(now, copy, address), [])
   await killed(service)
   t.deepEqual(now.problems, [])
-  t.deepEqual(now.unknown(kept), [])
+  t.deepEqual(now.unknown(known), [])
   t.deepEqual(now.undelivered(receiver), [])
   t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
   t.deepEqual(await differingReadModels(copy), [])
@@ -223,8 +215,8 @@ const filled = async (t: ExecutionContext, end: 'SIGTERM' | 'SIGKILL'): Promise<
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const service = startService(t, directory)
-  const address = await addressOf(t, service)
-  const { submit } = loadOn(await openAccount(address, receiver.url), randomFrom(1))
+  const address = await addressOf(service)
+  const { submit } = loadOn(await openLoadedAccount(address, receiver.url), randomFrom(1))
   const client = clientOf(address)
   for (let nth = 1; nth <= 5; nth += 1) t.is((await submit(client))?.status, 200)
   client.close()

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { categoryOf, codecOf } from '../../domain/events.js'
 import type { AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
-import { histories, type History } from '../kit/histories.js'
-import { applied, documentsIn, project, type Held } from '../kit/project.js'
-import { holds } from '../kit/property.js'
+import { histories, type History } from '../kit/domain/histories.js'
+import { applied, documentsIn, project, type Held } from '../kit/parts/project.js'
+import { holds } from '../kit/domain/property.js'
 
 const cuts = fc.array(fc.nat(80), { maxLength: 12 })
 

@@ -2,8 +2,8 @@ import test from 'ava'
 import { contacts } from '../../projections/read-models/contacts.js'
 import { anyProjection, changesOf, keysToRead, Unprojectable } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
-import { logOf } from '../kit/log.js'
-import { accountId, contactId, details, engagementId, leadId, sourceId } from '../kit/samples.js'
+import { logOf } from '../kit/domain/log.js'
+import { accountId, contactId, details, engagementId, leadId, sourceId } from '../kit/domain/samples.js'
 
 const projection = anyProjection(contacts)
 

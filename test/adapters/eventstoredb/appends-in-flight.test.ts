@@ -2,12 +2,12 @@ import type { EventStoreDBClient } from '@eventstore/db-client'
 import test from 'ava'
 import { appendsInFlight, type AppendsInFlight } from '../../../adapters/eventstoredb/appends-in-flight.js'
 import { E } from '../../../domain/prelude.js'
-import { newEvent } from '../../kit/events.js'
-import { openEventStoreDb, storeAt } from '../../kit/eventstoredb.js'
-import { manualTime } from '../../kit/manual-time.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'
+import { manualTime } from '../../kit/time/manual-time.js'
 import { rightOf } from '../../kit/right-of.js'
-import { nextTurn } from '../../kit/turns.js'
-import { until } from '../../kit/until.js'
+import { until } from '../../kit/time/until.js'
+import { settled } from '../../kit/time/turns.js'
 
 /** What happened, in its order. */
 type Story = Array<string>
@@ -41,13 +41,8 @@ const appendIn = (appends: AppendsInFlight, story: Story, name: string): Appendi
   return { end: () => end(), fail: () => fail(), done }
 }
 
-/** All that can go on has gone on. */
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 5; turn += 1) await nextTurn()
-}
-
 const open = () => {
-  const time = manualTime(settled)
+  const time = manualTime()
   return { appends: appendsInFlight(time.process()), advance: time.advance }
 }
 

@@ -9,10 +9,10 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import type { LoggedEvent } from '../../eventstoredb-double/log.js'
 import { collect } from '../../eventstoredb-double/open-double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { openConnection } from '../../kit/eventstoredb.js'
-import { nextTurn } from '../../kit/turns.js'
-import { until } from '../../kit/until.js'
+import { eventIds, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { openConnection } from '../../kit/stores/eventstoredb.js'
+import { nextTurn } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 const prefixes = ['account-', 'contact-']
 
@@ -90,7 +90,7 @@ test.serial('a position is never ahead of the events that were given, however sl
   for await (const { entries, position, isCaughtUp } of catchUp(connection.reads, beginning, prefixes, never)) {
     const events = entries.map(recordedIn)
     t.deepEqual(
-      idsOf(events),
+      eventIds(events),
       ours.slice(given, given + events.length).map(({ id }) => id),
     )
     given += events.length
@@ -132,7 +132,7 @@ test.serial('a subscription can go on from the position of a checkpoint', async 
   const last = (await untilCaughtUp(means, beginning)).at(-1)
   await writeOurs(means.client, 3)
   for (const from of [middle?.position ?? beginning, last?.position ?? beginning]) {
-    t.deepEqual(idsOf(eventsOf(await untilCaughtUp(means, from))), idsOf(newEvents(3)))
+    t.deepEqual(eventIds(eventsOf(await untilCaughtUp(means, from))), eventIds(newEvents(3)))
   }
 })
 
@@ -140,7 +140,7 @@ test.serial('a subscription has caught up once all of the history was given, not
   const means = await open(t)
   await writeOurs(means.client, 1300)
   const batches = await untilCaughtUp(means, beginning)
-  t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(1300)))
+  t.deepEqual(eventIds(eventsOf(batches)), eventIds(newEvents(1300)))
   t.deepEqual(
     batches.map(({ isCaughtUp }) => isCaughtUp),
     batches.map((_, index) => index === batches.length - 1),
@@ -167,7 +167,7 @@ for (const how of ['unavailable', 'cleanly'] as const) {
     const error = await endOf(subscription, batches)
     t.true(error instanceof SubscriptionDropped)
     t.false((error as SubscriptionDropped).message.includes('account-'))
-    t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(300)))
+    t.deepEqual(eventIds(eventsOf(batches)), eventIds(newEvents(300)))
     t.is(batches.at(-1)?.position, double.log()[299]?.position)
     t.true(batches.every(({ isCaughtUp }) => !isCaughtUp))
   })
@@ -191,7 +191,7 @@ test.serial(
     const given = eventsOf(batches).length
     t.true(given < written)
     batches.push(...(await untilCaughtUp(means, batches.at(-1)?.position ?? beginning)))
-    t.deepEqual(idsOf(eventsOf(batches)), idsOf(newEvents(written)))
+    t.deepEqual(eventIds(eventsOf(batches)), eventIds(newEvents(written)))
   },
 )
 
@@ -262,7 +262,7 @@ test.serial('events of other applications in streams with our prefixes are left 
   await client.appendToStream('accounts-of-others', encodeEvent(newEvent(7)))
   await writeOurs(client, 1, 2)
   const batches = await untilCaughtUp(means, beginning)
-  t.deepEqual(idsOf(eventsOf(batches)), idsOf([newEvent(1), newEvent(2)]))
+  t.deepEqual(eventIds(eventsOf(batches)), eventIds([newEvent(1), newEvent(2)]))
   const [alone] = double.log()
   await client.appendToStream('account-of-others', jsonEvent({ type: 'AccountEnabled', data: {} }))
   const last = double.log().at(-1)?.position ?? beginning

@@ -7,10 +7,10 @@ import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { longRetries, openEventStoreDb, shortRetries, storeAt } from '../../kit/eventstoredb.js'
+import { eventIds, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { longRetries, openEventStoreDb, shortRetries, storeAt } from '../../kit/stores/eventstoredb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { until } from '../../kit/until.js'
+import { until } from '../../kit/time/until.js'
 
 /** What a busy machine may add to a bound, in milliseconds. */
 const slack = 5_000
@@ -41,7 +41,7 @@ const followed = async (
   const stopping = new AbortController()
   const seen: Array<string> = []
   for await (const batch of store.subscribe(after, ['account'], stopping.signal)) {
-    seen.push(...idsOf(batch.events))
+    seen.push(...eventIds(batch.events))
     onBatch(batch)
     if (seen.length >= count) stopping.abort()
   }
@@ -113,7 +113,7 @@ test.serial('an append whose answer is lost with its connection is written once,
   const appended = await store.append('account-1', 0, [newEvent(2), newEvent(3)])
   t.deepEqual(appended, E.right({ revision: 2, position: double.log()[2]?.position ?? beginning }))
   t.is(double.calls().appends, 3)
-  t.deepEqual(loggedIds(double), idsOf(newEvents(3)))
+  t.deepEqual(loggedIds(double), eventIds(newEvents(3)))
 })
 
 test.serial('an append whose answer never comes is written once, and succeeds', async (t) => {
@@ -123,16 +123,16 @@ test.serial('an append whose answer never comes is written once, and succeeds', 
   const appended = await store.append('account-1', 0, [newEvent(2), newEvent(3)])
   t.deepEqual(appended, E.right({ revision: 2, position: double.log()[2]?.position ?? beginning }))
   t.true(double.calls().appends > 2)
-  t.deepEqual(loggedIds(double), idsOf(newEvents(3)))
+  t.deepEqual(loggedIds(double), eventIds(newEvents(3)))
 })
 
-test.serial('of many appends under way when the connection breaks each is written once', async (t) => {
+test.serial('of many appends in flight when the connection breaks each is written once', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   double.faults.breakAfterWriting(5)
   const appends = Array.from({ length: 50 }, (_, n) => store.append(`account-${n + 2}`, 'no-stream', [newEvent(n + 2)]))
   for (const appended of await Promise.all(appends)) t.like(appended, { right: { revision: 0 } })
-  t.deepEqual(loggedIds(double).toSorted(), idsOf(newEvents(51)))
+  t.deepEqual(loggedIds(double).toSorted(), eventIds(newEvents(51)))
 })
 
 test.serial('an append that meets a follower reaches the leader', async (t) => {
@@ -141,7 +141,7 @@ test.serial('an append that meets a follower reaches the leader', async (t) => {
   follower.faults.followLeader({ host: '127.0.0.1', port: leader.port })
   t.like(await store.append('account-1', 'no-stream', newEvents(2)), { right: { revision: 1 } })
   t.like(await store.append('account-1', 1, [newEvent(3)]), { right: { revision: 2 } })
-  t.deepEqual(loggedIds(leader), idsOf(newEvents(3)))
+  t.deepEqual(loggedIds(leader), eventIds(newEvents(3)))
   t.deepEqual(loggedIds(follower), [])
 })
 
@@ -216,7 +216,7 @@ test.serial('appends, reads and subscriptions survive a server that is away for 
   const { double, store } = await openEventStoreDb(t)
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   const seen: Array<string> = []
-  const following = followed(store, beginning, 4, ({ events }) => seen.push(...idsOf(events)))
+  const following = followed(store, beginning, 4, ({ events }) => seen.push(...eventIds(events)))
   await until('the first event is there', 20_000, () => seen.length === 1)
   for (let outage = 0; outage < 2; outage += 1) {
     await double.stop()
@@ -233,7 +233,7 @@ test.serial('appends, reads and subscriptions survive a server that is away for 
   t.like(await store.append('account-1', 2, [newEvent(4)]), { right: { revision: 3 } })
   t.like(await store.read('account-1'), { right: { revision: 3 } })
   t.deepEqual(await store.head(), E.right(double.log().at(-1)?.position ?? beginning))
-  t.deepEqual(await following, idsOf(newEvents(4)))
+  t.deepEqual(await following, eventIds(newEvents(4)))
 })
 
 test.serial('a server that stays away makes appends, reads and the head unavailable in time', async (t) => {
@@ -263,7 +263,7 @@ for (const how of ['unavailable', 'cleanly'] as const) {
     for (let n = 0; n < live; n += 1) {
       rightOf(await store.append('account-1', history - 1 + n, [newEvent(history + 1 + n)]))
     }
-    t.deepEqual(await following, idsOf(newEvents(history + live)))
+    t.deepEqual(await following, eventIds(newEvents(history + live)))
     t.is(double.calls().cuts, 100)
     const positions = batches.map(({ position }) => position)
     t.deepEqual(
@@ -298,7 +298,7 @@ const begunHistory = async (t: ExecutionContext, store: EventStore, count: numbe
   const history = store.history(beginning, ['account'])[Symbol.asyncIterator]()
   const take = async (): Promise<boolean> => {
     const next = await history.next()
-    if (next.done !== true) seen.push(...idsOf(next.value.events))
+    if (next.done !== true) seen.push(...eventIds(next.value.events))
     return next.done === true
   }
   t.false(await take())
@@ -322,7 +322,7 @@ test.serial('a history throws when the server stays away', async (t) => {
   )
   t.false(error.message.includes('127.0.0.1'))
   t.true(performance.now() - begun < 4_000 + slack)
-  t.deepEqual(seen, idsOf(newEvents(seen.length)))
+  t.deepEqual(seen, eventIds(newEvents(seen.length)))
   t.true(seen.length < 8_000)
   await t.throwsAsync(
     async () => {
@@ -338,7 +338,7 @@ test.serial('a history goes on when the server comes back in time', async (t) =>
   await double.stop()
   setTimeout(() => void double.start(), 100)
   while (!(await take())) continue
-  t.deepEqual(seen, idsOf(newEvents(8_000)))
+  t.deepEqual(seen, eventIds(newEvents(8_000)))
 })
 
 test.serial('a subscription waits for a server that stays away, from the first moment on', async (t) => {
@@ -349,7 +349,7 @@ test.serial('a subscription waits for a server that stays away, from the first m
   t.true(E.isLeft(await store.head()))
   await double.start()
   const seen: Array<string> = []
-  const late = followed(store, beginning, 4, ({ events }) => seen.push(...idsOf(events)))
+  const late = followed(store, beginning, 4, ({ events }) => seen.push(...eventIds(events)))
   await until('the history is there', 20_000, () => seen.length === 3)
   await double.stop()
   // So long that a history would have thrown.
@@ -357,17 +357,17 @@ test.serial('a subscription waits for a server that stays away, from the first m
   await double.start()
   await until('it subscribed anew', 20_000, () => double.calls().subscriptions > 2)
   await retried(() => store.append('account-1', 2, [newEvent(4)]))
-  t.deepEqual(await early, idsOf(newEvents(4)))
-  t.deepEqual(await late, idsOf(newEvents(4)))
+  t.deepEqual(await early, eventIds(newEvents(4)))
+  t.deepEqual(await late, eventIds(newEvents(4)))
 })
 
 test.serial('a store that is closed ends its subscriptions, and begins none', async (t) => {
   const { store } = await openEventStoreDb(t)
   rightOf(await store.append('account-1', 'no-stream', newEvents(2)))
   const seen: Array<string> = []
-  const following = followed(store, beginning, 3, ({ events }) => seen.push(...idsOf(events)))
+  const following = followed(store, beginning, 3, ({ events }) => seen.push(...eventIds(events)))
   await until('the history is there', 20_000, () => seen.length === 2)
   await store.close()
-  t.deepEqual(await following, idsOf(newEvents(2)))
+  t.deepEqual(await following, eventIds(newEvents(2)))
   t.deepEqual(await followed(store, beginning, 1), [])
 })

@@ -7,7 +7,7 @@ const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): 
   isCaughtUp,
 })
 
-test('a checkpoint holds once the events in front of it were taken, and is reached once', (t) => {
+test('a checkpoint is reached once the events before it were consumed, and reached once', (t) => {
   const [first, second] = [checkpoint(2, 20n), checkpoint(3, 30n)]
   const pending = new PendingCheckpoints()
   pending.add(first)

@@ -11,10 +11,10 @@ import { beginning } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { idsOf, newEvent, newEvents } from '../../kit/events.js'
-import { longRetries, openEventStoreDb } from '../../kit/eventstoredb.js'
+import { eventIds, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { longRetries, openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { until } from '../../kit/until.js'
+import { until } from '../../kit/time/until.js'
 
 /** A time that can be set forward; it waits as the real one does. */
 type SettableTime = Time & { readonly forward: (milliseconds: number) => void }
@@ -115,7 +115,7 @@ test.serial('an append succeeds although the driver caches the failure of its fi
   t.true(E.isRight(await store.append('account-1', 'no-stream', newEvents(2))))
   t.deepEqual(
     double.log().map(({ id }) => id),
-    idsOf(newEvents(2)),
+    eventIds(newEvents(2)),
   )
 })
 
@@ -149,7 +149,7 @@ test.serial('a subscription goes on when its client is replaced', async (t) => {
   const seen: Array<string> = []
   const following = (async () => {
     for await (const { events } of store.subscribe(beginning, ['account'], stopping.signal)) {
-      seen.push(...idsOf(events))
+      seen.push(...eventIds(events))
       if (seen.length === 2) stopping.abort()
     }
   })()
@@ -161,7 +161,7 @@ test.serial('a subscription goes on when its client is replaced', async (t) => {
   t.true(isReplacedAfter(connection.reads, broken))
   rightOf(await store.append('account-2', 'no-stream', [newEvent(2)]))
   await following
-  t.deepEqual(seen, idsOf(newEvents(2)))
+  t.deepEqual(seen, eventIds(newEvents(2)))
 })
 
 test.serial('a read whose client is replaced is retried, and its stream does not seem to be missing', async (t) => {

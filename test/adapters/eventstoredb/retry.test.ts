@@ -4,8 +4,8 @@ import test from 'ava'
 import type { ReconnectingClient } from '../../../adapters/eventstoredb/reconnecting-client.js'
 import { retryingWith, standardRetryPolicy, type RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
 import { E } from '../../../domain/prelude.js'
-import { manualTime } from '../../kit/manual-time.js'
-import { nextTurn } from '../../kit/turns.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { until } from '../../kit/time/until.js'
 
 const away = new UnavailableError(
   Object.assign(new Error('away'), { code: status.UNAVAILABLE, details: '', metadata: new Metadata() }),
@@ -22,7 +22,7 @@ const open = (errors: ReadonlyArray<Error>, policy: RetryPolicy = standardRetryP
     failed: ({ kind }) => void told.push(kind),
     close: () => Promise.resolve(),
   }
-  const time = manualTime(nextTurn)
+  const time = manualTime()
   const closing = new AbortController()
   const retry = retryingWith(policy, time.process(), closing.signal)
   const calledAt: Array<number> = []
@@ -75,7 +75,7 @@ test('a call that is not answered in time is cancelled and repeated', async (t) 
       cancellation.cancel = () => (cancelled += 1)
     })
   })
-  while (cancelled === 0) await nextTurn()
+  await until('the call is cancelled', 5_000, () => cancelled > 0)
   await time.advance(50)
   t.deepEqual(await answer, E.right('answer'))
   t.is(cancelled, 1)

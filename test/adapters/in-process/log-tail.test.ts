@@ -7,8 +7,9 @@ import { categoryOf, type Category, type DomainEvent } from '../../../domain/eve
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
-import { idsOf, newEvent } from '../../kit/events.js'
-import { holdsAsync } from '../../kit/property.js'
+import { eventIds, newEvent } from '../../kit/domain/new-events.js'
+import { holdsAsync } from '../../kit/domain/property.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -47,7 +48,7 @@ test('a page that is full ends at its last event, wanted or not', (t) => {
   t.deepEqual(tail.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
 })
 
-test('a position before the tail is told apart from one after which nothing stands', (t) => {
+test('a position before the tail is told apart from one after which there is no event', (t) => {
   const tail = logTail(10n, 100)
   t.is(tail.after(9n, all, 10), undefined)
   t.deepEqual(tail.after(10n, all, 10), { entries: [], position: 10n })
@@ -76,11 +77,11 @@ test('a subscriber waits until the next batch or its own signal, and for no othe
   const [one, two] = [new AbortController(), new AbortController()]
   let woken = ''
   const waiting = [one, two].map(({ signal }, index) => tail.changed(signal).then(() => (woken += `${index}`)))
-  await new Promise(setImmediate)
+  await nextTurn()
   t.is(woken, '')
   one.abort()
   await waiting[0]
-  await new Promise(setImmediate)
+  await nextTurn()
   t.is(woken, '0')
   tail.add(0n, { entries: [], position: 3n })
   await Promise.all(waiting)
@@ -141,7 +142,7 @@ const written: fc.Arbitrary<Written> = fc.record({
 const runTurns = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn += 1) {
     if (turn % 2 === 0) await Promise.resolve()
-    else await new Promise(setImmediate)
+    else await nextTurn()
   }
 }
 
@@ -186,7 +187,7 @@ test('each wanted event after the start comes once and in order, whatever the pa
     const wanted = log.filter(
       ({ stream, position }) => position > after && categories.some((one) => categoryOf(stream) === one),
     )
-    assert.deepEqual(idsOf(batches.flatMap(({ events }) => events)), idsOf(wanted))
+    assert.deepEqual(eventIds(batches.flatMap(({ events }) => events)), eventIds(wanted))
     let before = after
     for (const batch of batches) {
       assert.ok(batch.position > before)
@@ -206,7 +207,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   const seen: Array<string> = []
   const reading = (async () => {
     for await (const { events } of liveSubscription(tail, history, 5n, ['account'], stopping.signal)) {
-      seen.push(...idsOf(events))
+      seen.push(...eventIds(events))
       if (seen.length === 50) stopping.abort()
     }
   })()
@@ -214,10 +215,10 @@ test('a subscription that keeps up with the log never reads the history', async 
   for (const event of events) {
     write([event], event.position)
     tail.add(event.position - 1n, { entries: [event], position: event.position })
-    await new Promise(setImmediate)
+    await nextTurn()
   }
   await reading
-  t.deepEqual(seen, idsOf(events))
+  t.deepEqual(seen, eventIds(events))
   t.is(histories(), 0)
 })
 

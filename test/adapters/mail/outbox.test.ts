@@ -3,26 +3,26 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { outboxMail } from '../../../adapters/mail/outbox.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
-import { noticeId } from '../../kit/samples.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { noticeId } from '../../kit/domain/samples.js'
+import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
-const opened = async () => {
-  const { path, remove } = await temporaryDirectory()
+const opened = () => {
+  const { path, remove } = openTemporaryDirectory()
   const directory = join(path, 'outbox')
   return { directory, sender: outboxMail(directory, 'leadloop@example.com'), close: remove }
 }
 
-mailContract('outbox', async () => {
-  const { directory, ...rest } = await opened()
+mailContract('outbox', () => {
+  const { directory, ...rest } = opened()
   const arrived = async () => {
     const files = await readdir(directory).catch(() => [])
     return Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')))
   }
-  return { ...rest, arrived }
+  return Promise.resolve({ ...rest, arrived })
 })
 
 test('each mail is one file under its id, for its owner alone, and a repeat replaces it', async (t) => {
-  const { directory, sender, close } = await opened()
+  const { directory, sender, close } = opened()
   await sender.send(mailOf())
   await sender.send(mailOf())
   t.deepEqual(await readdir(directory), [`${noticeId()}.eml`])
@@ -32,7 +32,7 @@ test('each mail is one file under its id, for its owner alone, and a repeat repl
 })
 
 test('a file that a crash left half written is replaced', async (t) => {
-  const { directory, sender, close } = await opened()
+  const { directory, sender, close } = opened()
   await mkdir(directory)
   await writeFile(join(directory, `${noticeId()}.eml.new`), 'half')
   t.is(await sender.send(mailOf()), 'sent')
@@ -41,7 +41,7 @@ test('a file that a crash left half written is replaced', async (t) => {
 })
 
 test('a mail fails where the outbox can not be written, and no path is told', async (t) => {
-  const { directory, sender, close } = await opened()
+  const { directory, sender, close } = opened()
   await writeFile(directory, 'a file where the folder should be')
   t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'the outbox could not be written' })
   await close()

@@ -2,9 +2,9 @@ import test, { type ExecutionContext } from 'ava'
 import { createServer, type AddressInfo } from 'node:net'
 import { smtpMail } from '../../../adapters/mail/smtp.js'
 import { mailContract, mailOf } from '../../contracts/mail.js'
-import { noticeId } from '../../kit/samples.js'
-import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/smtp-server.js'
-import { passed } from '../../kit/until.js'
+import { noticeId } from '../../kit/domain/samples.js'
+import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/network/smtp-server.js'
+import { sleep } from '../../kit/time/until.js'
 
 const opened = async () => {
   const server = await openSmtpServer()
@@ -98,7 +98,7 @@ test('the mail after one that was refused goes over the same connection', async 
   const { server, sender, close } = await opened()
   server.reply((step, line) => (step === 'RCPT' && line.includes('ada@') ? '550 no' : undefined))
   await sender.send(mailOf())
-  await passed(50)
+  await sleep(50)
   t.is(await sender.send(mailOf({ id: noticeId(2), to: 'grace@example.org' })), 'sent')
   t.is(server.connections(), 1)
   await close()

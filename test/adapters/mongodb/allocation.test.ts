@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { namesToAcquire, namesToGiveUp, type Situation } from '../../../adapters/mongodb/leases/allocation.js'
-import { holds } from '../../kit/property.js'
+import { holds } from '../../kit/domain/property.js'
 
 const numbered = (count: number): ReadonlyArray<string> => Array.from({ length: count }, (_, n) => `name_${n}`)
 

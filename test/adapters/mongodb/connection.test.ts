@@ -5,10 +5,11 @@ import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
+import { hostOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
+import { until } from '../../kit/time/until.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
 
@@ -16,7 +17,7 @@ const collection: Collection = { name: 'contacts', version: 1, indexes: { by_gro
 const nowhere = 'mongodb://someone:pass-word@127.0.0.1:9/'
 
 const databaseIn = async (url: string): Promise<string> => {
-  const { db, close } = rightOf(connectMongo(url, silentLogger))
+  const { db, close } = rightOf(connectMongo(url, recordingLogger()))
   await close()
   return db.databaseName
 }
@@ -33,12 +34,12 @@ test('the path of the URL names the database, which is leadloop otherwise', asyn
 
 test('a URL that MongoDB does not know is refused, and nothing of it is told', (t) => {
   for (const url of ['', 'mongodb://', 'http://user:pass-word@host', 'mongodb://host/%zz', 'mongodb://h:70000000']) {
-    t.deepEqual(connectMongo(url, silentLogger), E.left({ kind: 'unusable' }), url)
+    t.deepEqual(connectMongo(url, recordingLogger()), E.left({ kind: 'unusable' }), url)
   }
 })
 
 test('where no server answers every operation fails soon, and nothing of the address is told', async (t) => {
-  const { db, close } = rightOf(connectMongo(nowhere, silentLogger))
+  const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   const documents = mongoDocuments(db)
   const attempts = [
     () => documents.prepare(collection),
@@ -71,7 +72,7 @@ test('where no server answers every operation fails soon, and nothing of the add
 })
 
 test('operations fail after the connection is closed', async (t) => {
-  const { db, close } = rightOf(connectMongo(nowhere, silentLogger))
+  const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   await close()
   t.true(E.isLeft(await mongoDocuments(db).exists(collection)))
   await close()
@@ -93,15 +94,6 @@ const soon = async (t: ExecutionContext, milliseconds: number, attempt: Promise<
   return outcome
 }
 
-const eventually = async (t: ExecutionContext, milliseconds: number, attempt: () => Promise<string>): Promise<void> => {
-  const end = performance.now() + milliseconds
-  while ((await attempt()) !== 'done') {
-    if (performance.now() > end) return t.fail('it does not come back')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  t.pass()
-}
-
 if (mongoUrl === undefined) {
   test.skip('a MongoDB that comes and goes needs a server: set MONGODB_URL', (t) => t.fail())
 } else {
@@ -111,9 +103,9 @@ if (mongoUrl === undefined) {
   /** Through a proxy that is away at first. */
   const behaviour = (title: string, check: (t: ExecutionContext, proxied: Proxied) => Promise<void>): void => {
     test(title, async (t) => {
-      const { host, port } = addressOf(database.url)
+      const { host, port } = hostOf(database.url)
       const proxy = await tcpProxy(host, port)
-      const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), silentLogger))
+      const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger()))
       const documents = mongoDocuments(db)
       const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
       let position = 0n
@@ -142,7 +134,7 @@ if (mongoUrl === undefined) {
     t.is(await soon(t, 2_000, read()), 'unavailable')
     t.is(await soon(t, 2_000, write()), 'unavailable')
     await proxy.bringBack()
-    await eventually(t, 4_000, write)
+    await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
     t.is(await read(), 'done')
   })
 
@@ -150,13 +142,13 @@ if (mongoUrl === undefined) {
     'operations fail soon where the server goes away, and succeed again when it is back',
     async (t, { proxy, read, write }) => {
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       for (let outage = 0; outage < 2; outage += 1) {
         await proxy.takeAway()
         const all = Array.from({ length: 40 }, (_, n) => soon(t, 2_500, n % 2 === 0 ? read() : write()))
         t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
         await proxy.bringBack()
-        await eventually(t, 4_000, write)
+        await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
         t.is(await soon(t, 1_000, read()), 'done')
       }
     },
@@ -166,14 +158,14 @@ if (mongoUrl === undefined) {
     'operations fail in time where the server hangs, and succeed again afterwards',
     async (t, { proxy, read, write }) => {
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       proxy.silence()
       const all = Array.from({ length: 10 }, (_, n) => soon(t, 11_000, n % 2 === 0 ? read() : write()))
       t.deepEqual([...new Set(await Promise.all(all))], ['unavailable'])
       t.is(await soon(t, 2_500, read()), 'unavailable')
       t.is(await soon(t, 2_500, write()), 'unavailable')
       await proxy.bringBack()
-      await eventually(t, 4_000, write)
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       t.is(await soon(t, 1_000, read()), 'done')
     },
   )

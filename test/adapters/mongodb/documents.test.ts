@@ -5,7 +5,7 @@ import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
 import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { documentsContract } from '../../contracts/documents.js'
-import { mongoUrl, testDatabase } from '../../kit/mongodb.js'
+import { mongoUrl, testDatabase } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
 
 const freshCollection = (): Collection => ({

@@ -4,17 +4,14 @@ import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { aborted } from '../../../domain/abortable.js'
 import type { Logger } from '../../../domain/ports.js'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
-import { manualTime, type ManualTime, type ProcessTime } from '../../kit/manual-time.js'
-import { inFlight } from '../../kit/mongodb.js'
-import { silentLogger } from '../../kit/silent-logger.js'
+import { manualTime, type ManualTime, type ProcessTime } from '../../kit/time/manual-time.js'
+import { inFlight } from '../../kit/stores/mongodb.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
 /** A member may warn of the loss of its leases, and of nothing else. */
-export const leaseLogger: Logger = {
-  ...silentLogger,
-  warn: (fields, message) => {
-    assert.ok('names' in fields, message)
-  },
-}
+export const leaseLogger: Logger = recordingLogger(({ level, fields, message }) => {
+  assert.ok(level !== 'warn' || 'names' in fields, message)
+})
 
 /** A process that shares work with the others of its fleet. */
 export type Member = {

@@ -6,11 +6,10 @@ import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leas
 import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { leasesContract } from '../../contracts/leases.js'
-import { addressOf, mongoUrl, testDatabase, urlAt } from '../../kit/mongodb.js'
-import { holdsAsync } from '../../kit/property.js'
+import { hostOf, mongoUrl, testDatabase, urlAt } from '../../kit/stores/mongodb.js'
+import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { tcpProxy } from '../../kit/tcp-proxy.js'
+import { tcpProxy } from '../../kit/network/tcp-proxy.js'
 import {
   counts,
   fleetOn,
@@ -21,6 +20,8 @@ import {
   type LeaseFleet,
   type Member,
 } from './lease-fleet.js'
+import { until } from '../../kit/time/until.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
 if (mongoUrl === undefined) {
   test.skip('leases on MongoDB need a server: set MONGODB_URL', (t) => t.fail())
@@ -242,10 +243,10 @@ if (mongoUrl === undefined) {
   test.serial(
     'members whose MongoDB is away hold nothing after a while, and everything again when it is back',
     async (t) => {
-      const { host, port } = addressOf(database.url)
+      const { host, port } = hostOf(database.url)
       const proxy = await tcpProxy(host, port)
       await proxy.bringBack()
-      const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port), silentLogger)))
+      const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger())))
       try {
         const names = numbered(6)
         const members = [fleet.start(names), fleet.start(names)]
@@ -262,11 +263,11 @@ if (mongoUrl === undefined) {
         )
         await proxy.bringBack()
         // The driver's own tries take real time.
-        for (let tries = 0; tries < 100 && !isAllHeld(names, ...members); tries += 1) {
-          await new Promise((resolve) => setTimeout(resolve, 50))
+        const isWhole = async (): Promise<boolean> => {
           await fleet.advance(100)
+          return isAllHeld(names, ...members)
         }
-        t.true(isAllHeld(names, ...members))
+        t.true(await until('all names are held again', 10_000, isWhole))
       } finally {
         await fleet.close()
         await proxy.takeAway()

@@ -5,13 +5,9 @@ import { standardTiming } from '../../../adapters/mongodb/leases/liveness.js'
 import { liveAs } from '../../../adapters/mongodb/leases/member.js'
 import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/members.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
-import { manualTime, type ManualTime } from '../../kit/manual-time.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn } from '../../kit/turns.js'
-
-const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 10; turn += 1) await nextTurn()
-}
+import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { settled } from '../../kit/time/turns.js'
 
 /** The records of members and leases in memory, and what a test does between an operation on them and its answer. */
 type Records = {
@@ -36,7 +32,7 @@ type Lives = {
 
 /** One member that lives as `me`, and whose work takes until `finish` to end. */
 const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void>): Promise<void> => {
-  const time = manualTime(settled)
+  const time = manualTime()
   const stopping = new AbortController()
   const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
   const leases = new Map<string, LeaseRecord>()
@@ -104,7 +100,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     stopping: stopping.signal,
     time: own,
     timing: standardTiming,
-    logger: silentLogger,
+    logger: recordingLogger(),
   })
   await check({
     time,
@@ -168,7 +164,7 @@ test('a heartbeat that is acknowledged late, but in time, counts from when it wa
     again.open()
   }))
 
-test('a member that joins and acquires a lease between the two reads is not taken for gone', (t) =>
+test('a member that joins and acquires a lease between the two reads does not count as gone', (t) =>
   living(t, async ({ time, records, leases, finish }) => {
     await time.advance(0)
     const [mine] = records.leases.values()

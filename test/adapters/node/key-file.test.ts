@@ -1,4 +1,4 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,14 +6,8 @@ import { Worker } from 'node:worker_threads'
 import { storedSecret } from '../../../adapters/node/key-file.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
-const directoryOf = async (t: ExecutionContext): Promise<string> => {
-  const directory = await temporaryDirectory()
-  t.teardown(directory.remove)
-  return directory.path
-}
-
-test('a secret is made once, in a folder that need not be there, and is found again', async (t) => {
-  const file = join(await directoryOf(t), 'new', 'data', 'secret-key')
+test('a secret is made once, in a folder that need not be there, and is found again', (t) => {
+  const file = join(temporaryDirectory(t), 'new', 'data', 'secret-key')
   const first = storedSecret(file)
   t.true(first.isNew)
   t.is(Buffer.from(first.secret, 'base64url').length, 32)
@@ -21,20 +15,20 @@ test('a secret is made once, in a folder that need not be there, and is found ag
   t.is(readFileSync(file, 'utf8'), `${first.secret}\n`)
 })
 
-test('two folders have two secrets', async (t) => {
-  const [one, other] = [await directoryOf(t), await directoryOf(t)]
+test('two folders have two secrets', (t) => {
+  const [one, other] = [temporaryDirectory(t), temporaryDirectory(t)]
   t.not(storedSecret(join(one, 'key')).secret, storedSecret(join(other, 'key')).secret)
 })
 
-test('only its owner reads the file, and nothing else is left beside it', async (t) => {
-  const directory = await directoryOf(t)
+test('only its owner reads the file, and nothing else is left beside it', (t) => {
+  const directory = temporaryDirectory(t)
   storedSecret(join(directory, 'secret-key'))
   t.is(statSync(join(directory, 'secret-key')).mode & 0o777, 0o600)
   t.deepEqual(readdirSync(directory), ['secret-key'])
 })
 
-test('a secret that the operator put there is taken as it is', async (t) => {
-  const file = join(await directoryOf(t), 'secret-key')
+test('a secret that the operator put there is used as it is', (t) => {
+  const file = join(temporaryDirectory(t), 'secret-key')
   writeFileSync(file, '  of-my-own \n')
   chmodSync(file, 0o400)
   t.deepEqual(storedSecret(file), { secret: 'of-my-own', isNew: false })
@@ -53,7 +47,7 @@ const starter = `
 `
 
 test('of several starts at once on one folder, all get the secret of the first', async (t) => {
-  const directory = await directoryOf(t)
+  const directory = temporaryDirectory(t)
   const [starts, rounds] = [6, 40]
   const files = Array.from({ length: rounds }, (_, round) => join(directory, `${round}`, 'secret-key'))
   const gate = new SharedArrayBuffer(4 * rounds)

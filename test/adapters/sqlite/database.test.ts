@@ -16,22 +16,15 @@ import { beginning, type Position, type Recorded } from '../../../domain/event.j
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
-import type { Said } from '../../kit/append-until-refused.js'
-import { newEvent } from '../../kit/events.js'
-import { openIn } from '../../kit/open-sqlite.js'
-import { holdsAsync } from '../../kit/property.js'
+import type { Said } from '../../kit/stores/append-until-refused.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openIn } from '../../kit/stores/sqlite.js'
+import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
-import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { openTemporaryDirectory, temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const inDirectory = (title: string, check: (t: ExecutionContext, directory: string) => Promise<void>): void => {
-  test.serial(title, async (t) => {
-    const directory = await temporaryDirectory()
-    try {
-      await check(t, directory.path)
-    } finally {
-      await directory.remove()
-    }
-  })
+  test.serial(title, (t) => check(t, temporaryDirectory(t)))
 }
 
 const refusalOf = async (directory: string): Promise<OpenFailure | undefined> => {
@@ -49,7 +42,7 @@ const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEv
 
 /** Another process that appends to the store in `directory`; no file of its may grow beyond `kilobytes`. */
 const appender = (directory: string, kilobytes: number | 'unlimited'): ChildProcess => {
-  const script = fileURLToPath(new URL('../../kit/append-until-refused.js', import.meta.url))
+  const script = fileURLToPath(new URL('../../kit/stores/append-until-refused.js', import.meta.url))
   const limited = `ulimit -f ${kilobytes} && exec "$0" "$@"`
   return spawn('bash', ['-c', limited, process.execPath, script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
@@ -180,7 +173,7 @@ type Survivors = {
 }
 
 const survivorsOf = async (main: Buffer, wal: Buffer): Promise<Survivors> => {
-  const directory = await temporaryDirectory()
+  const directory = openTemporaryDirectory()
   await writeFile(join(directory.path, 'leadloop.db'), main)
   await writeFile(join(directory.path, 'leadloop.db-wal'), wal)
   const database = await openIn(directory.path)
@@ -250,18 +243,15 @@ inDirectory('a full disk refuses appends and loses none that was acknowledged', 
   await database.close()
 })
 
-test('a write to a closed store fails at once', async (t) => {
-  const directory = await temporaryDirectory()
-  const database = await openIn(directory.path)
+inDirectory('a write to a closed store fails at once', async (t, directory) => {
+  const database = await openIn(directory)
   await database.close()
   const late = await database.write({ kind: 'schema', statements: [] })
   t.like(late, { _tag: 'Left', left: { kind: 'unavailable' } })
-  await directory.remove()
 })
 
-test('a write that fails by its own fault does not fail the others of its commit', async (t) => {
-  const directory = await temporaryDirectory()
-  const database = await openIn(directory.path)
+inDirectory('a write that fails by its own fault does not fail the others of its commit', async (t, directory) => {
+  const database = await openIn(directory)
   const [wrong, right] = await Promise.all([
     database.write({ kind: 'schema', statements: ['CREATE TABLE twice (a)', 'CREATE TABLE twice (a)'] }),
     database.write({ kind: 'schema', statements: ['CREATE TABLE once (a)'] }),
@@ -273,5 +263,4 @@ test('a write that fails by its own fault does not fail the others of its commit
   )
   t.deepEqual(tables, E.right([{ name: 'once' }]))
   await database.close()
-  await directory.remove()
 })

@@ -1,6 +1,6 @@
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { documentsContract } from '../../contracts/documents.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 
 documentsContract('sqlite', async () => {
   const { port: documents, ...opened } = await openSqlite(sqliteDocuments)

@@ -1,6 +1,6 @@
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { eventStoreContract } from '../../contracts/event-store.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 
 eventStoreContract('sqlite', async () => {
   const { port: store, ...opened } = await openSqlite(sqliteEventStore)

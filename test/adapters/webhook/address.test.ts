@@ -8,10 +8,10 @@ import { webhookSender, type SenderOptions } from '../../../adapters/webhook/sen
 import type { Resolve } from '../../../adapters/webhook/addresses/resolve.js'
 import { webhookUrlProblem } from '../../../adapters/webhook/addresses/url-problem.js'
 import type { WebhookResponse, WebhookSender } from '../../../projections/delivery/sender.js'
-import { manualTime } from '../../kit/manual-time.js'
-import { holds } from '../../kit/property.js'
-import { openTrap, type Trap } from '../../kit/trap.js'
-import { nextTurn } from '../../kit/turns.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { holds } from '../../kit/domain/property.js'
+import { openTrap, type Trap } from '../../kit/network/trap.js'
+import { nextTurn } from '../../kit/time/turns.js'
 import {
   asHost,
   forbiddenAddresses,
@@ -21,7 +21,7 @@ import {
   forbiddenTexts,
   publicAddresses,
   publicUrls,
-} from '../../kit/webhook-hosts.js'
+} from '../../kit/network/webhook-hosts.js'
 
 const forbidden: ReadonlyArray<string> = Object.values(forbiddenAddresses).flat()
 
@@ -100,7 +100,7 @@ test('a name that does not resolve, or not in time, is left to the first attempt
   const failing: Resolve = () => Promise.reject(new Error('not found'))
   t.is(await webhookUrlProblem('https://hooks.example.com/', false, failing), undefined)
   t.is(await webhookUrlProblem('https://hooks.example.com/', false, answering()), undefined)
-  const time = manualTime(nextTurn)
+  const time = manualTime()
   const answers: Array<string | undefined> = []
   const asked = webhookUrlProblem('https://hooks.example.com/', false, neverAnswering, time.process())
   const done = asked.then((answer) => answers.push(answer))

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { webhookSender } from '../../../adapters/webhook/sender.js'
 import { excerptOf } from '../../../adapters/webhook/excerpt.js'
-import { holds } from '../../kit/property.js'
+import { holds } from '../../kit/domain/property.js'
 import { every, openRawReceiver, type Behaviour } from './raw-receiver.js'
 import { requestTo, resolve, token } from './rows.js'
 

@@ -5,7 +5,7 @@ import { webhookSender } from '../../../adapters/webhook/sender.js'
 import { hostsFile } from '../../../adapters/webhook/addresses/hosts-file.js'
 import { nameServers } from '../../../adapters/webhook/addresses/name-servers.js'
 import { systemResolve, type Resolve, type Sources } from '../../../adapters/webhook/addresses/resolve.js'
-import { openReceiver } from '../../kit/receiver.js'
+import { openReceiver } from '../../kit/network/receiver.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import { openNameServer } from './name-server.js'
 import { noConnection, requestTo } from './rows.js'
@@ -92,9 +92,8 @@ test('a webhook gets its post at once while a hundred wait for their names', asy
 })
 
 test('the hosts file goes before the name servers, and local names are looked up by the system', async (t) => {
-  const directory = await temporaryDirectory()
-  t.teardown(directory.remove)
-  const path = join(directory.path, 'hosts')
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'hosts')
   await writeFile(
     path,
     [
@@ -118,7 +117,7 @@ test('the hosts file goes before the name servers, and local names are looked up
   for (const name of ['localhost', 'localhost.', 'crm', 'receiver.local', 'host.docker.internal']) {
     t.deepEqual(await resolve(name), [{ address: '127.0.0.9', family: 4 }], name)
   }
-  t.deepEqual(await hostsFile(join(directory.path, 'none'))('crm.example.com'), [])
+  t.deepEqual(await hostsFile(join(directory, 'none'))('crm.example.com'), [])
 })
 
 test('attempts that need the same name at the same time share one look-up, and later ones make another', async (t) => {

@@ -2,7 +2,7 @@ import type { ExecutionContext } from 'ava'
 import type { TlsOptions } from 'node:tls'
 import { webhookSender } from '../../../adapters/webhook/sender.js'
 import type { WebhookRequest } from '../../../projections/delivery/sender.js'
-import { passed, until } from '../../kit/until.js'
+import { sleep, until } from '../../kit/time/until.js'
 import { openRawReceiver, type Behaviour } from './raw-receiver.js'
 
 /** One receiver that misbehaves, and how a post to it ends. */
@@ -52,7 +52,7 @@ const loopback = [{ address: '127.0.0.1', family: 4 }]
 /** Every name leads to this machine; `after-2000-ms.test` takes so long, and `never.test` has no answer. */
 export const resolve = async (host: string) => {
   if (host === 'never.test') return new Promise<typeof loopback>(() => undefined)
-  await passed(Number(/after-(\d+)-ms/.exec(host)?.[1] ?? 0))
+  await sleep(Number(/after-(\d+)-ms/.exec(host)?.[1] ?? 0))
   return loopback
 }
 
@@ -88,7 +88,7 @@ export const runRows = async (
     const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`))
     const open = staysOpen ? 1 : 0
     // A connection that is about to be closed does not count as open.
-    await passed(50)
+    await sleep(50)
     const closed = await until('connections are closed', 3_000, () => receiver.open() === open).catch(() => undefined)
     const [least, most] = row.takes ?? atOnce
     const { delivered, status, reason, excerpt } = response

@@ -6,10 +6,10 @@ import { conversion } from '../../../domain/conversion.js'
 import { marketingSource, type MarketingSourceCommand } from '../../../domain/marketing-source.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { cachedHandler } from '../../kit/command-handlers.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, conversionId, playbookId, sourceId, uuid } from '../../kit/samples.js'
+import { accountId, conversionId, playbookId, sourceId, uuid } from '../../kit/domain/samples.js'
 
 let ids = 0
 const cause = () => {
@@ -88,7 +88,7 @@ test('after an append of which nobody knows whether it was written, the stream i
   t.is(reads(), before + 1)
 })
 
-test('what a reaction wrote before a crash is not taken for the end of its stream', async (t) => {
+test('what a reaction wrote before a crash is not mistaken for the end of its stream', async (t) => {
   const { store, handler } = await open(t)
   const define = {
     type: 'DefineConversion',

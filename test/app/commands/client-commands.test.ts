@@ -9,22 +9,19 @@ import { account } from '../../../domain/account.js'
 import { conversion } from '../../../domain/conversion.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { abortable } from '../../../domain/abortable.js'
 import type { Position, Revision } from '../../../domain/event.js'
 import { lead } from '../../../domain/lead.js'
-import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import { until } from '../../kit/until.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
-import { silentLogger } from '../../kit/silent-logger.js'
+import { until } from '../../kit/time/until.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
   accountId,
-  apiKeyId,
   at,
   contactId,
   conversionId,
@@ -37,25 +34,13 @@ import {
   playbookId,
   webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
+  openAccountCommand,
+} from '../../kit/domain/samples.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { isOver, settled } from '../../kit/time/turns.js'
+import { manualTime } from '../../kit/time/manual-time.js'
 
 type Asked = { readonly name: string; readonly position: Position; readonly signal: AbortSignal }
-
-/** A time that stands still, and whose waits end when `end` is called. */
-const heldTime = () => {
-  const ends: Array<() => void> = []
-  const time: Time = {
-    now: () => 0,
-    sleep: (_milliseconds, signal) => abortable(signal, (done) => void ends.push(done)),
-  }
-  return {
-    time,
-    end: (): void => {
-      for (const end of ends.splice(0)) end()
-    },
-  }
-}
 
 const submission = (n: number) => {
   const ofItsOwn = { lead_id: leadId(n), engagement_id: engagementId(n), details: details({ first_name: `Ada ${n}` }) }
@@ -64,7 +49,7 @@ const submission = (n: number) => {
 
 /** The commands of a process whose read models come as far as they are let. */
 const open = async (t: ExecutionContext) => {
-  const held = heldTime()
+  const time = manualTime()
   const stopping = new AbortController()
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
@@ -72,7 +57,7 @@ const open = async (t: ExecutionContext) => {
   const ids = randomIds(clock)
   const process = () => {
     const commandHandler = sharedHandler(store, clock)
-    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: silentLogger }) }
+    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: recordingLogger() }) }
   }
   const here = process()
   const elsewhere = process()
@@ -99,7 +84,7 @@ const open = async (t: ExecutionContext) => {
       seen.push(position)
       return waitFor('the log')
     },
-    time: held.time,
+    time: time.process(),
     stopping: stopping.signal,
   })
   const { execute } = clientCommands({ store, ...here, ids, awaitReadModels })
@@ -107,15 +92,12 @@ const open = async (t: ExecutionContext) => {
     store,
     asked,
     seen,
-    time: held,
+    time,
     stop: (): void => stopping.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
-      let over = false
-      void running.then(() => (over = true))
       await until('it was asked for', 20_000, () => seen.length > 0)
-      for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate)
-      return over
+      return isOver(running)
     },
     /** A read model, or the log, that does not move until the function that it gives is called. */
     hold: (name: string): (() => void) => {
@@ -134,13 +116,7 @@ const open = async (t: ExecutionContext) => {
     /** A webhook that nobody added. */
     change: () =>
       execute(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
-    openAccount: () => {
-      const ids = { accountId: accountId(), playbookId: playbookId(), apiKeyId: apiKeyId() }
-      const conversions = { quotedId: conversionId(1), soldId: conversionId(2) }
-      const secrets = { sealedSecret: 'sealed', apiKeyHash: 'hash' }
-      const command = { type: 'OpenAccount', title: 'Agency', ...ids, ...conversions, ...secrets } as const
-      return execute(account, accountId(), command, 'test')
-    },
+    openAccount: () => execute(account, accountId(), openAccountCommand, 'test'),
     /** As it was written before. */
     put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
       let revision: Revision = 'no-stream'
@@ -185,7 +161,7 @@ test('what follows from a command is waited for too', async (t) => {
   t.deepEqual(seen, [rightOf(await store.head())])
 })
 
-test('it waits until this process has seen the log so far, as the others have by then', async (t) => {
+test('a command waits until this process has followed the log so far, as the others have by then', async (t) => {
   const { seen, hold, define, isOver } = await open(t)
   const go = hold('the log')
   const defining = define()
@@ -249,12 +225,13 @@ test('what another process wrote first because of the same event is waited for t
   t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
-test('it waits for three seconds at most, and nobody waits again for what is late until it has caught up', async (t) => {
+test('a command waits for three seconds at most, and none waits again for a read model that is late until it has caught up', async (t) => {
   const { asked, time, hold, define, isOver } = await open(t)
   const go = hold('conversion_list')
   const first = define(1)
+  await time.advance(2_999)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(1)
   rightOf(await first)
   const [ofFirst, whenLate] = asked
   t.true(ofFirst?.signal.aborted, 'the request goes on waiting')
@@ -263,12 +240,12 @@ test('it waits for three seconds at most, and nobody waits again for what is lat
   rightOf(await define(2))
   t.is(asked.length, 2, 'it was waited for though it is late')
   go()
-  await new Promise(setImmediate)
+  await settled()
   hold('conversion_list')
   const next = define(3)
   await until('it was asked for again', 20_000, () => asked.length === 3)
   t.false(await isOver(next))
-  time.end()
+  await time.advance(3_000)
   rightOf(await next)
 })
 
@@ -277,7 +254,7 @@ test('while one read model is late, the others are waited for as before', async 
   hold('conversion_list')
   const first = define(1)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(3_000)
   rightOf(await first)
   asked.length = 0
   hold('playbook_list')
@@ -285,7 +262,7 @@ test('while one read model is late, the others are waited for as before', async 
   await until('it was asked for', 20_000, () => asked.length > 0)
   t.false(await isOver(next))
   t.deepEqual(namesOf(asked), ['playbook_list'])
-  time.end()
+  await time.advance(3_000)
   rightOf(await next)
 })
 
@@ -294,7 +271,7 @@ test('once the service stops nobody waits for what is late', async (t) => {
   hold('conversion_list')
   const first = define(1)
   t.false(await isOver(first))
-  time.end()
+  await time.advance(3_000)
   rightOf(await first)
   stop()
   t.true(asked.every(({ signal }) => signal.aborted))

@@ -7,7 +7,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { Conflict, CommandHandler, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { rightOf } from '../../kit/right-of.js'
 
 type Appending = (stream: string, events: ReadonlyArray<NewEvent>) => StoreFailure | Conflict | undefined

@@ -4,8 +4,8 @@ import { ofSameLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
-import { logOf } from '../../kit/log.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { logOf } from '../../kit/domain/log.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 
 const enabled = { type: 'AccountEnabled', data: {} } as const
 const [first, second] = logOf(['account-1', enabled], ['account-2', enabled])

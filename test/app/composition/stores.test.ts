@@ -1,48 +1,27 @@
 import test, { type ExecutionContext } from 'ava'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { mock } from 'node:test'
 import { openStores } from '../../../app/composition/stores.js'
 import { E } from '../../../domain/prelude.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { newEvent } from '../../kit/events.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { runProgram } from '../../kit/parts/program.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import type { Opening, Where } from './opening-process.js'
 
-const directoryOf = async (t: ExecutionContext): Promise<string> => {
-  const directory = await temporaryDirectory()
-  t.teardown(directory.remove)
-  return directory.path
+const program = new URL('opening-process.js', import.meta.url)
+
+/** Opens stores in a process of its own; fails where anything but the outcome is said there, by whomever. */
+const openedElsewhere = async (t: ExecutionContext, where: ReadonlyArray<Where>): Promise<ReadonlyArray<Opening>> => {
+  const { code, stdout, stderr } = await runProgram(program, [JSON.stringify(where)])
+  t.is(stderr, '')
+  t.is(code, 0)
+  return JSON.parse(stdout) as ReadonlyArray<Opening>
 }
 
-/** What is said, in whatever way, while stores are opened. */
-const listen = (t: ExecutionContext): { readonly said: () => string } => {
-  const said: Array<unknown> = []
-  const spies = (['log', 'info', 'warn', 'error'] as const).map((level) =>
-    mock.method(console, level, (...all: ReadonlyArray<unknown>) => said.push(...all)),
-  )
-  const warn = (warning: Error): void => void said.push(warning.message)
-  process.on('warning', warn)
-  t.teardown(() => {
-    for (const spy of spies) spy.mock.restore()
-    process.off('warning', warn)
-  })
-  return { said: () => said.join('\n') }
-}
-
-type Line = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }
-
-const means = () => {
-  const lines: Array<Line> = []
-  const write = (fields: Line['fields'], message: string): void => void lines.push({ fields, message })
-  const logger = { debug: write, info: write, warn: write, error: write }
-  let ids = 0
-  const newId = (): string => {
-    ids += 1
-    return `member-${ids}`
-  }
-  return { newId, logger, lines }
-}
+const means = () => ({ newId: () => 'member', logger: recordingLogger() })
 
 /** Nobody listens there. */
 const nowhere = { eventStoreUrl: 'esdb://127.0.0.1:9?tls=false', mongoUrl: 'mongodb://127.0.0.1:9/' } as const
@@ -74,51 +53,46 @@ const noMongo: ReadonlyArray<string> = [
   'http://ada:pass-word@127.0.0.1',
 ]
 
-test.serial(
-  'what is no connection string is refused in a sentence that names its setting, and no word of it',
-  async (t) => {
-    const dataDir = await directoryOf(t)
-    const { said } = listen(t)
-    for (const [setting, urls, where] of [
-      ['EVENTSTORE_URL', noEventStore, (eventStoreUrl: string) => ({ ...nowhere, eventStoreUrl })],
-      ['MONGODB_URL', noMongo, (mongoUrl: string) => ({ ...nowhere, mongoUrl })],
-    ] as const) {
-      for (const url of urls) {
-        const { lines, ...rest } = means()
-        const opened = await openStores({ dataDir, ...where(url) }, rest)
-        if (E.isRight(opened)) await opened.right.close()
-        const sentence = E.isLeft(opened) ? opened.left : 'it was opened'
-        t.regex(sentence, new RegExp(`^${setting}: this is no [^.]+\\.$`), url)
-        for (const word of ['ada', 'pass', 'word', '127']) t.false(sentence.includes(word), url)
-        t.deepEqual(lines, [], url)
-      }
+test('what is no connection string is refused in a sentence that names its setting, and no word of it', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  for (const [setting, urls, where] of [
+    ['EVENTSTORE_URL', noEventStore, (eventStoreUrl: string): Where => ({ dataDir, ...nowhere, eventStoreUrl })],
+    ['MONGODB_URL', noMongo, (mongoUrl: string): Where => ({ dataDir, ...nowhere, mongoUrl })],
+  ] as const) {
+    const openings = await openedElsewhere(t, urls.map(where))
+    for (const [index, url] of urls.entries()) {
+      const { refusal = 'it was opened', lines = [] } = openings[index] ?? {}
+      t.regex(refusal, new RegExp(`^${setting}: this is no [^.]+\\.$`), url)
+      for (const word of ['ada', 'pass', 'word', '127']) t.false(refusal.includes(word), url)
+      t.deepEqual(lines, [], url)
     }
-    t.is(said(), '')
-    t.false(existsSync(join(dataDir, 'leadloop.db')))
-  },
-)
+  }
+  t.false(existsSync(join(dataDir, 'leadloop.db')))
+})
 
-test.serial('every option that the driver knows is taken, and nothing is said about it', async (t) => {
-  const dataDir = await directoryOf(t)
-  const { said } = listen(t)
+test('every option that the driver knows is accepted, and nothing is said about it', async (t) => {
+  const dataDir = temporaryDirectory(t)
   const file = join(dataDir, 'ca.crt')
   writeFileSync(file, '')
-  for (const url of [
+  const urls = [
     'esdb://127.0.0.1:9?tls=false',
     'esdb+discover://ada:pass%40word@one.example:2113?tls=true&tlsVerifyCert=true&nodePreference=random',
     'esdb://one.example,two.example:2114?tls=false&maxDiscoverAttempts=3&discoveryInterval=10&gossipTimeout=1',
     'esdb://127.0.0.1:9?TLS=false&keep_alive_interval=10000&keepAliveTimeout=10000&defaultDeadline=1000',
     `esdb://ada:pa?ss=word@127.0.0.1:9/?connectionName=leadloop&throwOnAppendFailure=true&tlsCAFile=${file}`,
-  ]) {
-    const opened = await openStores({ dataDir, eventStoreUrl: url, mongoUrl: nowhere.mongoUrl }, means())
-    t.true(E.isRight(opened), url)
-    if (E.isRight(opened)) await opened.right.close()
-  }
-  t.is(said(), '')
+  ]
+  const openings = await openedElsewhere(
+    t,
+    urls.map((eventStoreUrl) => ({ dataDir, ...nowhere, eventStoreUrl })),
+  )
+  t.deepEqual(
+    openings,
+    urls.map(() => ({ lines: [] })),
+  )
 })
 
 test('without a URL everything is embedded, and one process has it', async (t) => {
-  const dataDir = await directoryOf(t)
+  const dataDir = temporaryDirectory(t)
   const where = { dataDir, eventStoreUrl: undefined, mongoUrl: undefined }
   const { isShared, close, store } = rightOf(E.mapLeft((kind: string) => ({ kind }))(await openStores(where, means())))
   t.false(isShared)
@@ -128,17 +102,19 @@ test('without a URL everything is embedded, and one process has it', async (t) =
   await close()
 })
 
-test('a folder that can not be used is told by its setting', async (t) => {
-  const file = join(await directoryOf(t), 'file')
+test('a folder that can not be used is refused in a sentence that names its setting', async (t) => {
+  const file = join(temporaryDirectory(t), 'file')
   writeFileSync(file, '')
-  const opened = await openStores({ dataDir: file, eventStoreUrl: undefined, mongoUrl: undefined }, means())
-  t.regex(E.isLeft(opened) ? opened.left : '', /^DATA_DIR: [^.]+\.$/)
+  for (const dataDir of [file, join(file, 'data')]) {
+    const opened = await openStores({ dataDir, eventStoreUrl: undefined, mongoUrl: undefined }, means())
+    t.regex(E.isLeft(opened) ? opened.left : '', /^DATA_DIR: [^.]+\.$/)
+  }
 })
 
-test.serial('with one URL the other half is embedded, and one process has it', async (t) => {
+test('with one URL the other half is embedded, and one process has it', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)
-  const dataDir = await directoryOf(t)
+  const dataDir = temporaryDirectory(t)
   const where = { dataDir, eventStoreUrl: double.url, mongoUrl: undefined }
   const opened = await openStores(where, means())
   if (E.isLeft(opened)) return t.fail(opened.left)
@@ -152,8 +128,8 @@ test.serial('with one URL the other half is embedded, and one process has it', a
   await close()
 })
 
-test.serial('with both URLs nothing is embedded, and several processes may share it', async (t) => {
-  const dataDir = join(await directoryOf(t), 'none')
+test('with both URLs nothing is embedded, and several processes may share it', async (t) => {
+  const dataDir = join(temporaryDirectory(t), 'none')
   const opened = await openStores({ dataDir, ...nowhere }, means())
   if (E.isLeft(opened)) return t.fail(opened.left)
   t.true(opened.right.isShared)

@@ -5,11 +5,12 @@ import type { Instant } from '../../../domain/instant.js'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { send, sendJson } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
+import { send, sendJson } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { minutesAgo, withPast } from '../../kit/past-deliveries.js'
-import { deliveriesOf, eventually, turned } from '../../kit/subscription.js'
+import { minutesAgo, withPast } from '../../kit/service/past-deliveries.js'
+import { turned, deliveriesIn, longestDelivery, newestAfter } from '../../kit/service/subscription.js'
+import { until } from '../../kit/time/until.js'
 
 const names = [
   'leadloop_deliveries_due',
@@ -40,17 +41,13 @@ test('what is due is counted, with how long the oldest has waited', async (t) =>
   t.true(oldest >= 1_800 && oldest < 1_860, `${oldest} s`)
   receiver.answer(() => 200)
   for (const answer of answers) answer()
-  const after = await eventually(samples, ({ leadloop_deliveries_due: due }) => due === 0)
+  const after = await until('nothing is due', longestDelivery, samples, ({ leadloop_deliveries_due: due }) => due === 0)
   t.deepEqual(after, Object.fromEntries(names.map((name) => [name, 0])))
 })
 
 test('what waits for its next attempt is not due yet', async (t) => {
   const { site, account, webhookId } = await withPast(t, [{ at: minutesAgo(1), attempts: 1 }])
-  await eventually(
-    () => deliveriesOf(account, webhookId),
-    (all) => all[0]?.['attempts'] === 2,
-  )
-  t.is((await deliveriesOf(account, webhookId))[0]?.['state'], 'due')
+  t.is((await newestAfter(account, webhookId, 2))['state'], 'due')
   const { text } = await send(`${site.url}/metrics`)
   t.deepEqual(samplesIn(text), Object.fromEntries(names.map((name) => [name, 0])))
   t.regex(text, /^leadloop_delivery_attempts_total\{outcome="5xx"\} 1$/m)
@@ -61,10 +58,7 @@ test('what is held is counted, and the webhooks that are off', async (t) => {
   await turned(account, webhookId, 'off')
   const { postUrl } = await account.addSource()
   for (let n = 0; n < 2; n += 1) await sendJson(postUrl, 'POST', lead())
-  await eventually(
-    () => deliveriesOf(account, webhookId, '&state=held'),
-    (held) => held.length === 2,
-  )
+  await deliveriesIn(account, webhookId, 'held', 2)
   t.like(samplesIn((await send(`${site.url}/metrics`)).text), {
     leadloop_deliveries_due: 0,
     leadloop_deliveries_held: 2,

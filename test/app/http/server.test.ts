@@ -4,8 +4,8 @@ import type { Endpoint, Surface } from '../../../app/http/endpoint.js'
 import { drain, listen } from '../../../app/http/listener.js'
 import { httpServer, routesOf, type Observed } from '../../../app/http/server.js'
 import { answer, bind, execute } from '../../../app/http/steps.js'
-import { send, sendJson } from '../../kit/http.js'
-import { recordingLogger, type LogLine } from '../../kit/recording-logger.js'
+import { send, sendJson } from '../../kit/network/http.js'
+import { recordingLogger, type LogLine } from '../../kit/parts/recording-logger.js'
 
 const phone = '+14155550123'
 
@@ -50,13 +50,13 @@ const surface: Surface<undefined> = {
 const served = async (
   t: ExecutionContext,
 ): Promise<{ readonly url: string; readonly lines: ReadonlyArray<LogLine>; readonly observed: Array<Observed> }> => {
-  const { logger, lines } = recordingLogger()
+  const logger = recordingLogger()
   const observed: Array<Observed> = []
   const server = httpServer([routesOf(surface, logger)], { logger, observe: (one) => void observed.push(one) })
   const address = await listen(server, { host: '127.0.0.1', port: 0 })
   if (E.isLeft(address)) throw new Error(address.left)
   t.teardown(() => drain(server))
-  return { url: `${address.right}/example`, lines, observed }
+  return { url: `${address.right}/example`, lines: logger.lines, observed }
 }
 
 /** The one line that says that a request was answered; how long it took is a number. */

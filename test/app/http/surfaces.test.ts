@@ -1,7 +1,9 @@
 import test from 'ava'
-import { send, sendJson } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { bearer, openAccount, operatorKey, serviceForFile } from '../../kit/service.js'
+import { send, sendJson, bearer } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { serviceForFile } from '../../kit/service/in-process-service.js'
+import { openAccount } from '../../kit/service/account.js'
+import { operatorKey } from '../../kit/service/settings.js'
 
 const site = serviceForFile()
 

@@ -21,7 +21,7 @@ const unnumbered: ReadonlyArray<readonly [pattern: RegExp, name: string]> = [
   [/(?<=\bkey_[0-9A-Z]{26}\.)[\w-]{43}/g, '<secret>'],
   [/\btest_[0-9A-HJKMNP-TV-Z]{26}/g, '<test>'],
   [/\bv1,[A-Za-z0-9+/]{43}=/g, 'v1,<signature>'],
-  // A connection that was kept is not connected anew, so that even null differs.
+  // A pooled connection is not connected anew, so that even null differs.
   [/(?<="(?:duration_ms|connect|first_byte|total)":)(?:\d+|null)/g, '<ms>'],
 ]
 

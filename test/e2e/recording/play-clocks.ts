@@ -1,8 +1,10 @@
-import type { Answer } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { bearer, having, idsOf, openAccount, operatorKey } from '../../kit/service.js'
-import { turned } from '../../kit/subscription.js'
-import { callsOf, delivering, inWords, listing, nobody, type Calls, type Stage } from './stage.js'
+import { type Answer, bearer, having } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { idsOf, openAccount } from '../../kit/service/account.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import { turned } from '../../kit/service/subscription.js'
+import { nobody } from '../../kit/domain/samples.js'
+import { callsOf, delivering, inWords, listing, type Calls, type Stage } from './stage.js'
 
 const isDelivery =
   (state: string, attempts: number) =>

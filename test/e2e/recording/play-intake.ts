@@ -1,7 +1,10 @@
 import { gzipSync } from 'node:zlib'
-import { formLead, lead, newPhone, requiredFields, spellings, without, type Fields } from '../../kit/leads.js'
-import { having, idsOf, openAccount } from '../../kit/service.js'
-import { callsOf, form, inWords, json, long, nobody, raw, type Calls, type Stage } from './stage.js'
+import { formLead, lead, newPhone, requiredFields, spellings, without, type Fields } from '../../kit/service/leads.js'
+import { having } from '../../kit/network/http.js'
+import { idsOf, openAccount } from '../../kit/service/account.js'
+import { nobody } from '../../kit/domain/samples.js'
+import { json } from '../../kit/network/http.js'
+import { callsOf, form, inWords, long, raw, type Calls, type Stage } from './stage.js'
 
 type Row = readonly [name: string, changed: Fields]
 

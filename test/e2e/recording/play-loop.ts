@@ -1,7 +1,9 @@
-import type { Answer } from '../../kit/http.js'
-import { lead, newPhone, type Fields } from '../../kit/leads.js'
-import { having, idsOf, openAccount, type Account, type SubmittedIds } from '../../kit/service.js'
-import { callsOf, delivering, inWords, json, listing, nobody, type Calls, type Stage } from './stage.js'
+import { type Answer, having } from '../../kit/network/http.js'
+import { lead, newPhone, type Fields } from '../../kit/service/leads.js'
+import { idsOf, openAccount, type Account, type SubmittedIds } from '../../kit/service/account.js'
+import { nobody } from '../../kit/domain/samples.js'
+import { json } from '../../kit/network/http.js'
+import { callsOf, delivering, inWords, listing, type Calls, type Stage } from './stage.js'
 
 type Hooks = { readonly agent: string; readonly flat: string; readonly boats: string }
 

@@ -1,6 +1,10 @@
-import { lead } from '../../kit/leads.js'
-import { bearer, having, manage, openAccount, operatorKey, type Account } from '../../kit/service.js'
-import { callsOf, inWords, json, long, nobody, raw, type Calls, type Stage } from './stage.js'
+import { lead } from '../../kit/service/leads.js'
+import { bearer, having } from '../../kit/network/http.js'
+import { manage, openAccount, type Account } from '../../kit/service/account.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import { nobody } from '../../kit/domain/samples.js'
+import { json } from '../../kit/network/http.js'
+import { callsOf, inWords, long, raw, type Calls, type Stage } from './stage.js'
 
 type Call = readonly [method: string, path: string, body?: unknown]
 

@@ -1,6 +1,10 @@
-import { lead, newPhone, spellings } from '../../kit/leads.js'
-import { bearer, having, idsOf, manage, openAccount, operatorKey, type Account } from '../../kit/service.js'
-import { callsOf, form, inWords, json, nobody, raw, type Calls, type Stage } from './stage.js'
+import { lead, newPhone, spellings } from '../../kit/service/leads.js'
+import { bearer, having } from '../../kit/network/http.js'
+import { idsOf, manage, openAccount, type Account } from '../../kit/service/account.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import { nobody } from '../../kit/domain/samples.js'
+import { json } from '../../kit/network/http.js'
+import { callsOf, form, inWords, raw, type Calls, type Stage } from './stage.js'
 
 const find = (phone: string): string => `/contacts/find?phone=${encodeURIComponent(phone)}`
 

@@ -1,4 +1,5 @@
-import { having, openAccount } from '../../kit/service.js'
+import { having } from '../../kit/network/http.js'
+import { openAccount } from '../../kit/service/account.js'
 import { callsOf, inWords, type Stage } from './stage.js'
 
 /** Where no webhook may lead. None of these is a name that a name server is asked for. */

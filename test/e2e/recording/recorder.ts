@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { send, type Answer, type Sent } from '../../kit/http.js'
-import { labelOf, type Received } from '../../kit/receiver.js'
-import { until } from '../../kit/until.js'
+import { send, type Answer, type Sent } from '../../kit/network/http.js'
+import { labelOf, type Received } from '../../kit/network/receiver.js'
+import { until } from '../../kit/time/until.js'
 import type { Normaliser } from './normalised.js'
+import { nextTurn } from '../../kit/time/turns.js'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -32,11 +33,11 @@ export type Recorder = {
   /** Sends one request and writes down what was answered. */
   readonly ask: (name: string, url: string, sent?: Sent) => Promise<Answer>
   /** Asks until the answer `isSo`, and writes down that one alone: for what comes about a moment later. */
-  readonly eventually: (name: string, url: string, isSo: (answer: Answer) => boolean, sent?: Sent) => Promise<Answer>
+  readonly askUntil: (name: string, url: string, isSo: (answer: Answer) => boolean, sent?: Sent) => Promise<Answer>
 }
 
 /** In milliseconds: what is slower than that does not come. */
-const patience = 60_000
+const longestWait = 60_000
 
 export const recorder = ({ text }: Normaliser): Recorder => {
   const exchanges: Array<Exchange> = []
@@ -44,7 +45,7 @@ export const recorder = ({ text }: Normaliser): Recorder => {
 
   /** Two requests never share a millisecond: what is ordered by time would be ordered by chance. */
   const paced = async (url: string, sent: Sent): Promise<Answer> => {
-    while (Date.now() <= answeredAt) await new Promise(setImmediate)
+    while (Date.now() <= answeredAt) await nextTurn()
     const answer = await send(url, sent)
     answeredAt = Date.now()
     return answer
@@ -65,13 +66,8 @@ export const recorder = ({ text }: Normaliser): Recorder => {
       write(name, url, sent, answer)
       return answer
     },
-    eventually: async (name, url, isSo, sent = {}) => {
-      let answer = await paced(url, sent)
-      await until(name, patience, async () => {
-        if (isSo(answer)) return true
-        answer = await paced(url, sent)
-        return isSo(answer)
-      })
+    askUntil: async (name, url, isSo, sent = {}) => {
+      const answer = await until(name, longestWait, () => paced(url, sent), isSo)
       write(name, url, sent, answer)
       return answer
     },

@@ -1,9 +1,10 @@
-import type { Answer, Sent } from '../../kit/http.js'
-import type { Fields } from '../../kit/leads.js'
-import type { Receiver } from '../../kit/receiver.js'
-import { bearer, operatorKey, type Account, type Site } from '../../kit/service.js'
-import { deliveriesOf } from '../../kit/subscription.js'
-import { until } from '../../kit/until.js'
+import { type Answer, type Sent, bearer, type Site, json } from '../../kit/network/http.js'
+import type { Fields } from '../../kit/service/leads.js'
+import type { Receiver } from '../../kit/network/receiver.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import type { Account } from '../../kit/service/account.js'
+import { deliveriesOf } from '../../kit/service/subscription.js'
+import { until } from '../../kit/time/until.js'
 import type { Recorder } from './recorder.js'
 
 /** Everything that the script plays on. */
@@ -23,9 +24,6 @@ export type Stage = {
   readonly strict: Site
 }
 
-/** An id that nothing has. */
-export const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`
-
 /** A value as it stands in the name of an exchange. */
 export const inWords = (value: unknown): string =>
   value === undefined ? 'nothing' : JSON.stringify(value).replaceAll(/x{9,}/g, 'x…')
@@ -33,10 +31,7 @@ export const inWords = (value: unknown): string =>
 /** Many times one character, for what is too long. */
 export const long = (length: number): string => 'x'.repeat(length)
 
-export const json = (value: unknown, headers: Sent['headers'] = {}, method = 'POST'): Sent =>
-  raw(JSON.stringify(value), headers, method)
-
-/** A body that says of itself that it is JSON. */
+/** A body that is sent as it stands, and says of itself that it is JSON. */
 export const raw = (body: string, headers: Sent['headers'] = {}, method = 'POST'): Sent => ({
   method,
   headers: { 'content-type': 'application/json', ...headers },
@@ -59,7 +54,7 @@ export type Calls = {
   readonly shown: (name: string, path: string, isSo: (answer: Answer) => boolean) => Promise<Answer>
 }
 
-export const callsOf = ({ ask, eventually }: Recorder, site: Site, account: Account, words: string): Calls => {
+export const callsOf = ({ ask, askUntil }: Recorder, site: Site, account: Account, words: string): Calls => {
   const key = bearer(account.apiKey)
   const operator = bearer(operatorKey)
   const inAccount = `${site.url}/manage/v1/accounts/${account.id}`
@@ -76,12 +71,12 @@ export const callsOf = ({ ask, eventually }: Recorder, site: Site, account: Acco
         inAccount + path,
         body === undefined ? { method, headers: operator } : json(body, operator, method),
       ),
-    shown: (name, path, isSo) => eventually(`${words}: ${name}`, inAccount + path, isSo, { headers: operator }),
+    shown: (name, path, isSo) => askUntil(`${words}: ${name}`, inAccount + path, isSo, { headers: operator }),
   }
 }
 
 /** In milliseconds: a delivery that takes longer does not come. */
-const patience = 60_000
+const longestWait = 60_000
 
 /** Resolves once so many more requests reached the receiver and nothing is due to these webhooks. */
 export const delivering = (
@@ -95,7 +90,7 @@ export const delivering = (
   return async (more) => {
     expected += more
     await receiver.received(expected)
-    for (const id of webhooks) await until('a delivery is settled', patience, () => isSettled(id))
+    for (const id of webhooks) await until('a delivery is settled', longestWait, () => isSettled(id))
   }
 }
 

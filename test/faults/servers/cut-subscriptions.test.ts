@@ -1,9 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { until } from '../../kit/until.js'
-import { vendorsAt } from '../../kit/vendors.js'
+import { addressOf } from '../../kit/service/service-process.js'
+import { isWholeInTheEnd, onServers, openFleet } from '../../kit/load/fleet.js'
+import { loadOn } from '../../kit/load/load.js'
+import { until } from '../../kit/time/until.js'
+import { vendorsAt } from '../../kit/load/vendors.js'
+import { openLoadedAccount } from '../../kit/load/loaded-account.js'
+import { randomFrom, seedOf } from '../../kit/load/random.js'
+import { startReceiver } from '../../kit/load/load-receiver.js'
 
 const cuts = 100
 
@@ -11,14 +14,14 @@ const cut = async (t: ExecutionContext, how: 'unavailable' | 'cleanly'): Promise
   t.timeout(180_000)
   const fleet = await openFleet(t)
   const receiver = await startReceiver(t)
-  const address = await addressOf(t, fleet.start({ logLevel: 'fatal' }))
-  const account = await openAccount(address, receiver.url)
+  const address = await addressOf(fleet.start())
+  const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
   fleet.double.faults.cutSubscriptions(7, cuts, how)
   const vendors = vendorsAt(address, load)
   await until('the subscriptions were cut', 120_000, () => fleet.double.calls().cuts >= cuts)
   await vendors.stop()
-  await isWhole(t, fleet, address, receiver, load.ledger)
+  await isWholeInTheEnd(t, fleet, address, receiver, load.ledger)
   t.is(fleet.double.calls().cuts, cuts)
 }
 

@@ -1,21 +1,17 @@
 import test, { type ExecutionContext } from 'ava'
-import { addressOf, operatorKey } from '../../kit/child-service.js'
-import { isWhole, onServers, openFleet } from '../../kit/fleet.js'
-import {
-  clientOf,
-  finding,
-  loadOn,
-  missingFrom,
-  openAccount,
-  randomFrom,
-  seedOf,
-  startReceiver,
-  type Account,
-} from '../../kit/load.js'
-import { addressOf as serverOf, urlAt } from '../../kit/mongodb.js'
-import { tcpProxy, type TcpProxy } from '../../kit/tcp-proxy.js'
-import { passed, until } from '../../kit/until.js'
-import { between, vendorsAt } from '../../kit/vendors.js'
+import { addressOf } from '../../kit/service/service-process.js'
+import { isWholeInTheEnd, onServers, openFleet } from '../../kit/load/fleet.js'
+import { loadOn } from '../../kit/load/load.js'
+import { hostOf, urlAt } from '../../kit/stores/mongodb.js'
+import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
+import { sleep, until } from '../../kit/time/until.js'
+import { between, vendorsAt } from '../../kit/load/vendors.js'
+import { operatorKey } from '../../kit/service/settings.js'
+import { bearer, clientOf } from '../../kit/network/http.js'
+import { finding, openLoadedAccount, type LoadedAccount, type Sending } from '../../kit/load/loaded-account.js'
+import { missingFrom } from '../../kit/load/ledger.js'
+import { randomFrom, seedOf } from '../../kit/load/random.js'
+import { startReceiver } from '../../kit/load/load-receiver.js'
 
 const outages: Readonly<Record<string, (proxy: TcpProxy) => Promise<void> | void>> = {
   gone: (proxy) => proxy.takeAway(),
@@ -28,33 +24,33 @@ const longestSubmission = 3_000
 const longestRead = 12_000
 const longestRecovery = 60_000
 
-type Read = { readonly path: string; readonly took: number; readonly status: number; readonly retryAfter: unknown }
+type Read = { readonly path: string; readonly elapsed: number; readonly status: number; readonly retryAfter: unknown }
 
 /** Reads that no stream can answer, again and again until the time is over. */
 const readUntil = async (
   address: string,
-  account: Account,
+  account: LoadedAccount,
   known: string,
   end: number,
 ): Promise<ReadonlyArray<Read>> => {
   const client = clientOf(address)
   const reads: Array<Read> = []
-  const operator = { headers: { authorization: `Bearer ${operatorKey}` } }
-  const customer = { headers: { authorization: `Bearer ${account.apiKey}` } }
+  const operator = { headers: bearer(operatorKey) }
+  const customer = { headers: bearer(account.apiKey) }
   const manage = `/manage/v1/accounts/${account.id}`
-  const all: ReadonlyArray<Parameters<typeof client.send>> = [
+  const all: ReadonlyArray<Sending> = [
     finding(account, known),
-    ['GET', '/api/v3/conversions', customer],
-    ['GET', `${manage}/webhooks`, operator],
-    ['GET', `${manage}/marketing_sources`, operator],
+    ['/api/v3/conversions', customer],
+    [`${manage}/webhooks`, operator],
+    [`${manage}/marketing_sources`, operator],
   ]
   await Promise.all(
     all.map(async (one) => {
       while (performance.now() < end) {
         const sentAt = performance.now()
         const { status, headers } = await client.send(...one)
-        reads.push({ path: one[1], took: performance.now() - sentAt, status, retryAfter: headers['retry-after'] })
-        await passed(250)
+        reads.push({ path: one[0], elapsed: performance.now() - sentAt, status, retryAfter: headers['retry-after'] })
+        await sleep(250)
       }
     }),
   )
@@ -66,14 +62,14 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   t.timeout(120_000)
   const fleet = await openFleet(t)
   const { url } = fleet.database
-  const { host, port } = serverOf(url)
+  const { host, port } = hostOf(url)
   const proxy = await tcpProxy(host, port)
   t.teardown(proxy.takeAway)
   await proxy.bringBack()
   const receiver = await startReceiver(t)
-  const service = fleet.start({ logLevel: 'fatal', environment: { MONGODB_URL: urlAt(url, proxy.port) } })
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, receiver.url)
+  const service = fleet.start({ MONGODB_URL: urlAt(url, proxy.port) })
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
   const { ledger } = load
   // So few that FerretDB, which writes some hundred documents a second, catches up soon.
@@ -84,7 +80,7 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   await begin(proxy)
   const goneAt = performance.now()
   const reads = await readUntil(address, account, known, goneAt + length - longestRead)
-  await passed(goneAt + length - performance.now())
+  await sleep(goneAt + length - performance.now())
   const backAt = performance.now()
   await proxy.bringBack()
   const accepted = ledger.leads.length
@@ -94,11 +90,11 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   const meanwhile = between(vendors.submitted, goneAt, backAt)
   t.true(meanwhile.length > 50, `${meanwhile.length} submissions meanwhile`)
   t.deepEqual(
-    vendors.submitted.filter(({ status, took }) => status !== 200 || took > longestSubmission),
+    vendors.submitted.filter(({ status, elapsed }) => status !== 200 || elapsed > longestSubmission),
     [],
   )
   t.deepEqual(
-    reads.filter(({ status, retryAfter, took }) => status !== 503 || retryAfter !== '1' || took > longestRead),
+    reads.filter(({ status, retryAfter, elapsed }) => status !== 503 || retryAfter !== '1' || elapsed > longestRead),
     [],
   )
   const paths = [...new Set(reads.map(({ path }) => path))]
@@ -111,10 +107,10 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   await until('a lead that was accepted meanwhile is found', longestRecovery, isFound)
   client.close()
   t.deepEqual(await missingFrom(address, account, ledger), [])
-  await isWhole(t, fleet, address, receiver, ledger)
+  await isWholeInTheEnd(t, fleet, address, receiver, ledger)
   t.deepEqual(service.logged(), [], 'it never ended')
-  const slowest = (all: ReadonlyArray<{ readonly took: number }>): number =>
-    Math.round(Math.max(...all.map(({ took }) => took)))
+  const slowest = (all: ReadonlyArray<{ readonly elapsed: number }>): number =>
+    Math.round(Math.max(...all.map(({ elapsed }) => elapsed)))
   t.log(
     `${ledger.leads.length} leads accepted, ${meanwhile.length} of them meanwhile, ` +
       `slowest submission ${slowest(vendors.submitted)} ms, slowest read ${slowest(reads)} ms`,

@@ -5,14 +5,15 @@ import { account as accounts } from '../../../domain/account.js'
 import type { AccountId, ApiKeyId, SourceId } from '../../../domain/ids.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { addressOf, startService, temporaryDirectory } from '../../kit/child-service.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
-import { storeAt } from '../../kit/eventstoredb.js'
-import { send, sendJson, type Managed } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
+import { bearer, send, sendJson } from '../../kit/network/http.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { rightOf } from '../../kit/right-of.js'
-import { bearer, having, openAccount, operatorKey } from '../../kit/service.js'
-import { passed } from '../../kit/until.js'
+import { openAccount } from '../../kit/service/account.js'
+import { lead } from '../../kit/service/leads.js'
+import { addressOf, startService } from '../../kit/service/service-process.js'
+import { storeAt } from '../../kit/stores/eventstoredb.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { sleep } from '../../kit/time/until.js'
 
 /** In milliseconds: from the answer to a revocation to the first request that no process may accept any more. */
 const longestTrust = 1_000
@@ -21,15 +22,13 @@ const longestTrust = 1_000
 test('a second after a revocation, a suspension or a disabling a process that hears nothing of it refuses too', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)
-  const service = startService(t, temporaryDirectory(t), {
-    environment: { EVENTSTORE_URL: double.url, OPERATOR_KEY: operatorKey },
-  })
-  const site = { url: await addressOf(t, service) }
+  const service = startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url })
+  const site = { url: await addressOf(service) }
   const account = await openAccount(site)
   const disabled = await openAccount(site)
-  const issued = await account.manage('POST', '/api_keys', {})
-  const apiKeyId = (having(issued, 'api_key') as Managed).id as ApiKeyId
-  const headers = bearer(having(issued, 'secret'))
+  const issued = await account.issueKey()
+  const apiKeyId = issued.id as ApiKeyId
+  const headers = bearer(issued.secret)
   const clock = systemClock(1)
   const elsewhere = sharedHandler(storeAt(t, double.url), clock)
   const cause = { actor: 'operator', eventId: randomIds(clock).uuid } as const
@@ -53,7 +52,7 @@ test('a second after a revocation, a suspension or a disabling a process that he
   const suspend = { type: 'SuspendSource', accountId: id } as const
   rightOf(await elsewhere.execute(marketingSource, account.sourceId as SourceId, suspend, cause))
   rightOf(await elsewhere.execute(accounts, disabled.id as AccountId, { type: 'DisableAccount' }, cause))
-  await passed(longestTrust)
+  await sleep(longestTrust)
 
   t.deepEqual(await statuses(), [403, 403, 403, 403])
 })

@@ -1,18 +1,23 @@
 import test, { type ExecutionContext } from 'ava'
 import { startDouble } from '../../eventstoredb-double/double.js'
-import { addressOf, isRefused, startService, temporaryDirectory } from '../../kit/child-service.js'
-import { onServers } from '../../kit/fleet.js'
-import { clientOf, finding, loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { testDatabase } from '../../kit/mongodb.js'
-import { until } from '../../kit/until.js'
+import { addressOf, isRefused, startService, stopped } from '../../kit/service/service-process.js'
+import { onServers } from '../../kit/load/fleet.js'
+import { loadOn } from '../../kit/load/load.js'
+import { testDatabase } from '../../kit/stores/mongodb.js'
+import { until } from '../../kit/time/until.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+import { clientOf } from '../../kit/network/http.js'
+import { finding, openLoadedAccount } from '../../kit/load/loaded-account.js'
+import { randomFrom, seedOf } from '../../kit/load/random.js'
+import { startReceiver } from '../../kit/load/load-receiver.js'
 
 /** The closed loop on one server and the embedded other store; a second process on the folder is refused. */
 const loops = async (t: ExecutionContext, environment: Readonly<Record<string, string>>): Promise<void> => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
-  const service = startService(t, directory, { environment })
-  const address = await addressOf(t, service)
-  const account = await openAccount(address, receiver.url)
+  const service = startService(t, directory, environment)
+  const address = await addressOf(service)
+  const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
   const client = clientOf(address)
   t.teardown(client.close)
@@ -22,17 +27,16 @@ const loops = async (t: ExecutionContext, environment: Readonly<Record<string, s
   }
   t.true([200, 201].includes((await load.convert(client))?.status ?? 0))
   await until('each lead and the sale reached the webhook', 10_000, () => receiver.bodies.size >= 11)
-  await isRefused(t, startService(t, directory, { environment }), /another process is using/)
-  service.signal('SIGTERM')
-  t.deepEqual(await service.exited, { code: 0, signal: null })
-  const again = await addressOf(t, startService(t, directory, { environment }))
+  await isRefused(t, startService(t, directory, environment), /another process is using/)
+  await stopped(t, service)
+  const again = await addressOf(startService(t, directory, environment))
   const known = load.ledger.leads[0]?.submission.phone ?? ''
   const after = clientOf(again)
   t.teardown(after.close)
   t.is((await after.send(...finding(account, known))).status, 200)
 }
 
-test('EventStoreDB alone keeps the log, and the read models stay embedded', async (t) => {
+test('with EventStoreDB alone the log is there, and the read models are embedded', async (t) => {
   const double = await startDouble()
   t.teardown(double.stop)
   await loops(t, { EVENTSTORE_URL: double.url })
@@ -40,7 +44,7 @@ test('EventStoreDB alone keeps the log, and the read models stay embedded', asyn
 })
 
 onServers('MongoDB alone', (url) => {
-  test('MongoDB alone keeps the read models, and the log stays embedded', async (t) => {
+  test('with MongoDB alone the read models are there, and the log is embedded', async (t) => {
     const database = testDatabase(url)
     t.teardown(database.drop)
     await loops(t, { MONGODB_URL: database.url })

@@ -1,50 +1,49 @@
-import test, { type ExecutionContext } from 'ava'
-import { addressOf, type ChildService } from '../../kit/child-service.js'
-import { added, onServers, openFleet, type Fleet } from '../../kit/fleet.js'
-import { sendJson, type Answer } from '../../kit/http.js'
-import { lead } from '../../kit/leads.js'
-import { loadOn, openAccount, randomFrom, seedOf, startReceiver } from '../../kit/load.js'
-import { bearer, having, idsOf, openAccount as openManaged, operatorKey } from '../../kit/service.js'
-import { passed, until } from '../../kit/until.js'
-import { vendorsAt } from '../../kit/vendors.js'
+import test from 'ava'
+import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
+import { onServers, openFleet, type Fleet } from '../../kit/load/fleet.js'
+import { bearer, having, send, sendJson, type Answer } from '../../kit/network/http.js'
+import { lead } from '../../kit/service/leads.js'
+import { loadOn } from '../../kit/load/load.js'
+import { openLoadedAccount } from '../../kit/load/loaded-account.js'
+import { randomFrom, seedOf } from '../../kit/load/random.js'
+import { loadToken, startReceiver } from '../../kit/load/load-receiver.js'
+import { idsOf, manage, openAccount } from '../../kit/service/account.js'
+import { sleep, until } from '../../kit/time/until.js'
+import { vendorsAt } from '../../kit/load/vendors.js'
 
 const rounds = 30
 
-const starting = (t: ExecutionContext, fleet: Fleet, roles: string): Promise<string> =>
-  addressOf(t, fleet.start({ logLevel: 'fatal', environment: { ROLES: roles, OPERATOR_KEY: operatorKey } }))
+const starting = (fleet: Fleet, roles: string): Promise<string> => addressOf(fleet.start({ ROLES: roles }))
 
 onServers('two processes on one pair of servers', () => {
   test('a client that writes through one reads its own write through the other', async (t) => {
     t.timeout(120_000)
     const fleet = await openFleet(t)
-    const one = await starting(t, fleet, 'api,projector,delivery')
-    const other = await starting(t, fleet, 'api')
-    const account = await openManaged({ url: one }, 'Two processes')
+    const one = await starting(fleet, 'api,projector,delivery')
+    const other = await starting(fleet, 'api')
+    const account = await openAccount({ url: one }, 'Two processes')
     const path = new URL(account.postUrl).pathname
-    const manage = (where: string, method: string, what: string, body?: unknown): Promise<Answer> =>
-      sendJson(`${where}/manage/v1/accounts/${account.id}${what}`, method, body, bearer(operatorKey))
+    const inAccount = (url: string, method: string, what: string, body?: unknown): Promise<Answer> =>
+      manage({ url }, method, `/accounts/${account.id}${what}`, body)
+    const get = (url: string, what: string, key = account.apiKey): Promise<Answer> =>
+      send(`${url}/api/v3${what}`, { headers: bearer(key) })
     for (let round = 0; round < rounds; round += 1) {
       const [write, read] = round % 2 === 0 ? [one, other] : [other, one]
       const phone = `+1415555${String(1000 + round)}`
-      const miss = await sendJson(`${read}/api/v3/contacts/find?phone=%2B1212555${1000 + round}`, 'GET', undefined, {
-        ...bearer(account.apiKey),
-      })
+      const miss = await get(read, `/contacts/find?phone=%2B1212555${1000 + round}`)
       t.is(miss.status, 404, `round ${round}`)
       const submitted = await sendJson(write + path, 'POST', lead({ phone, first_name: `Ada ${round}` }))
       const { contact_id } = idsOf(submitted)
-      const find = `/api/v3/contacts/find?phone=${encodeURIComponent(phone)}`
-      const found = await sendJson(read + find, 'GET', undefined, bearer(account.apiKey))
-      t.like(having(found, 'contact'), { id: contact_id, first_name: `Ada ${round}` })
+      const find = `/contacts/find?phone=${encodeURIComponent(phone)}`
+      t.like(having(await get(read, find), 'contact'), { id: contact_id, first_name: `Ada ${round}` })
       const again = await sendJson(write + path, 'POST', lead({ phone, first_name: `Eve ${round}` }))
       t.is(again.status, 200)
-      const changed = await sendJson(read + find, 'GET', undefined, bearer(account.apiKey))
-      t.like(having(changed, 'contact'), { id: contact_id, first_name: `Eve ${round}` })
+      t.like(having(await get(read, find), 'contact'), { id: contact_id, first_name: `Eve ${round}` })
       const conversion = having(
-        await manage(write, 'POST', '/conversions', { title: `Renewed ${round}`, value: 5 }),
+        await inAccount(write, 'POST', '/conversions', { title: `Renewed ${round}`, value: 5 }),
         'conversion',
       )
-      const listed = await sendJson(`${read}/api/v3/conversions`, 'GET', undefined, bearer(account.apiKey))
-      t.true(having(listed, 'conversions').some(({ id }) => id === conversion.id))
+      t.true(having(await get(read, '/conversions'), 'conversions').some(({ id }) => id === conversion.id))
       const recorded = await sendJson(
         `${read}/api/v3/conversions/${conversion.id}/events`,
         'POST',
@@ -52,12 +51,12 @@ onServers('two processes on one pair of servers', () => {
         bearer(account.apiKey),
       )
       t.is(recorded.status, 201)
-      const { secret } = (await manage(write, 'POST', '/api_keys', {})).body as { readonly secret: string }
-      t.is((await sendJson(read + find, 'GET', undefined, bearer(secret))).status, 200)
+      const secret = having(await inAccount(write, 'POST', '/api_keys', {}), 'secret')
+      t.is((await get(read, find, secret)).status, 200)
       const source = `/marketing_sources/${account.sourceId}`
-      t.is((await manage(write, 'PATCH', source, { suspended: true })).status, 200)
+      t.is((await inAccount(write, 'PATCH', source, { suspended: true })).status, 200)
       t.is((await sendJson(read + path, 'POST', lead({ phone }))).status, 403)
-      t.is((await manage(write, 'PATCH', source, { suspended: false })).status, 200)
+      t.is((await inAccount(write, 'PATCH', source, { suspended: false })).status, 200)
       t.is((await sendJson(read + path, 'POST', lead({ phone }))).status, 200)
     }
   })
@@ -69,18 +68,17 @@ onServers('two processes on one pair of servers', () => {
     const slow = await startReceiver(t, async () => {
       counts.open += 1
       counts.most = Math.max(counts.most, counts.open)
-      await passed(150)
+      await sleep(150)
       counts.open -= 1
     })
-    const address = await addressOf(t, fleet.start({ logLevel: 'fatal', environment: { ROLES: 'api,projector' } }))
-    const workers: ReadonlyArray<ChildService> = [1, 2].map(() =>
-      fleet.start({ logLevel: 'fatal', environment: { ROLES: 'delivery' } }),
-    )
-    await Promise.all(workers.map((worker) => addressOf(t, worker)))
-    const account = await openAccount(address, slow.url)
+    const address = await addressOf(fleet.start({ ROLES: 'api,projector' }))
+    const workers: ReadonlyArray<ServiceProcess> = [1, 2].map(() => fleet.start({ ROLES: 'delivery' }))
+    await Promise.all(workers.map((worker) => addressOf(worker)))
+    const account = await openLoadedAccount(address, slow.url)
     const quick = await startReceiver(t)
     for (let n = 0; n < 12; n += 1) {
-      await added(address, account, 'webhooks', { url: `${quick.url}/${n}`, token: 'the-token-of-the-receiver' })
+      const webhook = { url: `${quick.url}/${n}`, token: loadToken }
+      having(await manage({ url: address }, 'POST', `/accounts/${account.id}/webhooks`, webhook), 'webhook')
     }
     const load = loadOn(account, randomFrom(seedOf(t)))
     const vendors = vendorsAt(address, load)
@@ -89,10 +87,9 @@ onServers('two processes on one pair of servers', () => {
     await until('requests were open', 20_000, () => counts.most > 0)
     t.true(counts.most <= 8, `${counts.most} were open`)
     workers[0]?.signal('SIGKILL')
-    await until('every delivery was received', 60_000, async () => {
+    await until('every delivery was received', 60_000, () => {
       const due = fleet.double.log().filter(({ type }) => type === 'DeliveryDue').length
       const done = fleet.double.log().filter(({ type }) => type === 'DeliverySucceeded').length
-      await passed(100)
       return due > 0 && due === done
     })
     t.true(counts.most <= 8, `${counts.most} were open`)

@@ -6,7 +6,7 @@ import { decodeStoredEvent } from '../../../domain/stored-event.js'
 import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { atOnce, type Steps } from './steps.js'
 
-/** An event as it is kept: its data as JSON, so that nobody who read it can change it. */
+/** An event as it is stored: its data as JSON, so that nobody who read it can change it. */
 type Logged = Envelope &
   Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & { readonly json: string }
 

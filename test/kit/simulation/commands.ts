@@ -18,7 +18,7 @@ import {
   resendId,
   webhookId,
   webhookSettings,
-} from '../samples.js'
+} from '../domain/samples.js'
 import { urlOf } from './receivers.js'
 import type { Command } from './simulation.js'
 

@@ -1,7 +1,7 @@
 import type { DeliveryId } from '../../../domain/ids.js'
 import { instantOf, later, millisecondsOf } from '../../../domain/instant.js'
-import { randomFrom, type Random } from '../load.js'
-import { at, webhookId } from '../samples.js'
+import { randomFrom, type Random } from '../load/random.js'
+import { at, webhookId } from '../domain/samples.js'
 import {
   addWebhook,
   cancelResend,

@@ -3,7 +3,7 @@ import type { Steps } from '../memory/steps.js'
 
 /**
  * One run of the service, up to the crash that ends it. From then on nothing is written for it, it gets no answer, and none of
- * its timers goes off: what is left of it waits for ever.
+ * its timers fires: what is left of it waits for ever.
  */
 export type Life = {
   /** From 1 on. */

@@ -4,7 +4,7 @@ import type { WebhookId } from '../../../domain/ids.js'
 import type { WebhookSender } from '../../../projections/delivery/sender.js'
 import type { Life } from './life.js'
 import type { Trace } from './trace.js'
-import type { VirtualClock } from './virtual-clock.js'
+import type { ManualClock } from '../time/manual-clock.js'
 
 /** A request as it arrived. */
 export type Arrival = {
@@ -35,7 +35,7 @@ export type Answering = (webhookId: WebhookId, nth: number) => Answer
 
 type ReceiverPorts = {
   readonly answer: Answering
-  readonly clock: VirtualClock
+  readonly clock: ManualClock
   readonly trace: Trace
   readonly head: () => Position
 }

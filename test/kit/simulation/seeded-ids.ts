@@ -1,7 +1,7 @@
 import { monotonicFactory } from 'ulid'
 import { millisecondsOf } from '../../../domain/instant.js'
 import type { Clock, Ids } from '../../../domain/ports.js'
-import type { Random } from '../load.js'
+import type { Random } from '../load/random.js'
 
 /** Ids that are the same for the same seed. */
 export const seededIds = (clock: Pick<Clock, 'now'>, random: Random): Ids => {

@@ -3,15 +3,17 @@ import type { Position, Recorded } from '../../../domain/event.js'
 import type { Clock, Logger } from '../../../domain/ports.js'
 import type { Json } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
-import { randomFrom } from '../load.js'
+import { randomFrom } from '../load/random.js'
 import { documentState, memoryDocuments } from '../memory/documents.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../memory/event-store.js'
 import { beginLife, type Life } from './life.js'
 import { openReceivers, type Answering, type Arrival } from './receivers.js'
 import { seededIds } from './seeded-ids.js'
 import { openTrace } from './trace.js'
-import { virtualClock } from './virtual-clock.js'
+import { manualClock } from '../time/manual-clock.js'
 import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virtual-process.js'
+import { nextTurn } from '../time/turns.js'
+import { recordingLogger } from '../parts/recording-logger.js'
 
 /** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
 export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
@@ -58,12 +60,12 @@ export type History = {
   readonly digest: string
 }
 
-/** A simulation in which more timers than this go off goes round in a circle. */
+/** A simulation in which more timers than this fire goes round in a circle. */
 const mostTimers = 200_000
 
 export const openSimulation = (scene: Scene): Simulation => {
   const [chance, jitter, letters] = [randomFrom(scene.seed), randomFrom(~scene.seed), randomFrom(scene.seed ^ 0x5eed)]
-  const clock = virtualClock()
+  const clock = manualClock()
   const ids = seededIds(clock, letters)
   const log = memoryLog()
   const state = documentState()
@@ -138,7 +140,7 @@ export const openSimulation = (scene: Scene): Simulation => {
   const settle = async (): Promise<void> => {
     for (let quiet = 0; quiet < 2; quiet += 1) {
       const before = stirs
-      await new Promise(setImmediate)
+      await nextTurn()
       if (stirs > before) quiet = -1
     }
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('a command failed')
@@ -207,11 +209,7 @@ export const openSimulation = (scene: Scene): Simulation => {
 }
 
 /** The trace shows what a process logs, until it crashes. */
-const loggerOf = (life: Life, note: (line: string) => void): Logger => {
-  const at =
-    (level: string) =>
-    (fields: Readonly<Record<string, unknown>>, message: string): void => {
-      if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
-    }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-}
+const loggerOf = (life: Life, note: (line: string) => void): Logger =>
+  recordingLogger(({ level, fields, message }) => {
+    if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
+  })

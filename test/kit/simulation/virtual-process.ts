@@ -23,10 +23,10 @@ import { webhookList } from '../../../projections/read-models/webhook-list.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { webhook } from '../../../domain/webhook.js'
 import { exponentialBackoff } from '../../../projections/subscriptions/backoff.js'
-import type { Random } from '../load.js'
+import type { Random } from '../load/random.js'
 import { rightOf } from '../right-of.js'
 import { plainVault } from './plain-vault.js'
-import { cachedHandler } from '../command-handlers.js'
+import { cachedHandler } from '../parts/command-handlers.js'
 
 /** The parts of the service that deliver, wired as `app/composition` wires them where one process works alone. */
 export type VirtualProcess = {

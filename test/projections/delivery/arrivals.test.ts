@@ -4,10 +4,18 @@ import type { Position } from '../../../domain/event.js'
 import { arrivals } from '../../../projections/delivery/arrivals.js'
 import { leasedQueues } from '../../../projections/delivery/queue/leased-queues.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { testLease } from '../../kit/lease.js'
-import { logOf } from '../../kit/log.js'
-import { accountId, at, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../../kit/samples.js'
-import { settled } from '../../kit/turns.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { logOf } from '../../kit/domain/log.js'
+import {
+  accountId,
+  at,
+  deliveryFacts,
+  deliveryId,
+  resendId,
+  webhookId,
+  webhookSettings,
+} from '../../kit/domain/samples.js'
+import { settled } from '../../kit/time/turns.js'
 
 const dueTo = (n: number): DomainEvent => ({ type: 'DeliveryDue', data: deliveryFacts({ webhook_id: webhookId(n) }) })
 const resendTo = (n: number): DomainEvent => ({
@@ -149,7 +157,7 @@ test('nobody is notified where another process took over while the read model wa
   t.deepEqual(notified, [])
 })
 
-test('what is added waits for the newest event that was learnt, whichever webhook that concerned', async (t) => {
+test('a notification that is added waits for the newest event of the log, whichever webhook that concerns', async (t) => {
   const { learn, add, notifyWhenCaughtUp, show, awaited, notified } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
   add('resend', webhookId(1))
@@ -160,7 +168,7 @@ test('what is added waits for the newest event that was learnt, whichever webhoo
   t.deepEqual(notified, [`resend ${webhookId(1)}`, `jobs ${webhookId(1)}`])
 })
 
-test('after it was stopped nobody is notified', async (t) => {
+test('after a worker has stopped nobody is notified', async (t) => {
   const { learn, stop, notified } = openStage()
   learn([delivery, dueTo(1)])
   stop()

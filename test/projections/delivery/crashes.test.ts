@@ -1,6 +1,5 @@
 import test from 'ava'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
-import { at } from '../../kit/samples.js'
+import { at } from '../../kit/domain/samples.js'
 import {
   addWebhook,
   recordActivity,
@@ -12,6 +11,7 @@ import {
 import { untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { breaches } from '../../kit/simulation/invariants.js'
 import { openSimulation, type Command, type History, type Simulation } from '../../kit/simulation/simulation.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 
 type EventType = History['events'][number]['type']
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import type { Activity } from '../../../domain/activity.js'
 import type { Contact } from '../../../projections/contact.js'
 import { payloadOf } from '../../../projections/delivery/payload.js'
-import { holds } from '../../kit/property.js'
-import { activity, at, contactId, engagementId, leadId, phone, sourceId } from '../../kit/samples.js'
+import { holds } from '../../kit/domain/property.js'
+import { activity, at, contactId, engagementId, leadId, phone, sourceId } from '../../kit/domain/samples.js'
 
 const contact: Contact = {
   id: contactId(),

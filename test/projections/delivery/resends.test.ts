@@ -1,9 +1,9 @@
 import test from 'ava'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
-import { delivered, numberOf, openStage, openWorker, refused, turnOff } from '../../kit/delivery-stage.js'
+import { delivered, numberOf, openStage, openWorker, refused, turnOff } from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
-import { at } from '../../kit/samples.js'
-import { settled } from '../../kit/turns.js'
+import { at } from '../../kit/domain/samples.js'
+import { settled } from '../../kit/time/turns.js'
 
 test('a resend goes to a webhook that is off too, which stays off', async (t) => {
   const { addWebhook, change, makeDue, tell, until, state, events, sent, close } = await openWorker(() =>

@@ -2,8 +2,8 @@ import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import { shardOf, shards } from '../../../projections/delivery/shards.js'
-import { manualClock } from '../../kit/manual-clock.js'
-import { webhookId } from '../../kit/samples.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { webhookId } from '../../kit/domain/samples.js'
 
 const ids = randomIds(manualClock())
 /** As the management API makes them: the ids of one millisecond follow each other. */

@@ -1,10 +1,10 @@
 import test from 'ava'
-import { maximalAttempts } from '../../../domain/retry-schedule.js'
-import { webhookId } from '../../kit/samples.js'
+import { webhookId } from '../../kit/domain/samples.js'
 import { addWebhook, recordActivity, submitLead } from '../../kit/simulation/commands.js'
 import { eventfulDays, untilAllIsOver } from '../../kit/simulation/eventful-days.js'
 import { attemptsIn, breaches } from '../../kit/simulation/invariants.js'
 import { openSimulation, type History, type Scene } from '../../kit/simulation/simulation.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
 
 const count = ({ events }: History, type: History['events'][number]['type']): number =>
   events.filter((event) => event.type === type).length
@@ -21,7 +21,7 @@ test('the same seed gives the same history bit for bit, alone and beside others'
   t.is(new Set(beside.map(({ digest }) => digest)).size, seeds.length)
 })
 
-test('whatever receivers do and wherever the process crashes, every promise of a delivery is kept', async (t) => {
+test('whatever receivers do and wherever the process crashes, every promise of a delivery holds', async (t) => {
   const seen = {
     crashes: 0,
     repeats: 0,

@@ -3,10 +3,10 @@ import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/delivery-stage.js'
+import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, at, deliveryId, webhookId } from '../../kit/samples.js'
-import { settled } from '../../kit/turns.js'
+import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
+import { settled, isOver } from '../../kit/time/turns.js'
 
 test('what is due is posted once, with the token and the exact body, and recorded', async (t) => {
   const { addWebhook, makeDue, until, state, sent, close } = await openWorker(() => Promise.resolve(delivered))
@@ -185,11 +185,8 @@ test('whoever gives a lease back begins nothing more, and records what was in fl
   begin()
   const lease = hold(1)
   await until(() => answers.length === 8)
-  let isDone = false
-  void lease.done.then(() => (isDone = true))
   lease.recall()
-  await settled()
-  t.false(isDone)
+  t.false(await isOver(lease.done))
   for (const answer of answers) answer(delivered)
   await lease.done
   t.is(sent.length, 8)

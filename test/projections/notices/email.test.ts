@@ -1,7 +1,7 @@
 import test from 'ava'
 import { emailOf } from '../../../projections/notices/email.js'
 import type { EmailContext } from '../../../projections/notices/email-context.js'
-import { accountId, at, noticeFacts, webhookId } from '../../kit/samples.js'
+import { accountId, at, noticeFacts, webhookId } from '../../kit/domain/samples.js'
 
 const context: EmailContext = {
   siteUrl: 'https://leads.example.com/base',

@@ -1,73 +1,31 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { account, type AccountCommand, type MemberRole } from '../../../domain/account.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
-import { webhook } from '../../../domain/webhook.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
+import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { accountWithWebhook } from './account-with-webhook.js'
 import { noticeFanOut } from '../../../projections/notices/fan-out.js'
-import { manualClock } from '../../kit/manual-clock.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
-import { rightOf } from '../../kit/right-of.js'
-import {
-  accountId,
-  apiKeyId,
-  conversionId,
-  deliveryId,
-  memberId,
-  playbookId,
-  webhookId,
-  webhookSettings,
-} from '../../kit/samples.js'
-import { cachedHandler } from '../../kit/command-handlers.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>
 
 /** An account with a webhook, and a fan-out that has handled no event yet. */
 const openStage = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(store, clock)
-  const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await commandHandler.execute(account, accountId(), command, cause))
-  }
-  await inAccount({
-    type: 'OpenAccount',
-    accountId: accountId(),
-    title: 'Example Agency',
-    sealedSecret: 'sealed',
-    playbookId: playbookId(),
-    quotedId: conversionId(1),
-    soldId: conversionId(2),
-    apiKeyId: apiKeyId(),
-    apiKeyHash: 'hash',
-  })
-  const add = {
-    type: 'AddWebhook',
-    webhookId: webhookId(),
-    accountId: accountId(),
-    settings: webhookSettings(),
-  } as const
-  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause)
 
   return {
     addMember: (n: number, role: MemberRole) =>
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
-    /** Returns the event. */
-    turnOff: async () => {
-      const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
-      const command = { type: 'TurnOffWebhook', ...failed } as const
-      return rightOf(await commandHandler.execute(webhook, webhookId(), command, cause)).events[0]
-    },
+    turnOff,
     /** Runs a fan-out over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
@@ -123,7 +81,7 @@ test('who was a member when the webhook was turned off is notified, whoever came
   await close()
 })
 
-test('a repeat writes nothing', async (t) => {
+test('the same event again writes no second notice', async (t) => {
   const { addMember, turnOff, run, due, close } = await openStage()
   await addMember(1, 'admin')
   await turnOff()

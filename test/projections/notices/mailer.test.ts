@@ -1,14 +1,8 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../../adapters/node/ids.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
-import { account, type AccountCommand } from '../../../domain/account.js'
 import { delivery } from '../../../domain/delivery.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
-import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
-import { webhook } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
@@ -16,25 +10,24 @@ import type { Mail } from '../../../projections/notices/sender.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { testLease, type TestLease } from '../../kit/lease.js'
-import { manualClock } from '../../kit/manual-clock.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease, type TestLease } from '../../kit/parts/lease.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
-  accountId,
-  apiKeyId,
-  conversionId,
   deliveryFacts,
   deliveryId,
   memberId,
   noticeFacts,
   noticeId,
-  playbookId,
-  webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
-import { sharedHandler } from '../../kit/command-handlers.js'
-import { nextTurn, settled, turnsUntil, turnTime } from '../../kit/turns.js'
+} from '../../kit/domain/samples.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { accountWithWebhook } from './account-with-webhook.js'
+import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
 
 type Answer = (mail: Mail) => Promise<MailOutcome>
 
@@ -43,18 +36,11 @@ const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
 const openStage = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const clock = manualClock()
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
-  const logged: Array<string> = []
-  const note = (fields: Readonly<Record<string, unknown>>, message: string): void =>
-    void logged.push(`${message} ${JSON.stringify(fields)}`)
-  const logger = { debug: note, info: note, warn: note, error: note }
+  const logger = recordingLogger()
   const cause = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
@@ -76,30 +62,13 @@ const openStage = async () => {
   })
   if (projected === undefined) throw new Error('no read model runs')
 
-  const inAccount = async (command: AccountCommand): Promise<void> => {
-    rightOf(await commandHandler.execute(account, accountId(), command, cause))
-  }
-  await inAccount({
-    type: 'OpenAccount',
-    accountId: accountId(),
-    title: 'Example Agency',
-    sealedSecret: 'sealed',
-    playbookId: playbookId(),
-    quotedId: conversionId(1),
-    soldId: conversionId(2),
-    apiKeyId: apiKeyId(),
-    apiKeyHash: 'hash',
-  })
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
-  const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
-  rightOf(await commandHandler.execute(webhook, webhookId(), add, cause))
-  const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
-  const turnOff = { type: 'TurnOffWebhook', ...failed } as const
-  const turnedOff = rightOf(await commandHandler.execute(webhook, webhookId(), turnOff, cause)).events[0]
+  const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause, settings)
+  const turnedOff = await turnOff()
 
   return {
     clock,
-    logged,
+    logged: () => logger.lines.map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`).join('\n'),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     /** A notice for a member of its own. */
     makeDue: async (n: number) => {
@@ -152,7 +121,7 @@ const openStage = async () => {
       })
       return { sent, lease, done }
     },
-    until: turnsUntil,
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()
@@ -196,14 +165,14 @@ test('a notice that fails is mailed again for about four days, with the same id 
     await until(() => sent.length === attempt)
     if (attempt < maximalMailAttempts) await until(() => clock.toNextTimer())
   }
-  await until(() => logged.some((line) => line.includes('given up')))
+  await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
   t.is(new Set(sent.map(({ id, at }) => `${id} ${at}`)).size, 1)
   const days = (millisecondsOf(clock.now()) - began) / (24 * 60 * 60_000)
   t.true(days > 4 && days < 4.1, `${days} days`)
   t.is((await events(1)).at(-1), 'NoticeAbandoned')
-  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*attempts-exhausted`))
-  t.notRegex(logged.join('\n'), /@/)
+  t.regex(logged(), new RegExp(`given up .*${noticeId(1)}.*attempts-exhausted`))
+  t.notRegex(logged(), /@/)
   await close()
 })
 
@@ -211,12 +180,12 @@ test('a notice that is refused for good is given up at once, and logged by its i
   const { makeDue, mail, until, state, logged, close } = await openStage()
   const { sent } = mail(() => Promise.resolve({ kind: 'refused', reason: 'SMTP 550' }))
   await makeDue(1)
-  await until(() => logged.some((line) => line.includes('given up')))
+  await until(() => logged().includes('given up'))
   t.is((await state(1)).kind, 'over')
   await settled()
   t.is(sent.length, 1)
-  t.regex(logged.join('\n'), new RegExp(`given up .*${noticeId(1)}.*refused.*SMTP 550`))
-  t.notRegex(logged.join('\n'), /@/)
+  t.regex(logged(), new RegExp(`given up .*${noticeId(1)}.*refused.*SMTP 550`))
+  t.notRegex(logged(), /@/)
   await close()
 })
 

@@ -6,8 +6,8 @@ import { playbookList } from '../../../projections/read-models/playbook-list.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { sourceList } from '../../../projections/read-models/source-list.js'
 import { webhookList } from '../../../projections/read-models/webhook-list.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
 import {
   accountId,
   at,
@@ -17,7 +17,7 @@ import {
   sourceId,
   webhookId,
   webhookSettings,
-} from '../../kit/samples.js'
+} from '../../kit/domain/samples.js'
 
 test('the conversion list shows each definition as it was made', (t) => {
   const defined = (n: number, title: string, value: number): DomainEvent => ({

@@ -2,8 +2,8 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
 import {
   accountId,
   activity,
@@ -19,7 +19,7 @@ import {
   sourceId,
   uuid,
   webhookId,
-} from '../../kit/samples.js'
+} from '../../kit/domain/samples.js'
 
 const timeline = (...appended: ReadonlyArray<readonly [stream: string, event: DomainEvent]>) =>
   project(anyProjection(contactTimeline), logOf(...appended))

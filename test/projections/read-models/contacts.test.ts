@@ -2,9 +2,9 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import { contacts } from '../../../projections/read-models/contacts.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
-import { accountId, at, contactId, details, engagementId, leadId, phone, sourceId } from '../../kit/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
+import { accountId, at, contactId, details, engagementId, leadId, phone, sourceId } from '../../kit/domain/samples.js'
 
 const contactsAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(contacts), logOf(...events.map((event) => [`contact-${contactId()}`, event] as const)))

@@ -4,9 +4,17 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { deliveries, leadOf, queueOf, stateOf, type DeliveryKind } from '../../../projections/read-models/deliveries.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
-import { accountId, at, contactId, deliveryFacts, deliveryId, engagementId, webhookId } from '../../kit/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
+import {
+  accountId,
+  at,
+  contactId,
+  deliveryFacts,
+  deliveryId,
+  engagementId,
+  webhookId,
+} from '../../kit/domain/samples.js'
 
 const deliveryAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(deliveries), logOf(...events.map((event) => [`delivery-${deliveryId()}`, event] as const)))[
@@ -63,7 +71,7 @@ test('a delivery that became due waits among the first attempts of its webhook, 
   t.deepEqual(deliveryAfter(due), { ...settled, ...inState('due', at(5)), queue, next_attempt_at: at(5) })
 })
 
-test('after a failure it waits among the retries for its next attempt', (t) => {
+test('a delivery that failed waits among the retries for its next attempt', (t) => {
   const waiting = { ...settled, queue: queueOf(webhookId(), 'retry') }
   t.deepEqual(deliveryAfter(due, failed(1)), {
     ...waiting,
@@ -107,7 +115,7 @@ test('a delivery whose retries are exhausted has failed, and waits for its webho
   })
 })
 
-test('a delivery whose webhook was removed keeps what was tried', (t) => {
+test('a delivery whose webhook was removed still shows its attempts', (t) => {
   t.deepEqual(deliveryAfter(due, failed(1), abandoned('webhook-removed', null)), {
     ...settled,
     ...inState('abandoned'),

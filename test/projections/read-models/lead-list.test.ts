@@ -2,9 +2,9 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import { leadList } from '../../../projections/read-models/lead-list.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
-import { accountId, at, contactId, engagementId, leadFacts, leadId, sourceId } from '../../kit/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
+import { accountId, at, contactId, engagementId, leadFacts, leadId, sourceId } from '../../kit/domain/samples.js'
 
 const leadsAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(leadList), logOf(...events.map((event) => [`lead-${leadId()}`, event] as const)))

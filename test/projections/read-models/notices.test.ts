@@ -2,9 +2,9 @@ import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { anyProjection } from '../../../projections/projection.js'
-import { logOf } from '../../kit/log.js'
-import { project } from '../../kit/project.js'
-import { accountId, at, memberId, noticeFacts, noticeId, webhookId } from '../../kit/samples.js'
+import { logOf } from '../../kit/domain/log.js'
+import { project } from '../../kit/parts/project.js'
+import { accountId, at, memberId, noticeFacts, noticeId, webhookId } from '../../kit/domain/samples.js'
 
 const noticeAfter = (...events: ReadonlyArray<DomainEvent>) =>
   project(anyProjection(notices), logOf(...events.map((event) => [`notice-${noticeId()}`, event] as const)))[noticeId()]

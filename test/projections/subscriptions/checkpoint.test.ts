@@ -5,8 +5,8 @@ import { StoreFailed } from '../../../domain/store-failed.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Documents } from '../../../projections/ports.js'
-import { testLease } from '../../kit/lease.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
 
 const saved = async (documents: Documents, name = 'reactions') =>
@@ -23,11 +23,11 @@ test('a checkpoint begins at the beginning and goes on where it was saved', asyn
   await close()
 })
 
-test('what is passed is saved once it lies an interval behind', async (t) => {
+test('a position is saved once it is an interval beyond the one that was saved before', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   await checkpoint.load()
-  for (const [position, kept] of [
+  for (const [position, expected] of [
     [1n, 0n],
     [499n, 0n],
     [500n, 500n],
@@ -36,7 +36,7 @@ test('what is passed is saved once it lies an interval behind', async (t) => {
     [1_501n, 1_500n],
   ] as const) {
     await checkpoint.advance(position)
-    t.is(await saved(documents), kept)
+    t.is(await saved(documents), expected)
   }
   const again = checkpointIn(documents, 'reactions', 500n)
   await again.load()
@@ -47,7 +47,7 @@ test('what is passed is saved once it lies an interval behind', async (t) => {
   await close()
 })
 
-test('with an interval of one, everything that is passed is saved', async (t) => {
+test('with an interval of one every position is saved', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   await checkpoint.load()
@@ -58,7 +58,7 @@ test('with an interval of one, everything that is passed is saved', async (t) =>
   await close()
 })
 
-test('the end saves, and nothing is ever saved backward', async (t) => {
+test('a flush saves the last position, and a saved position never goes back', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   await checkpoint.load()
@@ -71,7 +71,7 @@ test('the end saves, and nothing is ever saved backward', async (t) => {
   await close()
 })
 
-test('what is not new is not written again', async (t) => {
+test('a position that is saved already is not written again', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   let writes = 0
   const counted: Documents = {
@@ -91,7 +91,7 @@ test('what is not new is not written again', async (t) => {
   await close()
 })
 
-test('a save that fails is thrown and tried with the next one; an end that fails is not', async (t) => {
+test('a save that fails is thrown and tried with the next one; a flush that fails is not thrown', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('reactions')
   const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n)

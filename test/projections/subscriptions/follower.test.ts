@@ -1,43 +1,28 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import type { NewEvent } from '../../../domain/ports.js'
 import { beginning } from '../../../domain/event.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { nextTurn, turnTime } from '../../kit/turns.js'
-import { accountId, at, conversionId, uuid } from '../../kit/samples.js'
-
-type Line = { readonly fields: Readonly<Record<string, unknown>>; readonly message: string }
+import { nextTurn, turnTime, settled } from '../../kit/time/turns.js'
+import { accountId, conversionId } from '../../kit/domain/samples.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
 const openPorts = async () => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const lines: Array<Line> = []
-  const write = (fields: Line['fields'], message: string): void => {
-    lines.push({ fields, message })
-  }
-  const logger = { debug: write, info: write, warn: write, error: write }
-  const ports: FollowPorts = { store: port.store, logger, backoff: nextTurn }
-  return { ...port, ports, lines, close }
+  const { store, documents, close } = await openSqliteStores()
+  const logger = recordingLogger()
+  const ports: FollowPorts = { store, logger, backoff: nextTurn }
+  return { store, documents, ports, lines: logger.lines, close }
 }
 
-const defined = (n: number, title: string): NewEvent => ({
-  type: 'ConversionDefined',
-  data: { conversion_id: conversionId(n), account_id: accountId(), title, value: 0, label: 'custom_conversion' },
-  id: uuid(n),
-  time: at(n),
-  correlationId: uuid(n),
-  causationId: uuid(n),
-  schemaVersion: 1,
-  actor: 'test',
-})
+const defined = (n: number, title: string): NewEvent =>
+  newEvent(n, {
+    type: 'ConversionDefined',
+    data: { conversion_id: conversionId(n), account_id: accountId(), title, value: 0, label: 'custom_conversion' },
+  })
 
 type Titles = { readonly title: string }
 
@@ -135,7 +120,7 @@ test('a follower that was stopped handles nothing more', async (t) => {
   await following.caughtUpTo(1n)
   await following.stop()
   rightOf(await store.append(`conversion-${conversionId(2)}`, 'no-stream', [defined(2, 'any')]))
-  await new Promise(setImmediate)
+  await settled()
   t.deepEqual(handled, [1n])
   await close()
 })

@@ -7,11 +7,11 @@ import { conversion, type ConversionCommand } from '../../../domain/conversion.j
 import { E } from '../../../domain/prelude.js'
 import { guardedCommandHandler, guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Collection } from '../../../projections/ports.js'
-import { cachedHandler } from '../../kit/command-handlers.js'
-import { testLease } from '../../kit/lease.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, conversionId, uuid } from '../../kit/samples.js'
+import { accountId, conversionId, uuid } from '../../kit/domain/samples.js'
 
 const lost = E.left({ kind: 'unavailable' as const, reason: 'another process has taken over' })
 

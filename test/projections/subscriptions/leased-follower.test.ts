@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
@@ -11,31 +8,19 @@ import { follow } from '../../../projections/subscriptions/follower.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import type { Documents } from '../../../projections/ports.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { testLease } from '../../kit/lease.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { newEvent } from '../../kit/domain/new-events.js'
 import { rightOf } from '../../kit/right-of.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn } from '../../kit/turns.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { nextTurn, isOver, settled } from '../../kit/time/turns.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
 const never = new AbortController().signal
 const collection = checkpointCollection('work')
 
-/** Whether something has come about, once all that can go on has. */
-const isOver = async (promise: Promise<unknown>): Promise<boolean> => {
-  let over = false
-  void promise.then(() => (over = true))
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate)
-  return over
-}
-
 /** A log and the checkpoints of what follows it, for processes that share the follower `work`. */
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   rightOf(await documents.prepare(collection))
   let n = 0
 
@@ -62,7 +47,7 @@ const open = async (t: ExecutionContext) => {
           },
           end: checkpoint.flush,
         },
-        { store, logger: silentLogger, backoff: nextTurn },
+        { store, logger: recordingLogger(), backoff: nextTurn },
       )
     }
     const pollBackoff = async (count: number): Promise<void> => {
@@ -96,7 +81,7 @@ const open = async (t: ExecutionContext) => {
   }
 }
 
-test('it follows from the moment of the lease until it is lost, and has stopped when the work is over', async (t) => {
+test('a follower runs from the moment of its lease until that is lost, and has stopped when the work is over', async (t) => {
   const { process, write } = await open(t)
   const { follower: work, handled } = process()
   const first = await write()
@@ -109,11 +94,11 @@ test('it follows from the moment of the lease until it is lost, and has stopped 
   lease.recall()
   await working
   await write()
-  t.false(await isOver(new Promise<void>(() => undefined)))
+  await settled()
   t.deepEqual(handled, [first])
 })
 
-test('the work is over only when what was under way has ended', async (t) => {
+test('the work under a lease is over only when what was in flight has ended', async (t) => {
   const { process, write } = await open(t)
   const { follower: work, hold, go } = process()
   hold()
@@ -128,7 +113,7 @@ test('the work is over only when what was under way has ended', async (t) => {
   t.pass()
 })
 
-test('its position is its own where it follows, and the stored one elsewhere', async (t) => {
+test('the position of a follower is its own where it runs, and the stored one elsewhere', async (t) => {
   const { process, write, documents } = await open(t)
   const [here, elsewhere] = [process(), process()]
   t.is(await here.follower.position(), beginning)
@@ -156,7 +141,7 @@ test('a position that can not be read is not known', async (t) => {
   t.is(await process(away).follower.position(), undefined)
 })
 
-test('where it follows, a position is waited for without asking the store', async (t) => {
+test('where a follower runs, its position is waited for without asking the store', async (t) => {
   const { process, write, documents } = await open(t)
   let asked = 0
   const counted: Documents = {
@@ -182,7 +167,7 @@ test('where it follows, a position is waited for without asking the store', asyn
   await working
 })
 
-test('elsewhere it is asked for again and again, ever less often, until it is stored', async (t) => {
+test('where a follower runs elsewhere, its stored position is polled, ever less often, until it is there', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
@@ -240,7 +225,7 @@ test('whoever waits elsewhere goes on when this process takes over', async (t) =
   await working
 })
 
-test('nobody waits longer than an abort says, wherever it is followed', async (t) => {
+test('nobody waits longer than an abort says, wherever the follower runs', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')
@@ -281,7 +266,7 @@ test('whoever waits while the position can not be read waits on', async (t) => {
   await working
 })
 
-test('one that can not go on says why where it follows, and is waited for by nobody', async (t) => {
+test('a follower that can not go on says why where it runs, and nobody waits for it', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
   const lease = testLease('work')

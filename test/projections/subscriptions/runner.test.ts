@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
@@ -12,14 +9,14 @@ import type { RunningFollower } from '../../../projections/subscriptions/followe
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection, type Projection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { testLease } from '../../kit/lease.js'
-import { newEvent } from '../../kit/events.js'
-import { openSqlite } from '../../kit/open-sqlite.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { newEvent } from '../../kit/domain/new-events.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, conversionId } from '../../kit/samples.js'
-import { silentLogger } from '../../kit/silent-logger.js'
-import { nextTurn, turnTime } from '../../kit/turns.js'
-import { passed, until } from '../../kit/until.js'
+import { accountId, conversionId } from '../../kit/domain/samples.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
+import { sleep, until } from '../../kit/time/until.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
 type Titles = { readonly title: string }
 
@@ -44,11 +41,7 @@ const defined = (n: number, title: string): DomainEvent => ({
 })
 
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
-  const { store, documents } = port
+  const { store, documents, close } = await openSqliteStores()
   const running = new Set<RunningFollower>()
   t.teardown(async () => {
     await Promise.all([...running].map(({ stop }) => stop()))
@@ -71,7 +64,7 @@ const open = async (t: ExecutionContext) => {
       const following = runProjection(one, {
         store,
         documents,
-        logger: silentLogger,
+        logger: recordingLogger(),
         backoff: nextTurn,
         time: turnTime,
         isWaitedFor: false,
@@ -116,7 +109,7 @@ test('a read model that is not there is built before it is followed', async (t) 
   t.is(seen, last)
 })
 
-test('another version is built anew beside the old one, and takes its place', async (t) => {
+test('another version of a read model is built anew beside the old one, and takes its place', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('old'))
@@ -137,7 +130,7 @@ test('another version is built anew beside the old one, and takes its place', as
   t.false(rightOf(await documents.exists(live)))
 })
 
-test('one that is there is followed from its checkpoint, and not built again', async (t) => {
+test('a read model that is there is followed from its checkpoint, and not built again', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('one'))
@@ -252,10 +245,10 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
   return { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint }
 }
 
-test('while a write is under way no checkpoint is written beside it', async (t) => {
+test('while a write is in flight no checkpoint is written beside it', async (t) => {
   const { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'well')
   pauses.open()
-  await passed(50)
+  await sleep(50)
   t.true((await checkpoint()) <= idle)
   goOn()
   await caughtUpTo(changed)
@@ -264,7 +257,7 @@ test('while a write is under way no checkpoint is written beside it', async (t) 
   t.is(await count(), 2)
 })
 
-test('after a write in vain no checkpoint moves past what it was to write', async (t) => {
+test('after a write that failed no checkpoint moves beyond it', async (t) => {
   const { pauses, idle, changed, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'badly')
   goOn()
   await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
@@ -276,7 +269,7 @@ test('after a write in vain no checkpoint moves past what it was to write', asyn
   t.is(await count(), 2)
 })
 
-test('its end saves how far it has come', async (t) => {
+test('a read model that is stopped saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
   const first = run()
   await first.caughtUpTo(await define('one'))
@@ -288,7 +281,7 @@ test('its end saves how far it has come', async (t) => {
   t.is(await count(), 1)
 })
 
-test('one that lost its lease writes nothing more, not even at its end', async (t) => {
+test('a read model whose lease was lost is not written any more, not even at its end', async (t) => {
   const { documents, define, run, checkpoint, count } = await open(t)
   const lease = testLease('titles')
   const first = run(projection, { documents: guardedDocuments(documents, lease), isWaitedFor: true })

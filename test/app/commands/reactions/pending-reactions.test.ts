@@ -1,7 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import { sqliteDocuments } from '../../../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
-import type { SqliteDatabase } from '../../../../adapters/sqlite/database.js'
 import { ownPendingReactions, sharedPendingReactions } from '../../../../app/commands/reactions/pending-reactions.js'
 import { beginning, type Position } from '../../../../domain/event.js'
 import { E } from '../../../../domain/prelude.js'
@@ -9,24 +6,20 @@ import { checkpointCollection } from '../../../../projections/subscriptions/chec
 import { follow } from '../../../../projections/subscriptions/follower.js'
 import type { Documents } from '../../../../projections/ports.js'
 import { leasedFollower } from '../../../../projections/subscriptions/leased-follower.js'
-import { testLease } from '../../../kit/lease.js'
-import { newEvent } from '../../../kit/events.js'
-import { manualTime } from '../../../kit/manual-time.js'
-import { openSqlite } from '../../../kit/open-sqlite.js'
+import { testLease } from '../../../kit/parts/lease.js'
+import { newEvent } from '../../../kit/domain/new-events.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { silentLogger } from '../../../kit/silent-logger.js'
-import { nextTurn, settled } from '../../../kit/turns.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { nextTurn, isOver } from '../../../kit/time/turns.js'
+import { openSqliteStores } from '../../../kit/stores/sqlite.js'
+import { manualTime } from '../../../kit/time/manual-time.js'
 
 const collection = checkpointCollection('reactions')
 
 /** A process beside another one that carries out the reactions. */
 const open = async (t: ExecutionContext) => {
-  const { port, close } = await openSqlite((database: SqliteDatabase) => ({
-    store: sqliteEventStore(database),
-    documents: sqliteDocuments(database),
-  }))
+  const { store, documents, close } = await openSqliteStores()
   t.teardown(close)
-  const { store, documents } = port
   rightOf(await documents.prepare(collection))
   let isAway = false
   const fallible: Documents = {
@@ -46,13 +39,13 @@ const open = async (t: ExecutionContext) => {
           // Without end: the store that it writes to does not answer.
           handle: () => new Promise(() => undefined),
         },
-        { store, logger: silentLogger, backoff: nextTurn },
+        { store, logger: recordingLogger(), backoff: nextTurn },
       ),
     { documents: fallible, pollBackoff: nextTurn },
   )
-  const time = manualTime(settled)
+  const time = manualTime()
   const pending = sharedPendingReactions(store, reactions, time.process())
-  const watching = follow(pending.follower, { store, logger: silentLogger, backoff: nextTurn })
+  const watching = follow(pending.follower, { store, logger: recordingLogger(), backoff: nextTurn })
   t.teardown(watching.stop)
   let n = 0
   const hasPending = pending.hasPending
@@ -73,12 +66,11 @@ const open = async (t: ExecutionContext) => {
     },
     /** Whether some are pending, as it is said after a second and no earlier. */
     saidAfterASecond: async (): Promise<boolean> => {
-      let isSaid = false
-      const asking = hasPending().finally(() => (isSaid = true))
+      const asking = hasPending()
       await time.advance(999)
-      t.false(isSaid)
+      t.false(await isOver(asking))
       await time.advance(1)
-      t.true(isSaid)
+      t.true(await isOver(asking))
       return asking
     },
   }
@@ -109,11 +101,9 @@ test('what the reactions have come to is not pending', async (t) => {
 test('reactions that are about to be carried out are waited for', async (t) => {
   const { write, reacted, hasPending } = await open(t)
   const position = await write('lead')
-  let isSaid = false
-  const asking = hasPending().finally(() => (isSaid = true))
+  const asking = hasPending()
   await reacted(position - 1n)
-  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
-  t.false(isSaid)
+  t.false(await isOver(asking))
   await reacted(position)
   t.false(await asking)
 })
@@ -128,7 +118,7 @@ test('reactions that do not come within a second are pending, wherever they are 
   }
 })
 
-test('reactions are taken for pending when nobody can tell how far they are', async (t) => {
+test('reactions count as pending where nobody can tell how far they are', async (t) => {
   const { write, reacted, saidAfterASecond, takeAway } = await open(t)
   await reacted(await write('account'))
   takeAway()

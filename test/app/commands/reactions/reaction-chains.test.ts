@@ -4,10 +4,10 @@ import { reactionChains } from '../../../../app/commands/reactions/reaction-chai
 import { newAggregate } from '../../../../domain/aggregate.js'
 import { lead } from '../../../../domain/lead.js'
 import type { EventStore } from '../../../../domain/ports.js'
-import { sharedHandler } from '../../../kit/command-handlers.js'
+import { sharedHandler } from '../../../kit/parts/command-handlers.js'
 import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { leadFacts, leadId, uuid } from '../../../kit/samples.js'
+import { leadFacts, leadId, uuid } from '../../../kit/domain/samples.js'
 
 test('the reactions to a new lead read no stream that they begin', async (t) => {
   const stored = memoryEventStore(memoryLog())

@@ -1,36 +1,27 @@
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
-import { openDatabase } from '../../../../adapters/sqlite/database.js'
 import { categories, type DomainEvent } from '../../../../domain/events.js'
 import { beginning, type Recorded } from '../../../../domain/event.js'
 import type { EventStore } from '../../../../domain/ports.js'
-import { E } from '../../../../domain/prelude.js'
-import { newPhone } from '../../../kit/leads.js'
-import { labelOf, openReceiver, type Receiver } from '../../../kit/receiver.js'
-import {
-  bearer,
-  composed,
-  configOf,
-  having,
-  manage,
-  newDataDir,
-  openAccount,
-  removeDataDir,
-  type Site,
-} from '../../../kit/service.js'
-import { send } from '../../../kit/http.js'
+import { bearer, having, send, type Site } from '../../../kit/network/http.js'
+import { labelOf, openReceiver, type Receiver } from '../../../kit/network/receiver.js'
+import { rightOf } from '../../../kit/right-of.js'
+import { manage, openAccount } from '../../../kit/service/account.js'
+import { dataDirectory, openDataDirectory } from '../../../kit/service/data-directory.js'
+import { newPhone } from '../../../kit/service/leads.js'
+import { openService, serviceFor } from '../../../kit/service/in-process-service.js'
+import { openIn } from '../../../kit/stores/sqlite.js'
 
 type Log = ReadonlyArray<Recorded<DomainEvent>>
 
 const withStore = async <A>(dataDir: string, use: (store: EventStore) => Promise<A>): Promise<A> => {
-  const opened = await openDatabase(dataDir)
-  if (E.isLeft(opened)) throw new Error(opened.left.reason)
+  const database = await openIn(dataDir)
   try {
-    return await use(sqliteEventStore(opened.right))
+    return await use(sqliteEventStore(database))
   } finally {
-    await opened.right.close()
+    await database.close()
   }
 }
 
@@ -41,19 +32,6 @@ const logOf = (dataDir: string): Promise<Log> =>
     return log
   })
 
-/** A directory as a crash left it: the key, these events and no read model. */
-const crashedWith = async (keysFrom: string, log: Log): Promise<string> => {
-  const dataDir = newDataDir()
-  cpSync(join(keysFrom, 'secret-key'), join(dataDir, 'secret-key'))
-  await withStore(dataDir, async (store) => {
-    for (const { stream, revision, position: _position, ...event } of log) {
-      const appended = await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event])
-      if (E.isLeft(appended)) throw new Error(appended.left.kind)
-    }
-  })
-  return dataDir
-}
-
 type Story = {
   readonly receiver: Receiver
   readonly dataDir: string
@@ -62,7 +40,6 @@ type Story = {
   readonly accountId: string
   readonly contactId: string
   readonly phone: string
-  readonly soldId: string
   readonly timeline: ReadonlyArray<unknown>
 }
 
@@ -72,48 +49,49 @@ const timelineOf = async (site: Site, accountId: string, contactId: string): Pro
   return entries.map(({ kind, label, id, next_engagement_id }) => ({ kind, label, id, next_engagement_id }))
 }
 
+const directory = openDataDirectory()
+let story: Story
+
 /** Two leads of one number and a sale, with a webhook, as they went without a crash. */
-const tell = async (t: ExecutionContext): Promise<Story> => {
+test.before(async () => {
   const receiver = await openReceiver()
-  const config = configOf()
-  t.teardown(async () => {
-    await receiver.close()
-    await removeDataDir(config.dataDir)
-  })
-  const service = await composed(config)
+  const service = await openService(directory.path)
   const account = await openAccount(service)
   await account.addWebhook({ url: receiver.url, token: 'x' })
   const phone = newPhone()
   const { contact_id: contactId } = await account.submitted({ phone })
   await account.submitted({ phone, first_name: 'Grace' })
-  const { sold: soldId } = await account.standardConversions()
-  await account.record(soldId, { contact_id: contactId })
+  const { sold } = await account.standardConversions()
+  await account.record(sold, { contact_id: contactId })
   await receiver.received(3)
   const timeline = await timelineOf(service, account.id, contactId)
   await service.stop()
-  const log = await logOf(config.dataDir)
-  return {
-    receiver,
-    dataDir: config.dataDir,
-    log,
-    apiKey: account.apiKey,
-    accountId: account.id,
-    contactId,
-    phone,
-    soldId,
-    timeline,
-  }
+  const log = await logOf(directory.path)
+  const { id: accountId, apiKey } = account
+  story = { receiver, dataDir: directory.path, log, apiKey, accountId, contactId, phone, timeline }
+})
+
+test.after.always(async () => {
+  await story.receiver.close()
+  await directory.remove()
+})
+
+/** Writes what a crash left in a directory: the key, these events and no read model. */
+const crashedWith = async (dataDir: string, { dataDir: keysFrom }: Story, log: Log): Promise<void> => {
+  cpSync(join(keysFrom, 'secret-key'), join(dataDir, 'secret-key'))
+  await withStore(dataDir, async (store) => {
+    for (const { stream, revision, position: _position, ...event } of log) {
+      rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
+    }
+  })
 }
 
-test('a lead that a crash left alone in the log is finished at the next start', async (t) => {
-  const story = await tell(t)
+// One after the other: they share one receiver.
+test.serial('a lead that a crash left alone in the log is finished at the next start', async (t) => {
   const submitted = story.log.findIndex((event) => event.type === 'LeadSubmitted')
-  const dataDir = await crashedWith(story.dataDir, story.log.slice(0, submitted + 1))
-  const service = await composed(configOf({ dataDir }))
-  t.teardown(async () => {
-    await service.stop()
-    await removeDataDir(dataDir)
-  })
+  const dataDir = dataDirectory(t)
+  await crashedWith(dataDir, story, story.log.slice(0, submitted + 1))
+  const service = await serviceFor(t, dataDir)
   const found = await send(`${service.url}/api/v3/contacts/find?phone=${encodeURIComponent(story.phone)}`, {
     headers: bearer(story.apiKey),
   })
@@ -129,8 +107,7 @@ const isWithinAppend = (log: Log, cut: number): boolean => {
   return before?.stream === after?.stream && before?.causationId === after?.causationId
 }
 
-test('wherever a crash cuts the log, the next start finishes what was accepted, once', async (t) => {
-  const story = await tell(t)
+test.serial('wherever a crash cuts the log, the next start finishes what was accepted, once', async (t) => {
   const first = story.log.findIndex((event) => event.type === 'LeadSubmitted')
   const accepted = new Map([
     ['LeadSubmitted', 2],
@@ -139,18 +116,19 @@ test('wherever a crash cuts the log, the next start finishes what was accepted, 
   const cuts = story.log.map((_, index) => index + 1).filter((cut) => cut > first && !isWithinAppend(story.log, cut))
   t.true(cuts.length >= 10, `${cuts.length} cuts`)
   for (const cut of cuts) {
-    const kept = story.log.slice(0, cut)
-    const dataDir = await crashedWith(story.dataDir, kept)
-    const service = await composed(configOf({ dataDir }))
+    const written = story.log.slice(0, cut)
+    const dataDir = dataDirectory(t)
+    await crashedWith(dataDir, story, written)
+    const service = await openService(dataDir)
     const timeline = await timelineOf(service, story.accountId, story.contactId)
     await service.stop()
-    const expected = kept.reduce((sum, { type }) => sum + (accepted.get(type) ?? 0), 0)
+    const expected = written.reduce((sum, { type }) => sum + (accepted.get(type) ?? 0), 0)
     const labels = (entries: ReadonlyArray<unknown>): ReadonlyArray<string> =>
       entries.map((entry) => JSON.stringify(entry)).sort()
     t.deepEqual(
       labels(timeline),
       labels(story.timeline.slice(0, expected)),
-      `${cut} events, the last ${kept.at(-1)?.type ?? ''}`,
+      `${cut} events, the last ${written.at(-1)?.type ?? ''}`,
     )
 
     const log = await logOf(dataDir)
@@ -159,18 +137,16 @@ test('wherever a crash cuts the log, the next start finishes what was accepted, 
       .filter(({ id }, index) => ids.indexOf(id) !== index)
       .map(({ type, stream }) => `${type} in ${stream}`)
     t.deepEqual(twice, [], `${cut} events`)
-    await removeDataDir(dataDir)
   }
 })
 
-test('a start on a whole log writes nothing new', async (t) => {
-  const story = await tell(t)
-  const dataDir = await crashedWith(story.dataDir, story.log)
+test.serial('a start on a whole log writes nothing new', async (t) => {
+  const dataDir = dataDirectory(t)
+  await crashedWith(dataDir, story, story.log)
   for (let starts = 0; starts < 3; starts += 1) {
-    const service = await composed(configOf({ dataDir }))
+    const service = await openService(dataDir)
     await service.stop()
   }
   const types = (log: Log) => log.map(({ type }) => type).filter((type) => !type.startsWith('Delivery'))
   t.deepEqual(types(await logOf(dataDir)), types(story.log))
-  await removeDataDir(dataDir)
 })

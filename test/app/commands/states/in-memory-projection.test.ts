@@ -6,10 +6,10 @@ import { newAggregate } from '../../../../domain/aggregate.js'
 import { marketingSource, type MarketingSourceCommand } from '../../../../domain/marketing-source.js'
 import type { EventBatch, EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
-import { sharedHandler } from '../../../kit/command-handlers.js'
-import { openSqlite } from '../../../kit/open-sqlite.js'
+import { sharedHandler } from '../../../kit/parts/command-handlers.js'
+import { openSqlite } from '../../../kit/stores/sqlite.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { accountId, playbookId, sourceId, uuid } from '../../../kit/samples.js'
+import { accountId, playbookId, sourceId, uuid } from '../../../kit/domain/samples.js'
 
 let ids = 0
 const cause = () => {
@@ -182,7 +182,7 @@ test('while the stream can not be read either, nothing is accepted', async (t) =
   t.is(await seen(), 'unavailable')
 })
 
-test('a read that an event overtook is not kept', async (t) => {
+test('a read that an event overtook is not cached', async (t) => {
   const { seen, suspend, deliver, whileReading } = await open(t)
   whileReading(async () => {
     await suspend()
@@ -192,7 +192,7 @@ test('a read that an event overtook is not kept', async (t) => {
   t.is(await seen(), 'suspended')
 })
 
-test('what was read before a subscription began is not kept: it may lack what came in between', async (t) => {
+test('what was read before a subscription began is not cached: it may lack what came in between', async (t) => {
   const { seen, suspend, begin, write, deliver, pass, whileReading } = await open(t)
   whileReading(async () => {
     await suspend()
@@ -205,7 +205,7 @@ test('what was read before a subscription began is not kept: it may lack what ca
   t.is(await seen(), 'suspended')
 })
 
-test('what was kept before a subscription ended is not trusted after the next one began', async (t) => {
+test('what was cached before a subscription ended is not trusted after the next one began', async (t) => {
   const { seen, suspend, begin } = await open(t)
   t.is(await seen(), 'created')
   await suspend()

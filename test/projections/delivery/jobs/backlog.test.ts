@@ -1,8 +1,8 @@
 import test from 'ava'
 import { millisecondsOf } from '../../../../domain/instant.js'
-import { delivered, numberOf, openWorker, turnOff, turnOn, upTo } from '../../../kit/delivery-stage.js'
-import { at } from '../../../kit/samples.js'
-import { settled } from '../../../kit/turns.js'
+import { delivered, numberOf, openWorker, turnOff, turnOn, upTo } from '../../../kit/parts/delivery-stage.js'
+import { at } from '../../../kit/domain/samples.js'
+import { settled } from '../../../kit/time/turns.js'
 
 test('a webhook that is turned on gets what it missed, the newest lead first, at no more than fifty a second', async (t) => {
   const times: Array<number> = []

@@ -1,9 +1,17 @@
 import test from 'ava'
 import type { ResendCommand } from '../../../../domain/resend.js'
 import type { WebhookResponse } from '../../../../projections/delivery/sender.js'
-import { delivered, numberOf, openStage, openWorker, refused, turnOff, upTo } from '../../../kit/delivery-stage.js'
-import { accountId, at, resendId, webhookId } from '../../../kit/samples.js'
-import { settled } from '../../../kit/turns.js'
+import {
+  delivered,
+  numberOf,
+  openStage,
+  openWorker,
+  refused,
+  turnOff,
+  upTo,
+} from '../../../kit/parts/delivery-stage.js'
+import { accountId, at, resendId, webhookId } from '../../../kit/domain/samples.js'
+import { settled } from '../../../kit/time/turns.js'
 
 const startAll: ResendCommand = {
   type: 'StartResend',

@@ -1,10 +1,10 @@
 import test from 'ava'
 import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-job.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
-import { testLease, type TestLease } from '../../../kit/lease.js'
-import { webhookId } from '../../../kit/samples.js'
-import { silentLogger } from '../../../kit/silent-logger.js'
-import { nextTurn, settled } from '../../../kit/turns.js'
+import { testLease, type TestLease } from '../../../kit/parts/lease.js'
+import { webhookId } from '../../../kit/domain/samples.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
 
 type Run = { readonly queue: WebhookQueue; readonly end: () => void; readonly fail: () => void }
 
@@ -21,7 +21,7 @@ const openStage = () => {
         }),
     },
     {
-      logger: silentLogger,
+      logger: recordingLogger(),
       backoff: (failures) => {
         waits.push(failures)
         return nextTurn()
@@ -32,22 +32,15 @@ const openStage = () => {
   return { ...job, runs, waits, queueOf }
 }
 
-const isSettled = async (promise: Promise<void>): Promise<boolean> => {
-  let isDone = false
-  void promise.then(() => (isDone = true))
-  await settled()
-  return isDone
-}
-
 test('a job runs once, and has ended then', async (t) => {
   const { run, ended, runs, queueOf } = openStage()
   const queue = queueOf(1)
-  t.true(await isSettled(ended(queue)))
+  t.true(await isOver(ended(queue)))
   run(queue)
   const end = ended(queue)
-  t.false(await isSettled(end))
+  t.false(await isOver(end))
   runs[0]?.end()
-  t.true(await isSettled(end))
+  t.true(await isOver(end))
   t.is(runs.length, 1)
 })
 
@@ -63,9 +56,9 @@ test('a job that is asked for while it runs runs once more afterwards, however o
   await settled()
   t.is(runs.length, 2)
   const end = ended(queue)
-  t.false(await isSettled(end))
+  t.false(await isOver(end))
   runs[1]?.end()
-  t.true(await isSettled(end))
+  t.true(await isOver(end))
   t.is(runs.length, 2)
 })
 
@@ -105,7 +98,7 @@ test('a job that fails is retried until it succeeds, with a backoff that begins 
   await settled()
   t.deepEqual(waits, [0, 1, 2, 0])
   runs.at(-1)?.end()
-  t.true(await isSettled(ended(queue)))
+  t.true(await isOver(ended(queue)))
 })
 
 test('after its lease was lost a job is neither begun, nor retried, nor run again, and has ended with its run', async (t) => {
@@ -123,9 +116,9 @@ test('after its lease was lost a job is neither begun, nor retried, nor run agai
   }
   for (const lease of leases) lease.recall()
   const ends = Promise.all(queues.map(ended)).then(() => undefined)
-  t.false(await isSettled(ends))
+  t.false(await isOver(ends))
   runs[0]?.fail()
   runs[1]?.end()
-  t.true(await isSettled(ends))
+  t.true(await isOver(ends))
   t.is(runs.length, 2)
 })

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { WebhookResponse } from '../../../../projections/delivery/sender.js'
-import { delivered, openWorker, refused, upTo } from '../../../kit/delivery-stage.js'
-import { settled } from '../../../kit/turns.js'
+import { delivered, openWorker, refused, upTo } from '../../../kit/parts/delivery-stage.js'
+import { settled } from '../../../kit/time/turns.js'
 
 test('an endpoint that recovers is not flooded: each failure halves what may be open, each success adds one', async (t) => {
   const answers: Array<(response: WebhookResponse) => void> = []

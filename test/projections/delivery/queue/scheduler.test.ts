@@ -12,12 +12,12 @@ import {
 import type { Json } from '../../../../projections/ports.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
-import { testLease } from '../../../kit/lease.js'
-import { manualClock } from '../../../kit/manual-clock.js'
+import { testLease } from '../../../kit/parts/lease.js'
+import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { at, deliveryId, webhookId } from '../../../kit/samples.js'
-import { silentLogger } from '../../../kit/silent-logger.js'
-import { nextTurn, settled } from '../../../kit/turns.js'
+import { at, deliveryId, webhookId } from '../../../kit/domain/samples.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
 
 type Begun = {
   readonly id: DeliveryId
@@ -61,7 +61,7 @@ const openStage = async () => {
       },
     },
     clock,
-    logger: silentLogger,
+    logger: recordingLogger(),
     projected: {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
@@ -356,17 +356,15 @@ test('after the lease of a queue was lost nothing is begun, and it ends when no 
   for (const n of upTo(10)) await put(n, 'first')
   schedule(queue)
   await settled()
-  let isDone = false
   queue.lease.recall()
-  void end(queue).then(() => (isDone = true))
+  const ended = end(queue)
   for (const one of begun.slice(1)) one.end(succeeded)
   schedule(queue)
   await settled()
   t.is(begun.length, 8)
-  t.false(isDone)
+  t.false(await isOver(ended))
   begun[0]?.end(succeeded)
-  await settled()
-  t.true(isDone)
+  t.true(await isOver(ended))
   t.is(inFlight(), 0)
   t.false(clock.toNextTimer())
 })

@@ -1,8 +1,8 @@
 import test from 'ava'
 import { processSlots } from '../../../../projections/delivery/queue/slots.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
-import { testLease } from '../../../kit/lease.js'
-import { webhookId } from '../../../kit/samples.js'
+import { testLease } from '../../../kit/parts/lease.js'
+import { webhookId } from '../../../kit/domain/samples.js'
 
 const openQueue = (n: number): WebhookQueue => webhookQueue(webhookId(n), testLease('shard'))
 

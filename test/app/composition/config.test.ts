@@ -1,0 +1,123 @@
+import test from 'ava'
+import { randomBytes } from 'node:crypto'
+import { configFrom } from '../../../app/composition/config.js'
+import { E } from '../../../domain/prelude.js'
+
+const wrongSettings: ReadonlyArray<readonly [string, string]> = [
+  ['PORT', 'eighty'],
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '80.5'],
+  ['PUBLIC_URL', 'leads.example.com'],
+  ['PUBLIC_URL', 'ftp://leads.example.com'],
+  ['PUBLIC_URL', 'https://leads.example.com/?a=1'],
+  ['PUBLIC_URL', 'https://user:word@leads.example.com'],
+  ['OPERATOR_KEY', 'short-key'],
+  ['SECRET_KEY', 'not-thirty-two-bytes'],
+  ['SECRET_KEY', randomBytes(31).toString('base64')],
+  ['ALLOW_PRIVATE_WEBHOOKS', 'perhaps'],
+  ['LOG_LEVEL', 'chatty'],
+  ['CLOCK_RATE', 'fast'],
+  ['CLOCK_RATE', '0'],
+  ['CLOCK_RATE', '-2'],
+  ['CLOCK_RATE', '1000001'],
+  ['EVENTSTORE_URL', 'events.example.com:2113'],
+  ['EVENTSTORE_URL', 'https://user:word@events.example.com'],
+  ['EVENTSTORE_URL', 'kurrentdb://user:word@events.example.com'],
+  ['MONGODB_URL', '127.0.0.1:27017'],
+  ['MONGODB_URL', 'postgres://user:word@documents.example.com'],
+  ['SMTP_URL', 'mail.example.com:587'],
+  ['SMTP_URL', 'https://user:word@mail.example.com'],
+  ['SMTP_URL', 'smtp:///mail'],
+  ['SMTP_URL', 'smtp://user:wo%rd@mail.example.com'],
+  ['SMTP_URL', 'smtp://mail.example.com?logger=true'],
+  ['SMTP_URL', 'smtp://mail.example.com/inbox'],
+  ['ROLES', 'delivery'],
+  ['ROLES', 'api,projector'],
+  ['ROLES', 'api,,delivery'],
+  ['ROLES', 'projector;delivery'],
+  ['ROLES', 'DELIVERY'],
+  ['ROLES', 'api,reader'],
+]
+
+test('a wrong setting is one sentence that names it, and not its value', (t) => {
+  for (const [name, value] of wrongSettings) {
+    const config = configFrom({ [name]: value })
+    const sentences = E.isLeft(config) ? config.left : []
+    t.is(sentences.length, 1, `${name}=${value}`)
+    t.regex(sentences[0] ?? '', new RegExp(`^${name} must be .+\\.$`))
+    t.false(value.length > 3 && sentences[0]?.includes(value), `${name}=${value}`)
+  }
+})
+
+test('settings are read as they are meant, and a blank one is unset', (t) => {
+  const key = randomBytes(32)
+  const config = configFrom({
+    HOST: '0.0.0.0',
+    PORT: ' 0 ',
+    PUBLIC_URL: 'https://leads.example.com/base//',
+    DATA_DIR: '/srv/leadloop',
+    OPERATOR_KEY: 'sixteen-letters!',
+    SECRET_KEY: key.toString('base64'),
+    ALLOW_PRIVATE_WEBHOOKS: 'false',
+    LOG_LEVEL: '  ',
+    CLOCK_RATE: '0.5',
+    HOME: '/root',
+  })
+  t.like(config, {
+    right: {
+      host: '0.0.0.0',
+      port: 0,
+      publicUrl: 'https://leads.example.com/base',
+      dataDir: '/srv/leadloop',
+      operatorKey: 'sixteen-letters!',
+      allowPrivateWebhooks: false,
+      logLevel: 'info',
+      clockRate: 0.5,
+    },
+  })
+  t.deepEqual(E.isRight(config) ? config.right.secretKey : undefined, key)
+  t.like(configFrom({}), { right: { port: 8080, dataDir: './data', allowPrivateWebhooks: false, clockRate: 1 } })
+})
+
+const servers = {
+  EVENTSTORE_URL: 'esdb://user:word@events.example.com:2113',
+  MONGODB_URL: 'mongodb+srv://user:word@documents.example.com/leads',
+}
+
+test('the URLs of servers are used as they stand, and unset ones are embedded stores', (t) => {
+  t.like(configFrom(servers), { right: { eventStoreUrl: servers.EVENTSTORE_URL, mongoUrl: servers.MONGODB_URL } })
+  t.like(configFrom({ EVENTSTORE_URL: 'esdb+discover://events.example.com', MONGODB_URL: ' mongodb://127.0.0.1 ' }), {
+    right: { eventStoreUrl: 'esdb+discover://events.example.com', mongoUrl: 'mongodb://127.0.0.1' },
+  })
+  t.like(configFrom({ EVENTSTORE_URL: '', MONGODB_URL: ' ' }), {
+    right: { eventStoreUrl: undefined, mongoUrl: undefined },
+  })
+})
+
+test('a mail server is used as it stands, with the options that are known', (t) => {
+  for (const SMTP_URL of [
+    'smtp://mail.example.com',
+    'smtps://ada%40example.com:word@mail.example.com:465',
+    'smtp://[::1]:2525/?requireTLS=true&tls.rejectUnauthorized=false',
+  ]) {
+    t.like(configFrom({ SMTP_URL }), { right: { smtpUrl: SMTP_URL } })
+  }
+  t.like(configFrom({}), { right: { smtpUrl: undefined } })
+})
+
+test('a process has the roles that are named, and all of them where none is', (t) => {
+  const rolesFrom = (ROLES: string, urls: Partial<typeof servers> = servers): ReadonlyArray<string> => {
+    const config = configFrom({ ...urls, ROLES })
+    return E.isRight(config) ? [...config.right.roles].toSorted() : config.left
+  }
+  const all = ['api', 'delivery', 'projector']
+  t.deepEqual(rolesFrom('api'), ['api'])
+  t.deepEqual(rolesFrom(' delivery , projector,delivery '), ['delivery', 'projector'])
+  t.deepEqual(rolesFrom(' '), all)
+  t.deepEqual(rolesFrom('', {}), all)
+  t.deepEqual(rolesFrom('delivery,api,projector', {}), all, 'who has all of them needs no others')
+  const refused = ['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.']
+  const { EVENTSTORE_URL, MONGODB_URL } = servers
+  for (const urls of [{}, { EVENTSTORE_URL }, { MONGODB_URL }]) t.deepEqual(rolesFrom('api', urls), refused)
+})

@@ -1,0 +1,288 @@
+import fc from 'fast-check'
+import type { AccountCommand } from '../../../domain/account.js'
+import { activityLabels, labelsOf } from '../../../domain/activity.js'
+import type { ContactCommand } from '../../../domain/contact.js'
+import type { ConversionCommand } from '../../../domain/conversion.js'
+import type { ConversionRecordCommand } from '../../../domain/conversion-record.js'
+import type { DeliveryCommand } from '../../../domain/delivery.js'
+import type { EngagementCommand } from '../../../domain/engagement.js'
+import type { LeadCommand } from '../../../domain/lead.js'
+import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
+import { standardPlaybook, type PlaybookCommand } from '../../../domain/playbook.js'
+import type { ResendCommand } from '../../../domain/resend.js'
+import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
+import type { WebhookCommand } from '../../../domain/webhook.js'
+import {
+  accountId,
+  apiKeyId,
+  at,
+  attribution,
+  contactId,
+  conversionId,
+  deliveryFacts,
+  deliveryId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  memberId,
+  playbookId,
+  recordId,
+  resendId,
+  sourceId,
+  submissionKeyId,
+  webhookId,
+  webhookSettings,
+} from './samples.js'
+
+const is = <T extends string>(type: T): fc.Arbitrary<T> => fc.constant(type)
+
+/** Few of everything, so that commands meet. */
+const few = <Id>(id: (n: number) => Id): fc.Arbitrary<Id> => fc.integer({ min: 1, max: 3 }).map(id)
+const moment = fc.integer({ min: 0, max: 4 }).map(at)
+const word = fc.constantFrom('a', 'b', 'A', 'ß', '')
+const limit = fc.constantFrom(null, 1, 60)
+const engagements = fc.uniqueArray(few(engagementId))
+
+export const accountCommands: fc.Arbitrary<AccountCommand> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: is('OpenAccount'),
+      accountId: few(accountId),
+      title: word,
+      sealedSecret: word,
+      playbookId: few(playbookId),
+      quotedId: few(conversionId),
+      soldId: few(conversionId),
+      apiKeyId: few(apiKeyId),
+      apiKeyHash: word,
+    }),
+  },
+  fc.record({ type: is('EnableAccount') }),
+  fc.record({ type: is('DisableAccount') }),
+  fc.record({ type: is('IssueApiKey'), apiKeyId: few(apiKeyId), secretHash: word, limitPerMinute: limit }),
+  fc.record({ type: is('LimitApiKey'), apiKeyId: few(apiKeyId), limitPerMinute: limit }),
+  fc.record({ type: is('RevokeApiKey'), apiKeyId: few(apiKeyId) }),
+  fc.record({
+    type: is('AddMember'),
+    memberId: few(memberId),
+    email: word,
+    role: fc.constantFrom('admin', 'manager', 'agent'),
+  }),
+  fc.record({ type: is('RemoveMember'), memberId: few(memberId) }),
+)
+
+export const playbookCommands: fc.Arbitrary<PlaybookCommand> = fc.oneof(
+  fc.record({
+    type: is('CreatePlaybook'),
+    playbookId: few(playbookId),
+    accountId: few(accountId),
+    settings: fc.constant(standardPlaybook),
+  }),
+  fc.record({
+    type: is('ChangePlaybook'),
+    accountId: few(accountId),
+    settings: fc.record(
+      {
+        title: word,
+        required_fields: fc.array(word),
+        quiet_hours: fc.constantFrom(null, { from: '20:00', to: '09:00' }),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
+)
+
+export const sourceCommands: fc.Arbitrary<MarketingSourceCommand> = fc.oneof(
+  fc.record({
+    type: is('CreateSource'),
+    sourceId: few(sourceId),
+    accountId: few(accountId),
+    title: word,
+    playbookId: few(playbookId),
+    originatorField: fc.constantFrom(null, 'crm_id'),
+  }),
+  fc.record({ type: fc.constantFrom('SuspendSource', 'ResumeSource'), accountId: few(accountId) }),
+  fc.record({ type: is('LimitSource'), accountId: few(accountId), limitPerMinute: limit }),
+)
+
+const conversionLabel = fc.constantFrom('quoted', 'sold', 'custom_conversion')
+
+export const conversionCommands: fc.Arbitrary<ConversionCommand> = fc.record({
+  type: is('DefineConversion'),
+  conversionId: few(conversionId),
+  accountId: few(accountId),
+  title: word,
+  value: fc.nat(),
+  label: conversionLabel,
+})
+
+export const recordCommands: fc.Arbitrary<ConversionRecordCommand> = fc.record({
+  type: is('RecordConversion'),
+  facts: fc.record({
+    record_id: few(recordId),
+    account_id: few(accountId),
+    conversion_id: few(conversionId),
+    title: word,
+    label: conversionLabel,
+    contact_id: few(contactId),
+    converted_at: moment,
+    value: fc.nat(),
+    engagement_id: few(engagementId),
+    lead_id: few(leadId),
+    source_id: few(sourceId),
+    ends: engagements,
+  }),
+})
+
+export const leadCommands: fc.Arbitrary<LeadCommand> = fc.oneof(
+  fc.record({
+    type: is('SubmitLead'),
+    facts: fc.record({ lead_id: few(leadId), engagement_id: few(engagementId) }).map(leadFacts),
+  }),
+  fc.record({ type: is('MarkEnrolled') }),
+)
+
+export const submissionKeyCommands: fc.Arbitrary<SubmissionKeyCommand> = fc.record({
+  type: is('ClaimSubmissionKey'),
+  submissionKeyId: few(submissionKeyId),
+  sourceId: few(sourceId),
+  leadId: few(leadId),
+})
+
+/** A lead says the same each time that it comes; some leads were submitted in the same millisecond. */
+export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.integer({ min: 1, max: 6 }), moment).map(([n, when]) => ({
+      type: 'EngageLead' as const,
+      contactId: contactId(),
+      accountId: accountId(),
+      leadId: leadId(n),
+      sourceId: sourceId(n),
+      sourceTitle: `Source ${n}`,
+      playbookId: playbookId(),
+      engagementId: engagementId(n),
+      details: details({ first_name: `Name ${n}`, additional_info: { [`field_${n % 3}`]: `${n}` } }),
+      submittedAt: at((n * 7) % 4),
+      at: when,
+    })),
+  },
+  fc.record({
+    type: is('MarkConverted'),
+    recordId: few(recordId),
+    conversionId: few(conversionId),
+    ended: engagements,
+  }),
+  fc.record({ type: is('OptOut'), engagementId: few(engagementId) }),
+)
+
+export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
+  fc.record({
+    type: is('StartEngagement'),
+    attribution: fc.constant(attribution()),
+    engagedAt: moment,
+    filtered: fc.boolean(),
+  }),
+  fc.record({
+    type: is('RecordActivity'),
+    accountId: fc.constantFrom(accountId(1), accountId(1), accountId(2)),
+    label: fc.constantFrom(...activityLabels, ...labelsOf.outcome),
+    note: fc.constantFrom(null, 'a note'),
+    properties: fc.dictionary(word, fc.jsonValue()),
+    at: moment,
+  }),
+  fc.record({
+    type: is('RecordConversionActivity'),
+    recordId: few(recordId),
+    label: conversionLabel,
+    title: word,
+    ends: fc.boolean(),
+    at: moment,
+  }),
+  fc.record({ type: is('EndEngagement'), reason: word, at: moment }),
+)
+
+const settings = fc
+  .record({ events: fc.subarray([...activityLabels]), format: fc.constantFrom('agent', 'flat'), url: fc.webUrl() })
+  .map(webhookSettings)
+
+export const webhookCommands: fc.Arbitrary<WebhookCommand> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: is('AddWebhook'), webhookId: few(webhookId), accountId: few(accountId), settings }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: is('ChangeWebhook'), accountId: few(accountId), settings }) },
+  fc.record({
+    type: is('IssueSigningSecret'),
+    accountId: few(accountId),
+    signing: fc.record({ sealed: word, previousUntil: moment }),
+  }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: is('TurnOffWebhook'),
+      deliveryId: few(deliveryId),
+      reason: word,
+      failingSince: fc.option(moment, { nil: undefined }),
+      version: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+    }),
+  },
+  fc.record({ type: is('TurnOnWebhook'), accountId: few(accountId), catchUp: fc.boolean(), by: word }),
+  fc.record({ type: is('RemoveWebhook'), accountId: few(accountId) }),
+)
+
+const attemptOutcome = fc.record(
+  {
+    attempt: fc.integer({ min: 1, max: 4 }),
+    status: fc.constantFrom(null, 200, 500),
+    reason: word,
+    duration_ms: fc.nat(6000),
+    excerpt: word,
+    webhook_version: fc.integer({ min: 1, max: 9 }),
+  },
+  { requiredKeys: ['attempt', 'status', 'reason', 'duration_ms'] },
+)
+const delivered = fc.constantFrom(true, false, false, false)
+
+export const deliveryCommands: fc.Arbitrary<DeliveryCommand> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: is('MakeDue'),
+      facts: fc.constant(deliveryFacts()),
+      heldAt: fc.constantFrom(undefined, 2),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({ type: is('RecordAttempt'), delivered, outcome: attemptOutcome, nextAttemptAt: moment }),
+  },
+  fc.record({ type: is('HoldDelivery'), webhookVersion: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ type: is('ResumeDelivery'), dueAt: moment }),
+  fc.record({ type: is('SkipDelivery'), by: word }),
+  fc.record({ type: is('AbandonDelivery') }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: is('RequestResend'),
+      resendId: fc.option(few(resendId), { nil: null }),
+      dueAt: moment,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ type: is('RecordResend'), delivered, outcome: attemptOutcome }) },
+)
+
+export const resendCommands: fc.Arbitrary<ResendCommand> = fc.oneof(
+  fc.record({
+    type: is('StartResend'),
+    resendId: few(resendId),
+    accountId: few(accountId),
+    webhookId: few(webhookId),
+    from: moment,
+    to: moment,
+  }),
+  fc.record({ type: is('CancelResend'), webhookId: few(webhookId) }),
+  fc.record({ type: is('CompleteResend') }),
+)

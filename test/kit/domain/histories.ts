@@ -1,0 +1,413 @@
+import fc from 'fast-check'
+import { account } from '../../../domain/account.js'
+import { labelsOf } from '../../../domain/activity.js'
+import { contact } from '../../../domain/contact.js'
+import { conversion } from '../../../domain/conversion.js'
+import { conversionRecord } from '../../../domain/conversion-record.js'
+import { fold, streamOf, type Decider } from '../../../domain/decider.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
+import {
+  contactIdOf,
+  deliveryIdOf,
+  derivedEventId,
+  noticeIdOf,
+  recordIdOf,
+  type AccountSecret,
+} from '../../../domain/derived-id.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { engagement } from '../../../domain/engagement.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { AccountId, DeliveryId } from '../../../domain/ids.js'
+import { lead } from '../../../domain/lead.js'
+import { marketingSource } from '../../../domain/marketing-source.js'
+import { notice, type MailOutcome } from '../../../domain/notice.js'
+import { playbook } from '../../../domain/playbook.js'
+import { E } from '../../../domain/prelude.js'
+import { reactions } from '../../../domain/reactions.js'
+import { resend } from '../../../domain/resend.js'
+import { webhook } from '../../../domain/webhook.js'
+import {
+  accountId,
+  apiKeyId,
+  at,
+  conversionId,
+  details,
+  engagementId,
+  leadId,
+  memberId,
+  phone,
+  playbookId,
+  resendId,
+  sourceId,
+  uuid,
+  webhookId,
+  webhookSettings,
+} from './samples.js'
+
+export type History = ReadonlyArray<Recorded<DomainEvent>>
+
+type EventType = DomainEvent['type']
+type Of<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
+
+/** One thing that a vendor, a customer, a receiver or an admin does; the numbers choose to whom among those there are. */
+export type Step = {
+  readonly does: (typeof doings)[number]
+  readonly whom: number
+  readonly how: number
+  readonly after: number
+}
+
+const doings = [
+  'open an account',
+  'create a source',
+  'suspend or resume a source',
+  'submit a lead',
+  'submit a lead',
+  'submit a lead',
+  'report an activity',
+  'report an activity',
+  'define a conversion',
+  'record a conversion',
+  'add a webhook',
+  'change or remove a webhook',
+  'make deliveries due',
+  'make deliveries due',
+  'attempt a delivery',
+  'attempt a delivery',
+  'attempt a delivery',
+  'give a delivery up',
+  'hold, resume, skip or abandon a delivery',
+  'resend a delivery',
+  'turn a webhook on',
+  'mail a notice',
+  'change a playbook',
+] as const
+
+const steps: fc.Arbitrary<Step> = fc.record({
+  does: fc.constantFrom(...doings),
+  whom: fc.nat(20),
+  how: fc.nat(30),
+  after: fc.constantFrom(0, 0, 1, 1000),
+})
+
+const beginnings: ReadonlyArray<Step> = [
+  { does: 'open an account', whom: 0, how: 0, after: 0 },
+  { does: 'create a source', whom: 0, how: 0, after: 1 },
+  { does: 'add a webhook', whom: 0, how: 0, after: 0 },
+]
+
+const outcomes: ReadonlyArray<MailOutcome> = [
+  { kind: 'failed', reason: 'SMTP 451' },
+  { kind: 'failed', reason: 'no connection' },
+  { kind: 'refused', reason: 'SMTP 550' },
+  'sent',
+]
+
+const secretOf = (id: AccountId): AccountSecret => Buffer.from(id) as AccountSecret
+
+/**
+ * What the whole log looks like after `taken`, with every reaction carried out. Made by the deciders themselves, so that
+ * a history is always one that could have happened.
+ */
+export const historyOf = (taken: ReadonlyArray<Step>): History => {
+  const log: Array<Recorded<DomainEvent>> = []
+  const streams = new Map<string, Array<Recorded<DomainEvent>>>()
+  let now = 0
+
+  const all = <T extends EventType>(type: T): ReadonlyArray<Of<T>> =>
+    log.filter((event): event is Of<T> => event.type === type)
+
+  const stateOf = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+  ): State => {
+    // A stream holds the events of its own decider.
+    const stream = (streams.get(streamOf(decider, id)) ?? []) as unknown as ReadonlyArray<Event>
+    return fold(decider, decider.initial, stream)
+  }
+
+  const attemptsOf = (id: DeliveryId): number => {
+    const state = stateOf(delivery, id)
+    return state.kind === 'unknown' ? 0 : state.attempts
+  }
+
+  const execute = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
+    decider: Decider<State, Command, Event, Refusal>,
+    id: string,
+    command: NoInfer<Command>,
+    cause?: Recorded<DomainEvent>,
+  ): void => {
+    const name = streamOf(decider, id)
+    const stream = streams.get(name) ?? []
+    const decided = decider.decide(command, stateOf(decider, id))
+    if (E.isLeft(decided)) return
+    const appended = decided.right.map((event: DomainEvent, index): Recorded<DomainEvent> => {
+      const position = log.length + index + 1
+      const own = cause === undefined ? uuid(position) : derivedEventId(cause.id, `${id}/${command.type}`, index)
+      return {
+        ...event,
+        id: own,
+        time: at(now),
+        correlationId: cause?.correlationId ?? own,
+        causationId: cause?.id ?? own,
+        schemaVersion: 1,
+        actor: 'test',
+        stream: name,
+        revision: stream.length + index,
+        position: BigInt(position),
+      }
+    })
+    streams.set(name, [...stream, ...appended])
+    log.push(...appended)
+    for (const event of appended) react(event)
+  }
+
+  const react = (event: Recorded<DomainEvent>): void => {
+    for (const { decider, id, command } of reactions(event, at(now))) {
+      execute(decider as unknown as Decider<unknown, typeof command, DomainEvent, unknown>, id, command, event)
+    }
+  }
+
+  const take = ({ does, whom, how }: Step): void => {
+    const pick = <T extends EventType>(type: T): Of<T> | undefined => {
+      const known = all(type)
+      return known[whom % Math.max(known.length, 1)]
+    }
+    const fresh = log.length + 1
+    switch (does) {
+      case 'open an account': {
+        execute(account, accountId(fresh), {
+          type: 'OpenAccount',
+          accountId: accountId(fresh),
+          title: `Account ${fresh}`,
+          sealedSecret: 'sealed',
+          playbookId: playbookId(fresh),
+          quotedId: conversionId(fresh),
+          soldId: conversionId(fresh + 1),
+          apiKeyId: apiKeyId(fresh),
+          apiKeyHash: 'hash',
+        })
+        return
+      }
+      case 'create a source': {
+        const opened = pick('AccountOpened')
+        if (opened === undefined) return
+        const { account_id, playbook_id } = opened.data
+        execute(marketingSource, sourceId(fresh), {
+          type: 'CreateSource',
+          sourceId: sourceId(fresh),
+          accountId: account_id,
+          title: `Source ${fresh}`,
+          playbookId: playbook_id,
+          originatorField: null,
+        })
+        return
+      }
+      case 'suspend or resume a source': {
+        const source = pick('MarketingSourceCreated')
+        if (source === undefined) return
+        const type = how % 2 === 0 ? 'SuspendSource' : 'ResumeSource'
+        const { source_id, account_id } = source.data
+        execute(marketingSource, source_id, { type, accountId: account_id })
+        execute(marketingSource, source_id, { type: 'LimitSource', accountId: account_id, limitPerMinute: how })
+        return
+      }
+      case 'submit a lead': {
+        const source = pick('MarketingSourceCreated')
+        if (source === undefined) return
+        const { source_id, account_id, title, playbook_id } = source.data
+        const number = phone(how % 4)
+        execute(lead, leadId(fresh), {
+          type: 'SubmitLead',
+          facts: {
+            lead_id: leadId(fresh),
+            account_id,
+            source_id,
+            source_title: title,
+            playbook_id,
+            contact_id: contactIdOf(secretOf(account_id), number),
+            engagement_id: engagementId(fresh),
+            details: details({ phone: number, first_name: `Name ${how}`, additional_info: { [`field_${how}`]: '1' } }),
+            consent: { tcpa_opt_in_token: 'token', tcpa_opt_in_url: 'https://consent.example' },
+            originators: how % 3 === 0 ? [] : [{ origin: title, key: `crm-${how}` }],
+          },
+        })
+        return
+      }
+      case 'report an activity': {
+        const started = pick('EngagementStarted')
+        if (started === undefined) return
+        const labels = how % 2 === 0 ? labelsOf.event : labelsOf.outcome
+        const label = labels[how % labels.length] ?? 'interested'
+        execute(engagement, started.data.engagement_id, {
+          type: 'RecordActivity',
+          accountId: started.data.account_id,
+          label,
+          note: how % 3 === 0 ? null : 'a note',
+          properties: how % 5 === 0 ? { seconds: how } : {},
+          at: at(now),
+        })
+        return
+      }
+      case 'define a conversion': {
+        const opened = pick('AccountOpened')
+        if (opened === undefined) return
+        execute(conversion, conversionId(fresh), {
+          type: 'DefineConversion',
+          conversionId: conversionId(fresh),
+          accountId: opened.data.account_id,
+          title: `Conversion ${how}`,
+          value: how,
+          label: 'custom_conversion',
+        })
+        return
+      }
+      case 'record a conversion': {
+        const created = pick('ContactCreated')
+        if (created === undefined) return
+        const { contact_id, account_id } = created.data
+        const defined = all('ConversionDefined').filter(({ data }) => data.account_id === account_id)
+        const state = stateOf(contact, contact_id)
+        const chosen = defined[how % Math.max(defined.length, 1)]
+        if (chosen === undefined || state.kind === 'unknown' || state.newest === undefined) return
+        const { conversion_id, title, label, value } = chosen.data
+        const { leadId: lead_id, sourceId: source_id, engagementId: engagement_id } = state.newest
+        const record_id = recordIdOf(conversion_id, contact_id)
+        const ids = { record_id, account_id, conversion_id, contact_id, engagement_id, lead_id, source_id }
+        const ends = how % 3 === 0 ? [] : state.unconverted
+        const facts = { ...ids, title, label, converted_at: at(now), value, ends }
+        execute(conversionRecord, record_id, { type: 'RecordConversion', facts })
+        return
+      }
+      case 'add a webhook': {
+        const opened = pick('AccountOpened')
+        if (opened === undefined) return
+        execute(webhook, webhookId(fresh), {
+          type: 'AddWebhook',
+          webhookId: webhookId(fresh),
+          accountId: opened.data.account_id,
+          settings: webhookSettings({ sealed_token: `token ${fresh}`, format: how % 2 === 0 ? 'agent' : 'flat' }),
+        })
+        return
+      }
+      case 'change or remove a webhook': {
+        const added = pick('WebhookAdded')
+        if (added === undefined) return
+        const { webhook_id, account_id } = added.data
+        const remove = { type: 'RemoveWebhook', accountId: account_id } as const
+        const settings = { url: `https://receiver.example/${how}`, sealed_token: `token ${how}` }
+        const change = { type: 'ChangeWebhook', accountId: account_id, settings } as const
+        execute(webhook, webhook_id, how % 4 === 0 ? remove : change)
+        return
+      }
+      case 'make deliveries due': {
+        const recorded = pick('ActivityRecorded')
+        if (recorded === undefined) return
+        const { activity } = recorded.data
+        for (const { data } of all('WebhookAdded').filter((added) => added.data.account_id === activity.account_id)) {
+          const delivery_id = deliveryIdOf(data.webhook_id, recorded.id)
+          const { account_id, label, contact_id, engagement_id } = activity
+          const ids = { delivery_id, account_id, webhook_id: data.webhook_id, contact_id, engagement_id }
+          const facts = { ...ids, activity_id: recorded.id, label, due_at: at(now), body: `{"how":${how}}` }
+          execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: how % 5 === 0 ? 2 : undefined }, recorded)
+        }
+        return
+      }
+      case 'attempt a delivery':
+      case 'give a delivery up': {
+        const due = pick('DeliveryDue')
+        if (due === undefined) return
+        const { delivery_id } = due.data
+        const times = does === 'give a delivery up' ? maximalAttempts : 1
+        for (let time = 0; time < times; time += 1) {
+          const delivered = times === 1 && how % 3 === 0
+          const status = delivered ? 200 : 500
+          execute(delivery, delivery_id, {
+            type: 'RecordAttempt',
+            delivered,
+            outcome: { attempt: attemptsOf(delivery_id) + 1, status, reason: `HTTP ${status}`, duration_ms: how },
+            nextAttemptAt: at(now + 15_000),
+          })
+        }
+        return
+      }
+      case 'hold, resume, skip or abandon a delivery': {
+        const due = pick('DeliveryDue')
+        if (due === undefined) return
+        const commands: ReadonlyArray<DeliveryCommand> = [
+          { type: 'HoldDelivery', webhookVersion: 2 },
+          { type: 'ResumeDelivery', dueAt: at(now) },
+          { type: 'SkipDelivery', by: 'operator' },
+          { type: 'AbandonDelivery' },
+        ]
+        const command = commands[how % commands.length]
+        if (command !== undefined) execute(delivery, due.data.delivery_id, command)
+        return
+      }
+      case 'resend a delivery': {
+        const due = pick('DeliveryDue')
+        if (due === undefined) return
+        const { delivery_id, account_id: accountId, webhook_id: webhookId } = due.data
+        const one = resendId(how % 2)
+        const period = { from: at(0), to: at(now) }
+        execute(resend, one, { type: 'StartResend', resendId: one, accountId, webhookId, ...period })
+        execute(delivery, delivery_id, { type: 'RequestResend', resendId: how % 3 === 0 ? null : one, dueAt: at(now) })
+        if (how % 5 === 0) return
+        const delivered = how % 2 === 0
+        const outcome = {
+          attempt: attemptsOf(delivery_id) + 1,
+          status: delivered ? 200 : 500,
+          reason: 'resent',
+          duration_ms: how,
+        }
+        execute(delivery, delivery_id, { type: 'RecordResend', delivered, outcome })
+        execute(resend, one, how % 7 === 0 ? { type: 'CancelResend', webhookId } : { type: 'CompleteResend' })
+        return
+      }
+      case 'turn a webhook on': {
+        const added = pick('WebhookAdded')
+        if (added === undefined) return
+        const { webhook_id, account_id: accountId } = added.data
+        execute(webhook, webhook_id, { type: 'TurnOnWebhook', accountId, catchUp: how % 2 === 0, by: 'operator' })
+        return
+      }
+      case 'mail a notice': {
+        const off = pick('WebhookTurnedOff')
+        if (off === undefined) return
+        const added = all('WebhookAdded').find(({ stream }) => stream === off.stream)
+        if (added === undefined) return
+        const { account_id, webhook_id } = added.data
+        const member_id = memberId(how % 3)
+        const notice_id = noticeIdOf(off.id, member_id)
+        const ids = { notice_id, account_id, member_id, webhook_id, turned_off_id: off.id }
+        const facts = { ...ids, turned_off_at: off.time, reason: off.data.reason, due_at: at(now) }
+        execute(notice, notice_id, { type: 'MakeDue', facts }, off)
+        const failures = (streams.get(`notice-${notice_id}`) ?? []).length - 1
+        const outcome = outcomes[how % outcomes.length] ?? 'sent'
+        const nextAttemptAt = at(now + 60_000)
+        execute(notice, notice_id, { type: 'RecordAttempt', attempt: failures + 1, outcome, nextAttemptAt })
+        return
+      }
+      case 'change a playbook': {
+        const created = pick('PlaybookCreated')
+        if (created === undefined) return
+        const { playbook_id, account_id } = created.data
+        const settings = { title: `Playbook ${how}`, give_up_after_minutes: how }
+        execute(playbook, playbook_id, { type: 'ChangePlaybook', accountId: account_id, settings })
+        return
+      }
+    }
+  }
+
+  for (const step of taken) {
+    now += step.after
+    take(step)
+  }
+  return log
+}
+
+/** Whole histories of one service, small enough to be read when one of them is a counterexample. */
+export const histories: fc.Arbitrary<History> = fc
+  .array(steps, { maxLength: 50, size: 'max' })
+  .map((taken) => historyOf([...beginnings, ...taken]))

@@ -1,0 +1,27 @@
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Recorded } from '../../../domain/event.js'
+import { at, uuid } from './samples.js'
+
+/** Events as a store gives them back: positions from 1 on, each event a second after the one before. */
+export const logOf = (
+  ...appended: ReadonlyArray<readonly [stream: string, event: DomainEvent]>
+): ReadonlyArray<Recorded<DomainEvent>> => {
+  const revisions = new Map<string, number>()
+  return appended.map(([stream, event], index) => {
+    const revision = (revisions.get(stream) ?? -1) + 1
+    revisions.set(stream, revision)
+    const id = uuid(index + 1)
+    return {
+      ...event,
+      id,
+      time: at((index + 1) * 1000),
+      correlationId: id,
+      causationId: id,
+      schemaVersion: 1,
+      actor: 'test',
+      stream,
+      revision,
+      position: BigInt(index + 1),
+    }
+  })
+}

@@ -1,0 +1,89 @@
+import test, { type ExecutionContext } from 'ava'
+import { randomBytes } from 'node:crypto'
+import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
+import type { LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
+import type { WebhookId } from '../../../domain/ids.js'
+import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
+import { dataDirectory } from '../service/data-directory.js'
+import { startService, type ServiceProcess } from '../service/service-process.js'
+import type { Environment } from '../service/settings.js'
+import { mongoUrl, type TestDatabase } from '../stores/mongodb.js'
+import { openServersOf } from '../stores/servers.js'
+import type { Ledger } from './ledger.js'
+import type { LoadReceiver } from './load-receiver.js'
+import { isWhole, stillOwed, streams, type Streams } from './streams.js'
+
+/** Any number of processes of the service on one double of EventStoreDB and one database. */
+export type Fleet = {
+  /** What all of them share besides; the stores of it are found by it. */
+  readonly directory: string
+  readonly double: EventStoreDouble
+  readonly database: TestDatabase
+  /** Starts one more process. */
+  readonly start: (environment?: Environment) => ServiceProcess
+}
+
+export const openFleet = async (t: ExecutionContext): Promise<Fleet> => {
+  const directory = dataDirectory(t)
+  const { double, database } = await openServersOf(directory)
+  const secretKey = randomBytes(32).toString('base64')
+  const start: Fleet['start'] = (environment) =>
+    startService(t, directory, { SECRET_KEY: secretKey, LOG_LEVEL: 'fatal', ...environment })
+  return { directory, double, database, start }
+}
+
+/** Defines the tests of a file that need a MongoDB; where there is none it is told once. */
+export const onServers = (what: string, define: (mongoUrl: string) => void): void => {
+  if (mongoUrl === undefined) test.skip(`${what} needs a server: set MONGODB_URL`, (t) => t.fail())
+  else define(mongoUrl)
+}
+
+// What is on record about who does what.
+
+export type Leases = {
+  /** Ids of all who joined and were not removed since. */
+  readonly members: () => Promise<ReadonlyArray<string>>
+  /** The holder of each lease that was not released. */
+  readonly holders: () => Promise<ReadonlyMap<string, string>>
+  /** The highest lease token of each name. */
+  readonly tokens: () => Promise<ReadonlyMap<string, number>>
+}
+
+export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'database'>): Leases => {
+  const { db, close } = database.open()
+  t.teardown(close)
+  const highest = async (): Promise<ReadonlyArray<LeaseRecord>> => {
+    const all = await db.collection<LeaseRecord>('leases').find().toArray()
+    const byToken = all.toSorted((one, other) => one.token - other.token)
+    return [...new Map(byToken.map((record) => [record.name, record])).values()]
+  }
+  return {
+    members: async () => (await db.collection<MemberRecord>('members').find().toArray()).map(({ _id }) => _id),
+    holders: async () =>
+      new Map((await highest()).filter(({ released }) => !released).map(({ name, holder }) => [name, holder])),
+    tokens: async () => new Map((await highest()).map(({ name, token }) => [name, token])),
+  }
+}
+
+/** By the URL that it posts to, the webhook that was added. */
+export const webhooksIn = ({ double }: Fleet): ReadonlyMap<string, WebhookId> =>
+  new Map(
+    double
+      .log()
+      .filter(({ type }) => type === 'WebhookAdded')
+      .map(({ data }) => JSON.parse(data.toString()) as { webhook_id: WebhookId; settings: { url: string } })
+      .map(({ webhook_id, settings }) => [settings.url, webhook_id]),
+  )
+
+/** Waits until nothing is owed any more; then the directory is whole, and clients got no answer that they should not get. */
+export const isWholeInTheEnd = async (
+  t: ExecutionContext,
+  { directory }: Fleet,
+  address: string,
+  receiver: LoadReceiver,
+  ledger: Ledger,
+): Promise<Streams> => {
+  t.deepEqual(await stillOwed(streams(), directory, address), [])
+  t.deepEqual(ledger.surprises, [])
+  return isWhole(t, directory, receiver, ledger)
+}

@@ -1,0 +1,189 @@
+import { randomIds } from '../../../adapters/node/ids.js'
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
+import { aesVault } from '../../../adapters/node/vault.js'
+import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { beginning, type Recorded } from '../../../domain/event.js'
+import { resend, type ResendCommand } from '../../../domain/resend.js'
+import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
+import { deliveries } from '../../../projections/read-models/deliveries.js'
+import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/sender.js'
+import { shardOf, shards } from '../../../projections/delivery/shards.js'
+import { deliveryWorker } from '../../../projections/delivery/worker.js'
+import { follow } from '../../../projections/subscriptions/follower.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { loadState } from '../../../app/commands/states/current-states.js'
+import { testLease, type TestLease } from './lease.js'
+import { recordingLogger } from './recording-logger.js'
+import { until } from '../time/until.js'
+import { nextTurn, turnTime } from '../time/turns.js'
+import { manualClock } from '../time/manual-clock.js'
+import { rightOf } from '../right-of.js'
+import { accountId, deliveryFacts, deliveryId, resendId, webhookId, webhookSettings } from '../domain/samples.js'
+import { sharedHandler } from './command-handlers.js'
+import { openSqliteStores } from '../stores/sqlite.js'
+
+export const delivered: WebhookResponse = { delivered: true, status: 200, reason: 'delivered', durationMs: 1 }
+export const refused: WebhookResponse = { delivered: false, status: 503, reason: 'status 503', durationMs: 1 }
+
+export const turnOff = {
+  type: 'TurnOffWebhook',
+  deliveryId: deliveryId(99),
+  reason: 'status 503',
+  failingSince: undefined,
+  version: undefined,
+} as const
+
+export const turnOn = (catchUp: boolean, by = 'somebody'): WebhookCommand => ({
+  type: 'TurnOnWebhook',
+  accountId: accountId(),
+  catchUp,
+  by,
+})
+
+/** The number of the delivery whose body this is: see `makeDue`. */
+export const numberOf = ({ body }: { readonly body: string }): number => Number(body.slice(5, -1))
+
+/** 1 to `last`. */
+export const upTo = (last: number): ReadonlyArray<number> => Array.from({ length: last }, (_, n) => n + 1)
+
+export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
+
+/** An embedded store and the read model of the deliveries on it, for one worker or several. */
+export const openStage = async () => {
+  const { store, documents, close } = await openSqliteStores()
+  const clock = manualClock()
+  const ids = randomIds(clock)
+  const commandHandler = sharedHandler(store, clock)
+  const vault = aesVault(Buffer.alloc(32, 1))
+  const following = { store, logger: recordingLogger(), backoff: nextTurn }
+  const readModel = anyProjection(deliveries)
+  const projected = leasedFollower(
+    readModel.name,
+    collectionOf(readModel),
+    () => runProjection(readModel, { ...following, time: turnTime, documents, isWaitedFor: true }),
+    { documents, pollBackoff: nextTurn },
+  )
+  const cause = { actor: 'test', eventId: ids.uuid }
+  const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
+    rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
+  }
+  const closing: Array<() => Promise<void>> = []
+  const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
+
+  return {
+    store,
+    clock,
+    projected,
+    /** Runs the read model until the function that it returns is called. */
+    project: (): (() => Promise<void>) => {
+      const lease = testLease(readModel.name)
+      const work = projected.run(lease)
+      const stop = async (): Promise<void> => {
+        lease.recall()
+        await work
+      }
+      ends(stop)
+      return stop
+    },
+    /** A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for `before`. */
+    openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
+      const sent: Array<WebhookRequest> = []
+      const worker = deliveryWorker({
+        store,
+        documents,
+        commandHandler: {
+          ...commandHandler,
+          load: async (decider, id) => {
+            await before()
+            return commandHandler.load(decider, id)
+          },
+        },
+        vault,
+        clock,
+        ids,
+        logger: recordingLogger(),
+        random: () => 0.5,
+        projected,
+        backoff: nextTurn,
+        currentWebhook: (id) => loadState(commandHandler, webhook, id),
+        observe: () => undefined,
+        sender: {
+          send: (request) => {
+            sent.push(request)
+            return answer(request)
+          },
+        },
+      })
+      return {
+        sent,
+        worker,
+        follow: (): void => ends(follow(worker.follower, following).stop),
+        /** Holds the shard of the webhook number `n` until the test takes it away. */
+        hold: (n: number): TestLease & { readonly done: Promise<void> } => {
+          const lease = testLease(shardOf(webhookId(n)))
+          const done = worker.work(lease)
+          ends(() => {
+            lease.recall()
+            return done
+          })
+          return { ...lease, done }
+        },
+        holdAll: (): void => {
+          const membership = singleProcessMembership()
+          membership.share('delivery', () => shards, worker.work)
+          ends(membership.leave)
+        },
+      }
+    },
+    state: async (n: number) => rightOf(await commandHandler.load(delivery, deliveryId(n))).state,
+    addWebhook: async (n: number, url = `http://receiver-${n}.example/`) => {
+      const settings = webhookSettings({ url, sealed_token: vault.seal(`token-${n}`) })
+      const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
+    },
+    change: async (n: number, command: Parameters<typeof webhook.decide>[0]) => {
+      rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause))
+    },
+    makeDue: async (n: number, to: number, heldAt?: number, changed: Partial<DeliveryFacts> = {}) => {
+      const ids = { delivery_id: deliveryId(n), webhook_id: webhookId(to) }
+      const facts = deliveryFacts({ ...ids, body: `{"n":${n}}`, ...changed })
+      rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
+    },
+    tell,
+    /** Records all attempts of a schedule, which failed, made by the first version of the webhook. */
+    exhaust: async (n: number) => {
+      for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
+        const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
+        await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
+      }
+    },
+    resend: async (n: number, command: ResendCommand) => {
+      rightOf(await commandHandler.execute(resend, resendId(n), command, cause))
+    },
+    resendState: async (n: number) => rightOf(await commandHandler.load(resend, resendId(n))).state.kind,
+    events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
+      const all: Array<Recorded<DomainEvent>> = []
+      for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
+      return all
+    },
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
+    close: async () => {
+      for (const end of closing.toReversed()) await end()
+      await close()
+    },
+  }
+}
+
+/** A worker that works alone and holds all shards. */
+export const openWorker = async (answer: Answer) => {
+  const stage = await openStage()
+  const { sent, worker, follow: begin, holdAll } = stage.openWorker(answer)
+  stage.project()
+  begin()
+  holdAll()
+  return { ...stage, sent, worker }
+}

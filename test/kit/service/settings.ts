@@ -1,0 +1,35 @@
+import { roles, type Config } from '../../../app/composition/config.js'
+
+export const operatorKey = 'the-operator-key-of-the-http-tests'
+
+/** The settings of a service in this process. */
+export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config => ({
+  host: '127.0.0.1',
+  port: 0,
+  publicUrl: undefined,
+  dataDir,
+  operatorKey,
+  secretKey: undefined,
+  allowPrivateWebhooks: true,
+  logLevel: 'silent',
+  clockRate: 1,
+  eventStoreUrl: undefined,
+  mongoUrl: undefined,
+  smtpUrl: undefined,
+  roles: new Set(roles),
+  ...changed,
+})
+
+/** Variables of the environment; one that is undefined is unset. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The same settings for a service in a process of its own. */
+export const environmentOf = (dataDir: string, changed: Environment = {}): Environment => ({
+  HOST: '127.0.0.1',
+  PORT: '0',
+  DATA_DIR: dataDir,
+  OPERATOR_KEY: operatorKey,
+  ALLOW_PRIVATE_WEBHOOKS: 'true',
+  LOG_LEVEL: 'error',
+  ...changed,
+})

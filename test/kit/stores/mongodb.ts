@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { rightOf } from '../right-of.js'
+import { sleep } from '../time/until.js'
+import { recordingLogger } from '../parts/recording-logger.js'
+
+/** The server to run against; undefined where none was given, and the tests that need one are skipped. */
+export const mongoUrl = process.env['MONGODB_URL']
+
+export type TestDatabase = {
+  readonly url: string
+  readonly open: () => MongoConnection
+  readonly drop: () => Promise<void>
+}
+
+/** A database of its own on the server at `url`; nothing is there until something is written. */
+export const testDatabase = (url: string): TestDatabase => {
+  const own = urlWith(url, { database: `leadloop_test_${randomBytes(6).toString('hex')}` })
+  const open = (): MongoConnection =>
+    rightOf(connectMongo(urlWith(own, { option: 'monitorCommands=true' }), recordingLogger()))
+  return {
+    url: own,
+    open,
+    drop: async () => {
+      const { db, close } = open()
+      await db.dropDatabase()
+      await close()
+    },
+  }
+}
+
+/** Where the one server listens. */
+export const hostOf = (url: string): { readonly host: string; readonly port: number } => {
+  const [, host = '', port = '27017'] = /^[^:]+:\/\/(?:[^@/]*@)?([^:/?]+):?(\d+)?/.exec(url) ?? []
+  return { host, port: Number(port) }
+}
+
+/** The same database at another port of this machine, and nowhere else. */
+export const urlAt = (url: string, port: number): string =>
+  urlWith(url.replace(/^([^:]+:\/\/(?:[^@/]*@)?)[^/?]+/, `$1127.0.0.1:${port}`), { option: 'directConnection=true' })
+
+type Changes = { readonly database?: string; readonly option?: string }
+
+/** With another database users are still looked up where they were. */
+const urlWith = (url: string, { database, option }: Changes): string => {
+  const [, server = '', path = '', query = ''] = /^([^:]+:\/\/[^/?]+)\/?([^?]*)\??(.*)$/.exec(url) ?? []
+  const source = path === '' || database === undefined || query.includes('authSource=') ? [] : [`authSource=${path}`]
+  const options = [query, ...source, option ?? ''].filter((one) => one !== '')
+  return `${server}/${database ?? path}?${options.join('&')}`
+}
+
+export type InFlight = {
+  /** Resolves once nothing has been in flight for a moment. */
+  readonly settled: () => Promise<void>
+}
+
+/** Counts the operations of a connection that are in flight, for tests whose time stands still meanwhile. */
+export const inFlight = ({ db }: MongoConnection): InFlight => {
+  let operations = 0
+  let changes = 0
+  const change = (by: number) => () => {
+    operations += by
+    changes += 1
+  }
+  db.client
+    .on('connectionCheckOutStarted', change(1))
+    .on('connectionCheckOutFailed', change(-1))
+    .on('connectionCheckedIn', change(-1))
+  return {
+    settled: async () => {
+      for (let idle = 0; idle < 3; idle += 1) {
+        const before = changes
+        await sleep(1)
+        if (operations > 0 || changes > before) idle = -1
+      }
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { Time } from '../../../domain/ports.js'
+
+/** Resolves on the next turn of the event loop: what a test puts in the place of a wait. */
+export const nextTurn = (): Promise<void> => new Promise(setImmediate)
+
+/** A time that stands still, and in which every wait lasts a turn. */
+export const turnTime: Time = { now: () => 0, sleep: nextTurn }
+
+/** Resolves when whatever is in flight has done all that it can do without a timer or an answer from outside. */
+export const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn += 1) await nextTurn()
+}
+
+/** Whether `running` is over once whatever is in flight has settled. */
+export const isOver = async (running: Promise<unknown>): Promise<boolean> => {
+  let over = false
+  void running.then(() => (over = true))
+  await settled()
+  return over
+}

@@ -1,0 +1,34 @@
+import { account, type AccountCommand } from '../../../domain/account.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { Cause, CommandHandler } from '../../../domain/ports.js'
+import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
+import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings } from '../../kit/domain/samples.js'
+import { rightOf } from '../../kit/right-of.js'
+
+/** An account with one webhook, whose members are to be notified. */
+export type AccountWithWebhook = {
+  readonly inAccount: (command: AccountCommand) => Promise<void>
+  /** Gives the event. */
+  readonly turnOff: () => Promise<Recorded<DomainEvent> | undefined>
+}
+
+export const accountWithWebhook = async (
+  { execute }: CommandHandler,
+  cause: Cause,
+  settings: WebhookSettings = webhookSettings(),
+): Promise<AccountWithWebhook> => {
+  const inAccount = async (command: AccountCommand): Promise<void> => {
+    rightOf(await execute(account, accountId(), command, cause))
+  }
+  await inAccount(openAccountCommand)
+  const add = { type: 'AddWebhook', webhookId: webhookId(), accountId: accountId(), settings } as const
+  rightOf(await execute(webhook, webhookId(), add, cause))
+  return {
+    inAccount,
+    turnOff: async () => {
+      const failed = { deliveryId: deliveryId(), reason: 'status 500', failingSince: undefined, version: 1 }
+      return rightOf(await execute(webhook, webhookId(), { type: 'TurnOffWebhook', ...failed }, cause)).events[0]
+    },
+  }
+}
