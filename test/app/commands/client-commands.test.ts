@@ -229,6 +229,7 @@ test('a command waits for three seconds at most, and none waits again for a read
   const { asked, time, hold, define, isOver } = await open(t)
   const go = hold('conversion_list')
   const first = define(1)
+  t.false(await isOver(first))
   await time.advance(2_999)
   t.false(await isOver(first))
   await time.advance(1)
