@@ -58,7 +58,7 @@ export const seed = async (leads: number): Promise<Seeded> => {
 /** What the first start says, which opens the first account. */
 const firstWords = async (directory: string): Promise<string> => {
   const service = await startService(directory)
-  await until('the first start has said all', 10_000, () => service.words().includes('{"conversion_contact"'))
+  await until('the first start has said all', 60_000, () => service.words().includes('{"conversion_contact"'))
   await service.stop()
   return service.words()
 }

@@ -17,7 +17,7 @@ test('at LOG_LEVEL=debug the way of one lead can be read in some ten lines, by i
     const submitted = service.logged().find(({ stream }) => stream === `lead-${lead_id}`)
     return service.logged().filter(({ correlation_id }) => correlation_id === submitted?.['correlation_id'])
   }
-  await until('the delivery is recorded', 15_000, () => lines().some(({ type }) => type === 'DeliverySucceeded'))
+  await until('the delivery is recorded', 60_000, () => lines().some(({ type }) => type === 'DeliverySucceeded'))
   t.deepEqual(
     lines().flatMap(({ type }) => (type === undefined ? [] : [type])),
     [

@@ -125,7 +125,7 @@ test('no resend goes to a special address', async (t) => {
     const { id } = await attemptedDelivery(target)
     const path = `/webhooks/${target.webhookId}/deliveries/${id}`
     const { status: answered } = await inAccount('POST', `${path}/resend`)
-    const resent = await until(`a resend to ${target.url}`, 20_000, async () => {
+    const resent = await until(`a resend to ${target.url}`, 60_000, async () => {
       const { log = [] } = having(await inAccount('GET', path), 'delivery')
       return log.find(({ type }) => type === 'DeliveryResent')
     })

@@ -15,7 +15,7 @@ import { maximalAttempts } from '../../domain/retry-schedule.js'
 const rushing = { clockRate: 1_000_000 }
 
 /** In milliseconds: a mail that takes longer does not come. */
-const longestMailing = 30_000
+const longestMailing = 60_000
 
 const mailServerFor = async (t: ExecutionContext): Promise<SmtpServer> => {
   const server = await openSmtpServer()

@@ -65,7 +65,7 @@ test.serial('an append that is delayed is written later, or not at all when its 
   double.faults.delayAppends(100)
   const started = performance.now()
   const appending = Promise.all([appendOne(client), appendOne(client)])
-  await until('both appends have arrived', 20_000, () => double.calls().appends === 2)
+  await until('both appends have arrived', 60_000, () => double.calls().appends === 2)
   t.deepEqual(double.log(), [])
   await appending
   t.true(performance.now() - started >= 99)
@@ -112,7 +112,7 @@ test.serial('a silent double does and answers nothing, and goes on with everythi
     collect(client.readStream('note-1')),
     once(client.subscribeToAll(), 'caughtUp'),
   ].map((call) => call.then(() => (settled += 1)))
-  await until('all calls have arrived', 20_000, () => {
+  await until('all calls have arrived', 60_000, () => {
     const { appends, reads, subscriptions } = double.calls()
     return appends === 3 && reads === 1 && subscriptions === 2
   })
@@ -230,10 +230,10 @@ test.serial('a stop breaks the calls in flight, and a start goes on with all tha
   const following = followed(subscription)
   double.faults.leaveUnanswered(1)
   const written = appendOne(client)
-  await until('the append is written', 20_000, () => double.log().length === 2)
+  await until('the append is written', 60_000, () => double.log().length === 2)
   double.faults.delayAppends(60_000)
   const unwritten = appendOne(client)
-  await until('the append has arrived', 20_000, () => double.calls().appends === 3)
+  await until('the append has arrived', 60_000, () => double.calls().appends === 3)
 
   await double.stop()
   for (const lost of [written, unwritten]) {

@@ -79,7 +79,7 @@ const runUntilRefused = async ({ load, address }: Setting, refusals: number): Pr
   const { statuses } = load.ledger
   const enough = (statuses.get(503) ?? 0) + refusals
   const over = new AbortController()
-  const full = until('the disk is full', 20_000, () => (statuses.get(503) ?? 0) >= enough).finally(() => over.abort())
+  const full = until('the disk is full', 60_000, () => (statuses.get(503) ?? 0) >= enough).finally(() => over.abort())
   await Promise.all([full, load.run(address, over.signal)])
 }
 
@@ -101,7 +101,7 @@ const isWhole = async (
 
 const isLogged = async (t: ExecutionContext, service: ServiceProcess, pattern: RegExp): Promise<void> => {
   const isWarning = (line: LogLine): boolean => line.level >= 40 && pattern.test(JSON.stringify(line))
-  const warning = until(`the log says ${String(pattern)}`, 2_000, () => service.logged().some(isWarning))
+  const warning = until(`the log says ${String(pattern)}`, 60_000, () => service.logged().some(isWarning))
   await t.notThrowsAsync(warning)
 }
 

@@ -52,7 +52,7 @@ const killedUntilMailed = async (
   await addressOf(service)
   // What was owed at the last kill has followed when the log stands still.
   let length = -1
-  await until('the log stands still', 30_000, async () => {
+  await until('the log stands still', 60_000, async () => {
     await sleep(1_000)
     const before = length
     length = eventsAfter(directory, 0).length

@@ -145,5 +145,5 @@ const refused = async (address: string): Promise<void> => {
       })
       socket.once('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => resolve(code))
     })
-  await until('connections are refused', 5_000, outcome, (code) => code === 'ECONNREFUSED')
+  await until('connections are refused', 60_000, outcome, (code) => code === 'ECONNREFUSED')
 }

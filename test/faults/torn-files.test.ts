@@ -130,7 +130,7 @@ for (const age of ['young', 'grown'] as const) {
       const from = await snapshot(t, age, random)
       const begin = 32 + from.firstFree * from.log.frameLength
       const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
-      const offsets = Array.from({ length: 6 }, () => begin + Math.floor(random() * (end - begin))).sort(
+      const offsets = Array.from({ length: 4 }, () => begin + Math.floor(random() * (end - begin))).sort(
         (a, b) => a - b,
       )
       const lengths: Array<number> = []
@@ -239,15 +239,17 @@ const headers: ReadonlyArray<{ readonly title: string; readonly damage: (file: s
   { title: 'that breaks off within its header', damage: (file) => truncateSync(file, 50) },
 ]
 
-for (const { title, damage } of headers) {
-  test.serial(`a start on a main file ${title} is refused with a sentence and leaves the file as it was`, async (t) => {
-    const directory = await filled(t, 'SIGTERM')
-    damage(join(directory, 'leadloop.db'))
-    const before = dataFiles(directory)
-    await isRefused(t, startService(t, directory), /leadloop\.db can't be used: the file is damaged/)
-    t.deepEqual(dataFiles(directory), before)
-  })
-}
+test.serial('a start on a damaged main file is refused with a sentence and leaves the file as it was', async (t) => {
+  const directory = await filled(t, 'SIGTERM')
+  for (const { title, damage } of headers) {
+    const copy = temporaryDirectory(t)
+    copyDirectory(directory, copy)
+    damage(join(copy, 'leadloop.db'))
+    const before = dataFiles(copy)
+    await isRefused(t, startService(t, copy), /leadloop\.db can't be used: the file is damaged/)
+    t.deepEqual(dataFiles(copy), before, `a file ${title}`)
+  }
+})
 
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
   const beside = end === 'SIGKILL' ? ' beside a write-ahead log' : ''

@@ -135,7 +135,7 @@ test('a store that closes does not disturb the appends of another store in the s
   rightOf(await other.append('account-2', 'no-stream', [newEvent(2)]))
   double.faults.delayAppends(100)
   const appending = store.append('account-3', 'no-stream', [newEvent(3)])
-  await until('the append has arrived', 20_000, () => double.calls().appends === 3)
+  await until('the append has arrived', 60_000, () => double.calls().appends === 3)
   let isClosed = false
   const closing = other.close().then(() => (isClosed = true))
   const appended = await appending

@@ -163,7 +163,7 @@ for (const how of ['unavailable', 'cleanly'] as const) {
     const subscription = catchUp(connection.reads, beginning, prefixes, never)
     const first = await subscription.next()
     if (first.done !== true) batches.push(first.value)
-    await until('it is cut', 20_000, () => double.calls().cuts === 1)
+    await until('it is cut', 60_000, () => double.calls().cuts === 1)
     const error = await endOf(subscription, batches)
     t.true(error instanceof SubscriptionDropped)
     t.false((error as SubscriptionDropped).message.includes('account-'))

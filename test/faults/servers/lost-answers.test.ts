@@ -27,7 +27,7 @@ const lost = async (t: ExecutionContext, lose: (faults: Faults) => void): Promis
   const vendors = vendorsAt(address, load)
   for (let round = 1; round <= rounds; round += 1) {
     const accepted = load.ledger.leads.length
-    await until('leads are accepted', 20_000, () => load.ledger.leads.length >= accepted + 10)
+    await until('leads are accepted', 60_000, () => load.ledger.leads.length >= accepted + 10)
     lose(fleet.double.faults)
     await sleep(200)
   }

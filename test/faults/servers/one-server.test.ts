@@ -26,7 +26,7 @@ const loops = async (t: ExecutionContext, environment: Readonly<Record<string, s
     t.is((await client.send(...finding(account, submission.phone))).status, 200)
   }
   t.true([200, 201].includes((await load.convert(client))?.status ?? 0))
-  await until('each lead and the sale reached the webhook', 10_000, () => receiver.bodies.size >= 11)
+  await until('each lead and the sale reached the webhook', 60_000, () => receiver.bodies.size >= 11)
   await isRefused(t, startService(t, directory, environment), /another process is using/)
   await stopped(t, service)
   const again = await addressOf(startService(t, directory, environment))

@@ -82,9 +82,9 @@ onServers('two processes on one pair of servers', () => {
     }
     const load = loadOn(account, randomFrom(seedOf(t)))
     const vendors = vendorsAt(address, load)
-    await until('leads are accepted', 20_000, () => load.ledger.leads.length >= 60)
+    await until('leads are accepted', 60_000, () => load.ledger.leads.length >= 60)
     await vendors.stop()
-    await until('requests were open', 20_000, () => counts.most > 0)
+    await until('requests were open', 60_000, () => counts.most > 0)
     t.true(counts.most <= 8, `${counts.most} were open`)
     workers[0]?.signal('SIGKILL')
     await until('every delivery was received', 60_000, () => {

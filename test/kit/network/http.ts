@@ -107,7 +107,7 @@ export type Site = { readonly url: string }
 const sharedConnections = new Agent({ keepAlive: true, maxSockets: 64 })
 
 /** How long a service may take for an answer before that counts as a hang, in milliseconds. */
-const longestAnswer = 20_000
+const longestAnswer = 60_000
 
 /**
  * One request, sent as it stands: nothing is added to the headers but the length of the body. Rejects where no whole answer

@@ -26,7 +26,7 @@ export type Receiver = {
 }
 
 /** How long requests may take to come, in milliseconds. */
-const longestWait = 15_000
+const longestWait = 60_000
 
 type Waiting = { readonly isOver: () => boolean; readonly resolve: () => void }
 

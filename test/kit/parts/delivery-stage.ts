@@ -170,7 +170,7 @@ export const openStage = async () => {
       for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
       return all
     },
-    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 60_000, isSo),
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()

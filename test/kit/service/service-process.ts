@@ -136,7 +136,7 @@ export const stopped = async (
 }
 
 /** How long a start may take to be refused, in milliseconds. */
-const longestRefusal = 10_000
+const longestRefusal = 60_000
 
 /** Waits for the end of a start that must be refused: with a code for scripts and a sentence for people, without a stack. */
 export const isRefused = async (t: ExecutionContext, service: ServiceProcess, sentence: RegExp): Promise<void> => {

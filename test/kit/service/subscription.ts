@@ -42,7 +42,7 @@ export const webhookOf = async (account: Account, webhookId: string): Promise<Ma
   having(await account.manage('GET', '/webhooks'), 'webhooks').find(({ id }) => id === webhookId)
 
 /** How long a delivery, or what follows from it, may take to show, in milliseconds. */
-export const longestDelivery = 15_000
+export const longestDelivery = 60_000
 
 /** Resolves once there are so many deliveries, none of which is due: a moment after their receiver has answered. */
 export const settledDeliveries = (

@@ -121,7 +121,7 @@ const openStage = async () => {
       })
       return { sent, lease, done }
     },
-    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 20_000, isSo),
+    until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 60_000, isSo),
     close: async () => {
       for (const end of closing.toReversed()) await end()
       await close()

@@ -198,7 +198,7 @@ test('a batch without events of its categories moves the checkpoint after a paus
   await caughtUpTo(other.position)
   t.is(await checkpoint(), changed)
   pauses.open()
-  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) === other.position)
+  await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) === other.position)
 })
 
 /** A read model that has an idle batch to save, and its next write held: `goOn` lets it end well, or badly. */
@@ -241,7 +241,7 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
   await caughtUpTo(idle)
   isHeld = true
   const changed = await define('one')
-  await until('it is being written', 5_000, () => writes.stopped.length > 0)
+  await until('it is being written', 60_000, () => writes.stopped.length > 0)
   return { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint }
 }
 
@@ -260,9 +260,9 @@ test('while a write is in flight no checkpoint is written beside it', async (t) 
 test('after a write that failed no checkpoint moves beyond it', async (t) => {
   const { pauses, idle, changed, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'badly')
   goOn()
-  await until('it is about to be tried again', 5_000, () => pauses.stopped.length > 1)
+  await until('it is about to be tried again', 60_000, () => pauses.stopped.length > 1)
   pauses.stopped[0]?.()
-  await until('the checkpoint has moved', 5_000, async () => (await checkpoint()) >= idle)
+  await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) >= idle)
   t.is(await checkpoint(), idle)
   pauses.open()
   await caughtUpTo(changed)
