@@ -8,7 +8,7 @@ import { openLoadedAccount } from '../../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver } from '../../kit/load/load-receiver.js'
 
-const cuts = 100
+const cuts = 50
 
 const cut = async (t: ExecutionContext, how: 'unavailable' | 'cleanly'): Promise<void> => {
   t.timeout(180_000)

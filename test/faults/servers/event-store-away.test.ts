@@ -75,7 +75,7 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   await begin(fleet.double)
   const goneAt = performance.now()
   const known = ledger.leads[0]?.submission.phone ?? ''
-  const searches = await searched(address, account, known, length / 2)
+  const searches = await searched(address, account, known, length - 10_000)
   await sleep(goneAt + length - performance.now())
   const backAt = performance.now()
   await end(fleet.double)

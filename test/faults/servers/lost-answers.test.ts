@@ -14,7 +14,7 @@ const losses: Readonly<Record<string, (faults: Faults) => void>> = {
   'never comes': (faults) => faults.leaveUnanswered(1),
 }
 
-const rounds = 8
+const rounds = 5
 
 const lost = async (t: ExecutionContext, lose: (faults: Faults) => void): Promise<void> => {
   t.timeout(120_000)
