@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOf, isRefused, killed, startService, stopped } from '../kit/service/service-process.js'
-import { loadOn } from '../kit/load/load.js'
+import { loadOn, usualMix } from '../kit/load/load.js'
 import { differingReadModels, stillOwed, streams } from '../kit/load/streams.js'
 import { openTemporaryDirectory, temporaryDirectory } from '../kit/temporary-directory.js'
 import { missingFrom } from '../kit/load/ledger.js'
@@ -19,7 +19,7 @@ test.serial(
     const first = startService(t, directory)
     const address = await addressOf(first)
     const account = await openLoadedAccount(address, receiver.url)
-    const { ledger, run } = loadOn(account, randomFrom(1))
+    const { ledger, run } = loadOn(account, randomFrom(1), { ...usualMix, workers: 1 })
     const over = new AbortController()
     const load = run(address, over.signal)
 
@@ -56,9 +56,9 @@ test.serial('after the first process was killed the second starts at once', asyn
   const receiver = await startReceiver(t)
   let service = startService(t, directory)
   const account = await openLoadedAccount(await addressOf(service), receiver.url)
-  const { ledger, run } = loadOn(account, randomFrom(1))
+  const { ledger, run } = loadOn(account, randomFrom(1), { ...usualMix, workers: 1 })
 
-  for (let kill = 1; kill <= 5; kill += 1) {
+  for (let kill = 1; kill <= 3; kill += 1) {
     const load = run(await addressOf(service), new AbortController().signal)
     await isRefused(t, startService(t, directory), /another process is using/)
     service.signal('SIGKILL')

@@ -11,7 +11,7 @@ import { startReceiver } from '../../kit/load/load-receiver.js'
 const cuts = 50
 
 const cut = async (t: ExecutionContext, how: 'unavailable' | 'cleanly'): Promise<void> => {
-  t.timeout(180_000)
+  t.timeout(300_000)
   const fleet = await openFleet(t)
   const receiver = await startReceiver(t)
   const address = await addressOf(fleet.start())

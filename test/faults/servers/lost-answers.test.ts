@@ -17,7 +17,7 @@ const losses: Readonly<Record<string, (faults: Faults) => void>> = {
 const rounds = 5
 
 const lost = async (t: ExecutionContext, lose: (faults: Faults) => void): Promise<void> => {
-  t.timeout(120_000)
+  t.timeout(300_000)
   const fleet = await openFleet(t)
   const receiver = await startReceiver(t)
   const service = fleet.start()

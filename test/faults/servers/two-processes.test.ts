@@ -17,7 +17,7 @@ const starting = (fleet: Fleet, roles: string): Promise<string> => addressOf(fle
 
 onServers('two processes on one pair of servers', () => {
   test('a client that writes through one reads its own write through the other', async (t) => {
-    t.timeout(120_000)
+    t.timeout(300_000)
     const fleet = await openFleet(t)
     const one = await starting(fleet, 'api,projector,delivery')
     const other = await starting(fleet, 'api')
@@ -62,7 +62,7 @@ onServers('two processes on one pair of servers', () => {
   })
 
   test('the concurrency limit of a webhook holds over all processes, and the webhooks of a killed one are taken over', async (t) => {
-    t.timeout(120_000)
+    t.timeout(300_000)
     const fleet = await openFleet(t)
     const counts = { open: 0, most: 0 }
     const slow = await startReceiver(t, async () => {

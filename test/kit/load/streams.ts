@@ -18,7 +18,7 @@ import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
 import { openIn } from '../stores/sqlite.js'
 import { rightOf } from '../right-of.js'
-import { isOnServers, serversOf } from '../stores/servers.js'
+import { serversOf } from '../stores/servers.js'
 import { until } from '../time/until.js'
 import { clientOf, type Client } from '../network/http.js'
 import type { Told } from './ledger.js'
@@ -233,7 +233,7 @@ export const streams = (): Streams => {
 }
 
 /** How long everything that is owed may take to follow, in milliseconds. */
-const longestFollowUp = isOnServers ? 60_000 : 30_000
+const longestFollowUp = 120_000
 
 /**
  * Follows the log of the service at `address` until nothing is owed any more and its read models show all of it; resolves with

@@ -10,7 +10,7 @@ const count = ({ events }: History, type: History['events'][number]['type']): nu
   events.filter((event) => event.type === type).length
 
 test('the same seed gives the same history bit for bit, alone and beside others', async (t) => {
-  const seeds = [1, 2, 3, 4]
+  const seeds = [1, 2]
   const beside = await Promise.all(seeds.map((seed) => eventfulDays(seed, true)))
   for (const [index, seed] of seeds.entries()) {
     const alone = await eventfulDays(seed, true)
@@ -33,7 +33,7 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     completed: 0,
     open: 0,
   }
-  for (let seed = 1; seed <= 40; seed += 1) {
+  for (let seed = 1; seed <= 20; seed += 1) {
     const history = await eventfulDays(seed, seed % 4 > 0)
     t.deepEqual(breaches(history), [], `seed ${seed}`)
     seen.crashes += history.crashes.length
@@ -47,8 +47,8 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     seen.open = Math.max(seen.open, ...history.arrivals.map(({ open }) => open))
   }
   t.log(seen)
-  t.true(seen.crashes > 80 && seen.repeats > 20 && seen.turnedOff > 20 && seen.held > 100)
-  t.true(seen.resumed > 100 && seen.skipped > 100 && seen.resent > 50 && seen.completed > 20)
+  t.true(seen.crashes > 40 && seen.repeats > 10 && seen.turnedOff > 10 && seen.held > 50)
+  t.true(seen.resumed > 50 && seen.skipped > 50 && seen.resent > 25 && seen.completed > 10)
   t.is(seen.open, 8)
 })
 
