@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/instant.js'
 import type { DeliveryKind } from './deliveries.js'
 import type { Projection } from '../projection.js'
 
-/** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, no personal value. */
+/** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and what was reported of an activity. */
 export type TimelineEntry = {
   readonly contact_id: ContactId
   /** Twenty digits: where the entry stands in the log, and so in the order of the timeline. */
