@@ -7,10 +7,12 @@ const isPath = (text: string): boolean =>
   [...folders, '.ci'].some((folder) => text === folder || text.startsWith(`${folder}/`)) ||
   /^[\w.-]+\.(ya?ml|md)$/.test(text)
 
-test('the README has at most 200 lines', (t) => {
-  const lines = readFileSync('README.md', 'utf8').trimEnd().split('\n')
-  t.true(lines.length <= 200, `it has ${lines.length}`)
-})
+for (const path of ['README.md', 'test/TUTORIAL.md']) {
+  test(`${path} has at most 200 lines`, (t) => {
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+    t.true(lines.length <= 200, `it has ${lines.length}`)
+  })
+}
 
 test('every path that a document names is there', (t) => {
   const named = documents.flatMap((document) => quotedIn(document).map((path) => ({ path, by: document.path })))

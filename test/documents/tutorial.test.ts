@@ -1,12 +1,16 @@
 import test from 'ava'
 import * as prettier from 'prettier'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import ts from 'typescript'
 import { distinct, documentNamed, matches, sourcesIn } from './documents.js'
 
-const blocks = [...documentNamed('test/TUTORIAL.md').text.matchAll(/^```(diff|ts|text)\n([\s\S]*?)^```$/gm)].map(
-  ([, language = '', text = '']) => ({ language, text }),
-)
+const tutorial = documentNamed('test/TUTORIAL.md').text
+
+/** Its changes, and between them the paragraphs that say in which files the compiler asks for something. */
+const steps = [...tutorial.matchAll(/^```(diff|ts)\n([\s\S]*?)^```$|^\*\*The compiler\*\*([\s\S]*?)\n$/gm)]
+
+/** Every source that it changes. */
+const paths = distinct(matches(tutorial, /^(?:\+\+\+|\/\/) (\S+\.ts)$/gm))
 
 /** The files that the tutorial has changed so far, by their paths from the root. */
 const changed = new Map<string, string>()
@@ -51,8 +55,8 @@ const { options } = ts.parseJsonConfigFileContent(
 const unchanged = new Map<string, ts.SourceFile | undefined>()
 let program: ts.Program | undefined
 
-/** Every error that the compiler finds in these files as they are now, `file: error code: words`. */
-const errorsIn = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
+/** What the compiler finds wrong in these files as they are now, by file; one that is not there yet is left out. */
+const errorsIn = (files: ReadonlyArray<string>): ReadonlyMap<string, ReadonlyArray<string>> => {
   const disk = ts.createCompilerHost(options)
   const memory = new Map([...changed].map(([path, text]) => [resolve(path), text]))
   const host: ts.CompilerHost = {
@@ -66,42 +70,31 @@ const errorsIn = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
       return unchanged.get(path)
     },
   }
-  const compiled = ts.createProgram(paths, options, host, program)
+  const present = files.filter((path) => host.fileExists(path))
+  const compiled = ts.createProgram(present, options, host, program)
   program = compiled
-  return paths.flatMap((path) => {
+  const errors = new Map<string, ReadonlyArray<string>>()
+  for (const path of present) {
     const file = compiled.getSourceFile(path)
-    return [...compiled.getSyntacticDiagnostics(file), ...compiled.getSemanticDiagnostics(file)].map(
-      ({ code, messageText }) => `${path}: error TS${code}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
-    )
-  })
-}
-
-/** What the compiler says of the files that these lines name; an error that one of them begins is told by that line. */
-const saidOf = (lines: ReadonlyArray<string>): ReadonlyArray<string> =>
-  errorsIn(distinct(lines.map((line) => line.slice(0, line.indexOf(':'))))).map(
-    (error) => lines.find((line) => error.startsWith(line)) ?? error,
-  )
-
-/** The domain and its tests where they import one of these files: a change of its types may be an error there. */
-const importersOf = (paths: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const imported = paths.map((path) => `/${basename(path, '.ts')}.js'`)
-  return [...sourcesIn('domain'), ...sourcesIn('test/domain')].filter((path) =>
-    imported.some((name) => ts.sys.readFile(path)?.includes(name)),
-  )
-}
-
-test('the tutorial can be followed: its changes fit the sources, and the compiler says what it says', async (t) => {
-  t.timeout(120_000)
-  for (const { language, text } of blocks) {
-    const lines = text.trimEnd().split('\n')
-    if (language === 'diff') applyDiff(text)
-    else if (language === 'ts') create(text)
-    else t.deepEqual(saidOf(lines).toSorted(), lines.toSorted())
+    const found = [...compiled.getSyntacticDiagnostics(file), ...compiled.getSemanticDiagnostics(file)]
+    const told = found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+    if (told.length > 0) errors.set(path, told)
   }
-  const sources = [...changed].filter(([path]) => path.endsWith('.ts'))
-  const paths = sources.map(([path]) => path)
-  t.deepEqual(errorsIn(distinct([...paths, ...importersOf(paths)])), [])
-  for (const [path, text] of sources) {
-    t.true(await prettier.check(text, { ...(await prettier.resolveConfig(path)), filepath: path }), path)
+  return errors
+}
+
+test('the tutorial can be followed: its changes fit the sources, and the compiler asks where it says', async (t) => {
+  t.timeout(120_000)
+  t.true(steps.length > 10)
+  for (const [, language, change = '', said = ''] of steps) {
+    if (language === 'diff') applyDiff(change)
+    else if (language === 'ts') create(change)
+    else t.deepEqual([...errorsIn(paths).keys()], distinct(matches(said, /[^*]`(\S+\.ts)`/g)))
+  }
+  const all = distinct([...paths, ...sourcesIn('domain'), ...sourcesIn('test/domain')])
+  t.deepEqual(errorsIn(all), new Map())
+  for (const path of paths) {
+    const config = { ...(await prettier.resolveConfig(path)), filepath: path }
+    t.true(await prettier.check(changed.get(path) ?? '', config), path)
   }
 })
