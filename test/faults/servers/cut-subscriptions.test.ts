@@ -18,7 +18,7 @@ const cut = async (t: ExecutionContext, how: 'unavailable' | 'cleanly'): Promise
   const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
   fleet.double.faults.cutSubscriptions(7, cuts, how)
-  const vendors = vendorsAt(address, load)
+  const vendors = vendorsAt(t, address, load)
   await until('the subscriptions were cut', 120_000, () => fleet.double.calls().cuts >= cuts)
   await vendors.stop()
   await isWholeInTheEnd(t, fleet, address, receiver, load.ledger)

@@ -69,7 +69,7 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
   const { ledger } = load
-  const vendors = vendorsAt(address, load, { vendors: 6 })
+  const vendors = vendorsAt(t, address, load, { vendors: 6 })
   await until('leads are accepted', 60_000, () => ledger.leads.length >= 30)
 
   await begin(fleet.double)

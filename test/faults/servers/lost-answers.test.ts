@@ -24,7 +24,7 @@ const lost = async (t: ExecutionContext, lose: (faults: Faults) => void): Promis
   const address = await addressOf(service)
   const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
-  const vendors = vendorsAt(address, load)
+  const vendors = vendorsAt(t, address, load)
   for (let round = 1; round <= rounds; round += 1) {
     const accepted = load.ledger.leads.length
     await until('leads are accepted', 60_000, () => load.ledger.leads.length >= accepted + 10)

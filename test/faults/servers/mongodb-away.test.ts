@@ -73,7 +73,7 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   const load = loadOn(account, randomFrom(seedOf(t)))
   const { ledger } = load
   // So few that FerretDB, which writes some hundred documents a second, catches up soon.
-  const vendors = vendorsAt(address, load, { vendors: 1, pause: 120 })
+  const vendors = vendorsAt(t, address, load, { vendors: 1, pause: 120 })
   await until('leads are accepted', 60_000, () => ledger.leads.length >= 30)
   const known = ledger.leads[0]?.submission.phone ?? ''
 

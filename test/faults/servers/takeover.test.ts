@@ -42,7 +42,7 @@ const pair = async (t: ExecutionContext): Promise<Pair> => {
   const address = await addressOf(fleet.start())
   await until('both have a share', 60_000, async () => new Set((await leases.holders()).values()).size === 2)
   const load = loadOn(account, randomFrom(seedOf(t)))
-  const vendors = vendorsAt(address, load)
+  const vendors = vendorsAt(t, address, load)
   await until('leads are accepted', 60_000, () => load.ledger.leads.length >= 30)
   return { fleet, leases, firstMember, first, address, receiver, load, vendors }
 }

@@ -81,7 +81,7 @@ onServers('two processes on one pair of servers', () => {
       having(await manage({ url: address }, 'POST', `/accounts/${account.id}/webhooks`, webhook), 'webhook')
     }
     const load = loadOn(account, randomFrom(seedOf(t)))
-    const vendors = vendorsAt(address, load)
+    const vendors = vendorsAt(t, address, load)
     await until('leads are accepted', 60_000, () => load.ledger.leads.length >= 30)
     await vendors.stop()
     await until('requests were open', 60_000, () => counts.most > 0)

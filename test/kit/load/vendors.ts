@@ -1,3 +1,4 @@
+import type { ExecutionContext } from 'ava'
 import { clientOf } from '../network/http.js'
 import { sleep } from '../time/until.js'
 import type { Load } from './load.js'
@@ -19,6 +20,7 @@ export type Vendors = {
 
 /** Some vendors who go on sending leads at their own pace, whatever they are told. */
 export const vendorsAt = (
+  t: ExecutionContext,
   address: string,
   { submit }: Load,
   { vendors = 4, pause = 40 }: { readonly vendors?: number; readonly pause?: number } = {},
@@ -36,14 +38,14 @@ export const vendorsAt = (
     }
   }
   const done = Promise.all(Array.from({ length: vendors }, work))
-  return {
-    submitted,
-    stop: async () => {
-      stopping.abort()
-      await done
-      client.close()
-    },
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await done
+    client.close()
   }
+  // A test that fails before it stops them ends all the same.
+  t.teardown(stop)
+  return { submitted, stop }
 }
 
 /** Those that were sent after one moment and had their answer, or lost hope of it, before another. */
