@@ -9,6 +9,7 @@ import { E } from '../../../../domain/prelude.js'
 import { sharedHandler } from '../../../kit/parts/command-handlers.js'
 import { openSqlite } from '../../../kit/stores/sqlite.js'
 import { rightOf } from '../../../kit/right-of.js'
+import { manualTime } from '../../../kit/time/manual-time.js'
 import { accountId, playbookId, sourceId, uuid } from '../../../kit/domain/samples.js'
 
 let ids = 0
@@ -24,7 +25,7 @@ const clock = systemClock(1)
 const open = async (t: ExecutionContext) => {
   const { port: store, close } = await openSqlite(sqliteEventStore)
   t.teardown(close)
-  let now = 0
+  const time = manualTime()
   let reads = 0
   let isAway = false
   let during: () => Promise<void> = () => Promise.resolve()
@@ -37,7 +38,7 @@ const open = async (t: ExecutionContext) => {
       return isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : read
     },
   }
-  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time: { now: () => now } })
+  const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time })
   const other = sharedHandler(store, clock)
   const own = sharedHandler(projection.probed(store), clock)
   const execute = async (handler: typeof own, n: number, command: MarketingSourceCommand): Promise<void> => {
@@ -57,9 +58,7 @@ const open = async (t: ExecutionContext) => {
   return {
     projection,
     reads: () => reads,
-    pass: (milliseconds: number) => {
-      now += milliseconds
-    },
+    advance: time.advance,
     takeAway: () => {
       isAway = true
     },
@@ -100,12 +99,12 @@ const open = async (t: ExecutionContext) => {
 }
 
 test('what was read once is not read again within a second', async (t) => {
-  const { seen, reads, pass } = await open(t)
+  const { seen, reads, advance } = await open(t)
   t.is(await seen(), 'created')
-  pass(1_000)
+  await advance(1_000)
   t.is(await seen(), 'created')
   t.is(reads(), 1)
-  pass(1)
+  await advance(1)
   t.is(await seen(), 'created')
   t.is(reads(), 2)
 })
@@ -123,10 +122,10 @@ test('what another process writes is seen as soon as the subscription delivers i
 })
 
 test('where the subscription delivers nothing, nothing is accepted by what is older than a second', async (t) => {
-  const { seen, suspend, pass } = await open(t)
+  const { seen, suspend, advance } = await open(t)
   t.is(await seen(), 'created')
   await suspend()
-  pass(1_001)
+  await advance(1_001)
   t.is(await seen(), 'suspended')
 })
 
@@ -141,44 +140,44 @@ test('a refusal is confirmed in the stream', async (t) => {
 })
 
 test('own writes that the subscription delivers show that it follows, and spare the reads', async (t) => {
-  const { seen, write, deliver, reads, pass } = await open(t)
+  const { seen, write, deliver, reads, advance } = await open(t)
   t.is(await seen(), 'created')
   for (let n = 2; n < 12; n += 1) {
-    pass(900)
+    await advance(900)
     await write(n)
     await deliver()
-    pass(900)
+    await advance(900)
     t.is(await seen(), 'created')
   }
   t.is(reads(), 1)
 })
 
 test('own writes that the subscription does not deliver show nothing', async (t) => {
-  const { seen, write, suspend, pass } = await open(t)
+  const { seen, write, suspend, advance } = await open(t)
   t.is(await seen(), 'created')
   await suspend()
-  pass(1_001)
+  await advance(1_001)
   for (const n of [2, 3, 4]) await write(n)
   t.is(await seen(), 'suspended')
 })
 
 test('what was written before the newest delivered write of its own was begun is seen, whatever the order of answers', async (t) => {
-  const { seen, write, suspend, deliver, pass } = await open(t)
+  const { seen, write, suspend, deliver, advance } = await open(t)
   t.is(await seen(), 'created')
   await write(2)
   await deliver()
   await suspend()
-  pass(1_001)
+  await advance(1_001)
   await write(3)
   t.is(await seen(), 'suspended')
 })
 
 test('while the stream can not be read either, nothing is accepted', async (t) => {
-  const { seen, pass, takeAway } = await open(t)
+  const { seen, advance, takeAway } = await open(t)
   t.is(await seen(), 'created')
   takeAway()
   t.is(await seen(), 'created')
-  pass(1_001)
+  await advance(1_001)
   t.is(await seen(), 'unavailable')
 })
 
@@ -193,13 +192,13 @@ test('a read that an event overtook is not cached', async (t) => {
 })
 
 test('what was read before a subscription began is not cached: it may lack what came in between', async (t) => {
-  const { seen, suspend, begin, write, deliver, pass, whileReading } = await open(t)
+  const { seen, suspend, begin, write, deliver, advance, whileReading } = await open(t)
   whileReading(async () => {
     await suspend()
     await begin()
   })
   t.is(await seen(), 'created', 'it was so when it was read')
-  pass(500)
+  await advance(500)
   await write(2)
   await deliver()
   t.is(await seen(), 'suspended')
