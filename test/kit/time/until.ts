@@ -5,7 +5,10 @@ import { nextTurn } from './turns.js'
 /** For what is to last some time: an outage, a slow receiver, the pace of a load. */
 export const sleep = (milliseconds: number): Promise<void> => wait(milliseconds)
 
-/** Looks that follow each other without a pause: most things that a test waits for take some turns of the event loop. */
+/**
+ * Looks that follow each other without a pause: most things that a test can look at without a request take some turns of the
+ * event loop.
+ */
 const looksAtOnce = 50
 
 /** In milliseconds. */
@@ -23,9 +26,11 @@ export const until = async <Seen>(
 ): Promise<Seen> => {
   const end = performance.now() + most
   for (let looks = 1; ; looks += 1) {
-    const seen = await look()
+    const looking = look()
+    const seen = await looking
     if (isSo(seen)) return seen
     if (performance.now() > end) throw new Error(`not within ${most} ms: ${what}; seen at last: ${inspect(seen)}`)
-    await (looks < looksAtOnce ? nextTurn() : sleep(Math.min(longestPause, 1 + looks - looksAtOnce)))
+    const pauses = looking instanceof Promise ? looks : looks - looksAtOnce
+    await (pauses <= 0 ? nextTurn() : sleep(Math.min(longestPause, pauses)))
   }
 }
