@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A stored event exactly as some version of the service wrote it. */
-export type Golden = { readonly name: string; readonly type: string; readonly version: number; readonly data: unknown }
+type Golden = { readonly name: string; readonly type: string; readonly version: number; readonly data: unknown }
 
 const directory = join(process.cwd(), 'test', 'golden')
 

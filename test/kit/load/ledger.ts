@@ -33,7 +33,7 @@ export type Ledger = {
 export type Told = Pick<Ledger, 'leads' | 'records'>
 
 /** How much of a ledger was looked at before. */
-export type Mark = { readonly leads: number; readonly records: number }
+type Mark = { readonly leads: number; readonly records: number }
 
 export const markOf = ({ leads, records }: Told): Mark => ({ leads: leads.length, records: records.length })
 

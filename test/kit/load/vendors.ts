@@ -4,7 +4,7 @@ import { sleep } from '../time/until.js'
 import type { Load } from './load.js'
 
 /** A submission and what became of it; times in milliseconds. */
-export type Submitted = {
+type Submitted = {
   readonly sentAt: number
   readonly elapsed: number
   /** Undefined where no answer came. */

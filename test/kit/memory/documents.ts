@@ -20,7 +20,7 @@ type Held = { readonly json: string | undefined; readonly fields: Json; readonly
 type Generation = { readonly name: string; readonly held: Map<string, Held>; checkpoint: Position }
 
 /** What is in the documents: it outlives every store that is opened on it. */
-export type DocumentState = Map<string, Generation>
+type DocumentState = Map<string, Generation>
 
 export const documentState = (): DocumentState => new Map()
 

@@ -11,7 +11,7 @@ type Logged = Envelope &
   Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & { readonly json: string }
 
 /** What is in the log: it outlives every store that is opened on it. */
-export type MemoryLog = {
+type MemoryLog = {
   /** In the order of their positions, the first of which is 1. */
   readonly events: Array<Logged>
   readonly streams: Map<string, Array<Logged>>

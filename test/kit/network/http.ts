@@ -21,7 +21,7 @@ export type Conversion = {
   readonly created_at: string
 }
 
-export type ConversionRecord = {
+type ConversionRecord = {
   readonly id: string
   readonly contact_id: string
   readonly converted_at: string
@@ -190,7 +190,7 @@ const bodyIn = (text: string): Body => {
 }
 
 /** What came back on a connection of its own; `status` is undefined when it was closed without an answer. */
-export type RawAnswer = { readonly status: number | undefined; readonly text: string; readonly ended: boolean }
+type RawAnswer = { readonly status: number | undefined; readonly text: string; readonly ended: boolean }
 
 /** Writes these bytes to the service and reads until it closes the connection or `milliseconds` have passed. */
 export const sendRaw = (url: string, bytes: string | Uint8Array, milliseconds = 5_000): Promise<RawAnswer> =>

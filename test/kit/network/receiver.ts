@@ -103,7 +103,7 @@ export const receiverFor = async (t: ExecutionContext): Promise<Receiver> => {
 }
 
 /** The body of both formats (contract 6.2 and 6.3). */
-export type Payload = {
+type Payload = {
   readonly activity?: Activity
   readonly contact?: Contact
   readonly activity_type?: string

@@ -71,7 +71,7 @@ export const forbiddenAnswers: ReadonlyArray<string> = [
 ]
 
 /** Other ways to write a host, as a URL takes them; each is turned into an address that is forbidden. */
-export const forbiddenSpellings: ReadonlyArray<string> = [
+const forbiddenSpellings: ReadonlyArray<string> = [
   // Numbers of other bases and with fewer parts.
   ...['2130706433', '0x7f000001', '0X7F000001', '017700000001', '127.1', '127.0.1', '0x7f.1', '0177.1', '0177.0.0.01'],
   ...['0x7f.0x0.0x0.0x1', '00000177.0.0.1', '127.0x1', '0', '0x0', '00', '0.0', '10.1', '0xa.1', '012.1', '167772161'],

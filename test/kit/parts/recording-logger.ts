@@ -6,7 +6,7 @@ export type LogLine = {
   readonly message: string
 }
 
-export type RecordingLogger = Logger & { readonly lines: ReadonlyArray<LogLine> }
+type RecordingLogger = Logger & { readonly lines: ReadonlyArray<LogLine> }
 
 /** A logger that records its lines; `look` sees each of them before the code that logs it goes on. */
 export const recordingLogger = (look: (line: LogLine) => void = () => undefined): RecordingLogger => {

@@ -19,7 +19,7 @@ import { openService, serviceFor } from './in-process-service.js'
 import { subscribed, type Subscription } from './subscription.js'
 
 /** A delivery that became due at `at`, and so many attempts of it, all of which failed. */
-export type PastDelivery = { readonly at: Instant; readonly attempts: number }
+type PastDelivery = { readonly at: Instant; readonly attempts: number }
 
 export const minutesAgo = (minutes: number): Instant => instantOf(Date.now() - minutes * 60_000)
 

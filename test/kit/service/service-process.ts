@@ -20,7 +20,7 @@ export type ServiceProcess = {
   readonly signal: (signal: NodeJS.Signals) => void
 }
 
-export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 export type LogLine = { readonly level: number; readonly msg: string; readonly [field: string]: unknown }
 

@@ -41,7 +41,7 @@ type ReceiverPorts = {
 }
 
 /** The customers' systems. What arrived there stays, whatever becomes of the process that sent it. */
-export type Receivers = {
+type Receivers = {
   readonly arrivals: ReadonlyArray<Arrival>
   readonly sender: (life: Life) => WebhookSender
 }

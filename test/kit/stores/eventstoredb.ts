@@ -11,7 +11,7 @@ export const shortRetries: RetryPolicy = { callTimeout: 150, retryFor: 400, back
 /** For a test in which no call may fail, however busy the machine is. */
 export const longRetries: RetryPolicy = { callTimeout: 20_000, retryFor: 30_000, backoff: { first: 1, longest: 40 } }
 
-export type OpenConnection = { readonly double: EventStoreDouble; readonly connection: Connection }
+type OpenConnection = { readonly double: EventStoreDouble; readonly connection: Connection }
 
 /**
  * A double of a test's own, and a connection to it. Tests of one process must take turns: the driver holds the appends of

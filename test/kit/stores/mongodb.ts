@@ -50,7 +50,7 @@ const urlWith = (url: string, { database, option }: Changes): string => {
   return `${server}/${database ?? path}?${options.join('&')}`
 }
 
-export type InFlight = {
+type InFlight = {
   /** Resolves once nothing has been in flight for a moment. */
   readonly settled: () => Promise<void>
 }

@@ -2,9 +2,9 @@ import { startDouble, type EventStoreDouble } from '../../eventstoredb-double/do
 import { mongoUrl, testDatabase, type TestDatabase } from './mongodb.js'
 
 /** The settings that put a service on servers; none where it keeps everything in its data directory. */
-export type StoreSettings = { readonly EVENTSTORE_URL?: string; readonly MONGODB_URL?: string }
+type StoreSettings = { readonly EVENTSTORE_URL?: string; readonly MONGODB_URL?: string }
 
-export type Servers = { readonly double: EventStoreDouble; readonly database: TestDatabase }
+type Servers = { readonly double: EventStoreDouble; readonly database: TestDatabase }
 
 /** `TEST_STORES=servers` runs the end-to-end tests on the double of EventStoreDB and a database on MONGODB_URL. */
 export const isOnServers = process.env['TEST_STORES'] === 'servers'
