@@ -46,7 +46,7 @@ export const PlaybookEvent = t.union([
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
 
-type PlaybookState =
+export type PlaybookState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'created'; readonly accountId: AccountId; readonly settings: PlaybookSettings }
 

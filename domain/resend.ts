@@ -27,7 +27,7 @@ export type KnownResend = {
   readonly to: Instant
 }
 
-type ResendState = { readonly kind: 'unknown' } | KnownResend
+export type ResendState = { readonly kind: 'unknown' } | KnownResend
 
 export type ResendCommand =
   | ({ readonly type: 'StartResend' } & Omit<KnownResend, 'kind'>)

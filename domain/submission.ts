@@ -5,6 +5,7 @@ import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { MarketingSourceState } from './marketing-source.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
+import { webAddressFromText } from './web-address.js'
 
 /** A lead's fields as a vendor sent them, checked (contract 4.6). */
 export type Submission = {
@@ -157,9 +158,6 @@ const states = new Set(
   ).split(' '),
 )
 
-const isWebAddress = (text: string): boolean =>
-  URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol)
-
 /** `name` completes "must be …"; `now` decides which dates are past. */
 type Format = { readonly name: string; readonly accepts: (text: string, now: Instant) => boolean }
 
@@ -181,5 +179,8 @@ const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
       accepts: (text) => states.has(text.trim().toUpperCase()),
     },
   ],
-  ['tcpa_opt_in_url', { name: 'an http or https URL', accepts: (text) => isWebAddress(text.trim()) }],
+  [
+    'tcpa_opt_in_url',
+    { name: 'an http or https URL', accepts: (text) => webAddressFromText(text.trim()) !== undefined },
+  ],
 ])

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import fetch, { type Response } from 'node-fetch'
+import { webAddressFromText } from '../../domain/web-address.js'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
@@ -59,8 +60,8 @@ const delivered = 'delivered'
 
 /** Without credentials: those of a URL are never sent. */
 const urlOf = (request: WebhookRequest): URL | undefined => {
-  const url = URL.canParse(request.url) ? new URL(request.url) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined
+  const url = webAddressFromText(request.url)
+  if (url === undefined) return undefined
   url.username = ''
   url.password = ''
   return url

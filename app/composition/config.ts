@@ -1,5 +1,6 @@
 import { decode, t } from '../../domain/codec.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { urlFromText, webAddressFromText } from '../../domain/web-address.js'
 
 export type Config = {
   readonly host: string
@@ -76,10 +77,10 @@ const numberWithin =
   }
 
 const siteUrl = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
+  const url = webAddressFromText(text)
+  if (url === undefined) return undefined
   const isPlain = url.search === '' && url.hash === '' && url.username === ''
-  return ['http:', 'https:'].includes(url.protocol) && isPlain ? text.replace(/\/+$/, '') : undefined
+  return isPlain ? text.replace(/\/+$/, '') : undefined
 }
 
 const key = (text: string): Buffer | undefined => {
@@ -98,8 +99,9 @@ const beginsWith =
 const smtpOptions = ['requireTLS', 'tls.rejectUnauthorized']
 
 const smtpUrl = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const { protocol, hostname, pathname, searchParams, hash, username, password } = new URL(text)
+  const url = urlFromText(text)
+  if (url === undefined) return undefined
+  const { protocol, hostname, pathname, searchParams, hash, username, password } = url
   const isServer = ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && ['', '/'].includes(pathname)
   const isKnown = [...searchParams].every(
     ([name, value]) => smtpOptions.includes(name) && ['true', 'false'].includes(value),

@@ -17,9 +17,10 @@ import { contactPending, type HasPendingReactions, type Queries } from '../../pr
 import { conversionList, type ConversionDocument } from '../../projections/read-models/conversion-list.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
+import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bind, execute, withBody } from '../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -70,7 +71,8 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     path: '/conversions/:conversion_id/events',
     handle: flow(
       withBody(RecordRequest),
-      bind('conversion', ({ caller, request }) => conversionOf(ports, caller, request.params['conversion_id'])),
+      pathId('conversion_id', ConversionId, conversionNotFound),
+      bind('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
       bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
       bind('facts', (sent) => recordFrom(reportOf(sent), ports.clock.now())),
       execute(({ facts, caller: { actor } }) => {
@@ -99,17 +101,14 @@ type Sent = {
   readonly body: RecordRequest
 }
 
-const conversionOf = async (
+const conversionOf = (
   { commandHandler }: ConversionPorts,
   { accountId }: Caller,
-  id: string | undefined,
+  id: ConversionId,
 ): Promise<Either<Problem, DefinedConversion>> => {
-  if (!ConversionId.is(id)) return E.left(conversionNotFound)
-  const found: Either<StoreFailure, ConversionState> = await loadState(commandHandler, conversion, id)
-  if (E.isLeft(found)) return found
-  const state = found.right
-  const isOwn = state.kind === 'defined' && state.accountId === accountId
-  return isOwn ? E.right({ ...state, id }) : E.left(conversionNotFound)
+  const own = (state: ConversionState) =>
+    state.kind === 'defined' && state.accountId === accountId ? { ...state, id } : undefined
+  return ownState(commandHandler, conversion, id, own, conversionNotFound)
 }
 
 const contactOf = async (

@@ -1,21 +1,13 @@
+import { exampleLead } from '../../app/composition/first-account.js'
 import { requestText } from './http-load.js'
 
 /** The fields of the lead with this serial number: each has a phone number of its own. */
 export const leadFields = (serial: number) => ({
+  ...exampleLead,
   first_name: `Ada${serial}`,
-  last_name: 'Example',
   email: `ada${serial}@example.com`,
   phone: phoneOf(serial),
-  date_of_birth: '1985-12-10',
-  gender: 'Female',
-  marital_status: 'Single',
   current_residence_address: `${serial} Main Street`,
-  current_residence_city: 'San Francisco',
-  current_residence_state: 'CA',
-  current_residence_zip: '94105',
-  current_insurance_carrier: 'None',
-  current_insurance_coverage: 'Liability Only',
-  credit_rating: 'Good',
   tcpa_opt_in_token: `consent-${serial}`,
   tcpa_opt_in_url: `https://consent.example/${serial}`,
 })

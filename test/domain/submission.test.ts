@@ -59,6 +59,12 @@ test('a valid submission becomes details, consent and fields', (t) => {
   )
 })
 
+test('an address of consent with letters beyond ASCII is valid, however many came before', (t) => {
+  const fields = { ...valid, tcpa_opt_in_url: 'https://zustimmung-münchen.example/1' }
+  const refused = Array.from({ length: 20_000 }, () => problemsOf(fields, [])).filter((problems) => problems.length > 0)
+  t.is(refused.length, 0)
+})
+
 test('what is not an object of fields is one problem', (t) => {
   for (const body of [null, undefined, 'text', 1, true, [], [valid]]) {
     t.deepEqual(problemsOf(body), ['the submission must be an object of fields'])

@@ -597,7 +597,12 @@ test('the timeline has every lead, activity, conversion and delivery in order', 
   t.like(entries[3], { lead_id: second.lead_id })
   t.like(entries[5], { conversion_id: sold, value: 7, title: 'Sold', at: '2020-01-01T00:00:00.000Z' })
   t.true(entries.every(({ at }) => isInstant(at)))
-  t.notRegex(JSON.stringify(entries), /Ada|example\.com|555/, 'ids, no personal value')
+  const shown = JSON.stringify(entries)
+  t.deepEqual(
+    ['Ada', 'example.com', phone.slice(2)].filter((value) => shown.includes(value)),
+    [],
+    'ids, no personal value',
+  )
 })
 
 test('lists are paged by cursor without gap or repeat', async (t) => {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { Time } from '../../../domain/ports.js'
+import { webAddressFromText } from '../../../domain/web-address.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { isPublicAddress } from './public-address.js'
 import { isLocalName } from './local-name.js'
@@ -17,8 +18,8 @@ export const webhookUrlProblem = async (
   resolve: Resolve = system,
   time: Time = monotonicTime,
 ): Promise<string | undefined> => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return 'must be an http or https URL'
+  const url = webAddressFromText(text)
+  if (url === undefined) return 'must be an http or https URL'
   if (url.username !== '' || url.password !== '') return 'must not hold credentials'
   if (allowPrivate || (await isPublicHost(hostOf(url), resolve, time))) return undefined
   return 'must not lead to a private address'

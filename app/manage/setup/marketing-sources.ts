@@ -9,7 +9,7 @@ import type { CommandResult } from '../../../domain/ports.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import { leadList, type LeadDocument } from '../../../projections/read-models/lead-list.js'
 import { sourceList, type SourceDocument } from '../../../projections/read-models/source-list.js'
-import { loadState } from '../../commands/states/current-states.js'
+import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
@@ -83,15 +83,14 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
 ]
 
 /** The source, if it is one of this account. */
-const sourceOf = async (
+const sourceOf = (
   { commandHandler }: ManagePorts,
   { accountId }: OpenAccount,
   sourceId: SourceId,
 ): Promise<Either<Problem, CreatedSource>> => {
-  const found = await loadState(commandHandler, marketingSource, sourceId)
-  if (E.isLeft(found)) return found
-  const state = found.right
-  return state.kind === 'created' && state.accountId === accountId ? E.right(state) : E.left(notFound)
+  const own = (state: MarketingSourceState) =>
+    state.kind === 'created' && state.accountId === accountId ? state : undefined
+  return ownState(commandHandler, marketingSource, sourceId, own, notFound)
 }
 
 /** One command for each field that is sent; gives the source as it is then. */

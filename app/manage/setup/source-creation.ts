@@ -1,11 +1,10 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { SourceId } from '../../../domain/ids.js'
 import { marketingSource, type MarketingSourceState } from '../../../domain/marketing-source.js'
-import { playbook } from '../../../domain/playbook.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { loadState } from '../../commands/states/current-states.js'
 import type { Problem } from '../../http/problem.js'
+import { ownPlaybook } from '../own-playbook.js'
 import type { ManagePorts } from '../ports.js'
 
 export type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
@@ -17,11 +16,8 @@ export const createSource = async (
   source: NewSource,
   actor: string,
 ): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
-  const used = await loadState(commandHandler, playbook, source.playbookId)
+  const used = await ownPlaybook(commandHandler, source.accountId, source.playbookId)
   if (E.isLeft(used)) return used
-  if (used.right.kind === 'unknown' || used.right.accountId !== source.accountId) {
-    return E.left({ kind: 'playbook-not-found' })
-  }
   const sourceId: SourceId = `mks_${ids.ulid()}`
   const command = { type: 'CreateSource', sourceId, ...source } as const
   return clientCommands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))

@@ -2,11 +2,11 @@ import { newAggregate } from '../../../domain/aggregate.js'
 import { t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
-import { resend, type KnownResend } from '../../../domain/resend.js'
+import { flow, TE, type Either } from '../../../domain/prelude.js'
+import { resend, type KnownResend, type ResendState } from '../../../domain/resend.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { resends, type ResendDocument } from '../../../projections/read-models/resends.js'
-import { loadState } from '../../commands/states/current-states.js'
+import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
@@ -88,15 +88,13 @@ const periodProblem = ({ from, to }: StartRequest): Problem | undefined =>
   from > to ? { kind: 'invalid', messages: ['to must not lie before from'] } : undefined
 
 /** A resend to this webhook. */
-const resendOf = async (
+const resendOf = (
   { commandHandler }: ManagePorts,
   { webhookId }: KnownWebhook,
   id: ResendId,
 ): Promise<Either<Problem, KnownResend>> => {
-  const found = await loadState(commandHandler, resend, id)
-  if (E.isLeft(found)) return found
-  const state = found.right
-  return state.kind !== 'unknown' && state.webhookId === webhookId ? E.right(state) : E.left(notFound)
+  const own = (state: ResendState) => (state.kind !== 'unknown' && state.webhookId === webhookId ? state : undefined)
+  return ownState(commandHandler, resend, id, own, notFound)
 }
 
 const shown = ({ account_id: _account, ...document }: ResendDocument) => document

@@ -1,30 +1,30 @@
-import { WebhookId } from '../../../domain/ids.js'
-import { E, type Either } from '../../../domain/prelude.js'
-import { webhook, type KnownWebhook } from '../../../domain/webhook.js'
-import { loadState } from '../../commands/states/current-states.js'
-import type { Request } from '../../http/endpoint.js'
+import { WebhookId, type AccountId } from '../../../domain/ids.js'
+import { flow, type Either } from '../../../domain/prelude.js'
+import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
+import { ownState } from '../../commands/states/own-state.js'
 import type { Problem } from '../../http/problem.js'
-import { bind, type HasRequest } from '../../http/steps.js'
-import { accountOf } from '../account-in-path.js'
+import { bind, pathId, type HasRequest } from '../../http/steps.js'
+import { withAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
+
+type Ports = Pick<ManagePorts, 'commandHandler'>
 
 export const webhookNotFound: Problem = { kind: 'webhook-not-found' }
 
-/** Adds the `webhook` that the path names, of the account that it names. */
-export const withWebhook = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
-  bind('webhook', ({ request }: Context) => webhookOf(commandHandler, request))
+/** Adds the `account` and its `webhook` that the path names. */
+export const withWebhook = <Context extends HasRequest>(ports: Ports) =>
+  flow(
+    withAccount<Context>(ports),
+    pathId('webhook_id', WebhookId, webhookNotFound),
+    bind('webhook', ({ account, webhook_id }) => webhookOf(ports, account.accountId, webhook_id)),
+  )
 
-const webhookOf = async (
-  commandHandler: ManagePorts['commandHandler'],
-  request: Request,
+const webhookOf = (
+  { commandHandler }: Ports,
+  accountId: AccountId,
+  id: WebhookId,
 ): Promise<Either<Problem, KnownWebhook>> => {
-  const found = await accountOf(commandHandler, request)
-  if (E.isLeft(found)) return found
-  const webhookId = request.params['webhook_id']
-  if (!WebhookId.is(webhookId)) return E.left(webhookNotFound)
-  const owner = await loadState(commandHandler, webhook, webhookId)
-  if (E.isLeft(owner)) return owner
-  const state = owner.right
-  const isOwn = (state.kind === 'on' || state.kind === 'off') && state.accountId === found.right.accountId
-  return isOwn ? E.right(state) : E.left(webhookNotFound)
+  const own = (state: WebhookState) =>
+    (state.kind === 'on' || state.kind === 'off') && state.accountId === accountId ? state : undefined
+  return ownState(commandHandler, webhook, id, own, webhookNotFound)
 }

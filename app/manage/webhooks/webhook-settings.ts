@@ -1,12 +1,12 @@
 import { ActivityLabel } from '../../../domain/activity.js'
 import { optional, refined, t } from '../../../domain/codec.js'
 import { PlaybookId, type AccountId } from '../../../domain/ids.js'
-import { playbook } from '../../../domain/playbook.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { urlFromText } from '../../../domain/web-address.js'
 import { PayloadFormat, type WebhookSettings } from '../../../domain/webhook.js'
-import { loadState } from '../../commands/states/current-states.js'
 import type { Problem } from '../../http/problem.js'
+import { ownPlaybook } from '../own-playbook.js'
 import type { ManagePorts } from '../ports.js'
 
 /** It stands in a header: no control characters, nothing beyond ASCII. */
@@ -16,7 +16,7 @@ const Token = refined(
 )
 const Url = refined(
   'an http or https URL of at most 2,048 characters',
-  (value): value is string => typeof value === 'string' && value.length <= 2048 && URL.canParse(value),
+  (value): value is string => typeof value === 'string' && value.length <= 2048 && urlFromText(value) !== undefined,
 )
 const Events = t.readonlyArray(ActivityLabel, 'a list of labels')
 
@@ -68,8 +68,6 @@ export const settingsProblem = async (
   const problem = url === undefined ? undefined : await webhookUrlProblem(url)
   if (problem !== undefined) return { kind: 'invalid', messages: [`url ${problem}`] }
   if (playbook_id === undefined) return undefined
-  const found = await loadState(commandHandler, playbook, playbook_id)
-  if (E.isLeft(found)) return found.left
-  const isOwn = found.right.kind === 'created' && found.right.accountId === accountId
-  return isOwn ? undefined : { kind: 'playbook-not-found' }
+  const used = await ownPlaybook(commandHandler, accountId, playbook_id)
+  return E.isLeft(used) ? used.left : undefined
 }

@@ -1,23 +1,8 @@
+import { exampleLead } from '../../../app/composition/first-account.js'
+
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A made-up person; each lead adds a phone number. */
-const person = {
-  first_name: 'Ada',
-  last_name: 'Example',
-  email: 'ada@example.com',
-  date_of_birth: '1985-12-10',
-  gender: 'Female',
-  marital_status: 'Single',
-  current_residence_address: '1 Main Street',
-  current_residence_city: 'San Francisco',
-  current_residence_state: 'CA',
-  current_residence_zip: '94105',
-  current_insurance_carrier: 'Example Mutual',
-  current_insurance_coverage: 'Liability Only',
-  credit_rating: 'Good',
-  tcpa_opt_in_token: 'consent-1',
-  tcpa_opt_in_url: 'https://consent.example/1',
-} as const
+const person = { ...exampleLead, current_insurance_carrier: 'Example Mutual' }
 
 /** The fields that a standard qualification playbook requires (contract 4.6). */
 export const requiredFields = [
