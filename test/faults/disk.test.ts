@@ -174,34 +174,46 @@ withPrlimit('a store that can not write says so in the log', async (t) => {
   await isLogged(t, service, /disk/)
 })
 
+/** A lead and its sale at each of these amounts of room for the write-ahead log; what was denied to one who got a 200. */
+const deniedWithRoomFor = async (
+  t: ExecutionContext,
+  frames: ReadonlyArray<number>,
+): Promise<ReadonlyArray<string>> => {
+  const directory = temporaryDirectory(t)
+  const whole = await setting(t, directory)
+  const { load, service, address, account } = whole
+  const file = join(directory, 'leadloop.db-wal')
+  const client = clientOf(address)
+  const log = streams()
+  const denied: Array<string> = []
+  for (const room of frames) {
+    t.deepEqual(await stillOwed(log, directory, address), [], `${room} frames`)
+    limitFiles(service, statSync(file).size + room * 4120)
+    const told = load.ledger.leads.length
+    await load.submit(client)
+    const lead = load.ledger.leads[told]
+    if (lead !== undefined) {
+      const found = await client.send(...finding(account, lead.submission.phone))
+      if (found.status !== 200 && found.status !== 503) denied.push(`room for ${room} pages: ${found.status}`)
+      // A sale is refused in the same words: `surprises` shows it.
+      await load.convert(client, { contactId: lead.contactId, conversionId: account.conversionIds[0] ?? '' })
+    }
+    limitFiles(service, 'unlimited')
+  }
+  client.close()
+  await isWhole(t, service, whole, load.ledger)
+  return [...denied, ...load.ledger.surprises]
+}
+
 withPrlimit(
   'whichever write the disk becomes full at, nobody who got a 200 is told that there is no contact',
   async (t) => {
-    t.timeout(60_000)
-    const directory = temporaryDirectory(t)
-    const whole = await setting(t, directory)
-    const { load, service, address, account } = whole
-    const file = join(directory, 'leadloop.db-wal')
-    const client = clientOf(address)
-    const log = streams()
-    const denied: Array<string> = []
-    for (let frames = 0; frames <= 24; frames += 1) {
-      t.deepEqual(await stillOwed(log, directory, address), [], `${frames} frames`)
-      limitFiles(service, statSync(file).size + frames * 4120)
-      const told = load.ledger.leads.length
-      await load.submit(client)
-      const lead = load.ledger.leads[told]
-      if (lead !== undefined) {
-        const found = await client.send(...finding(account, lead.submission.phone))
-        if (found.status !== 200 && found.status !== 503) denied.push(`room for ${frames} pages: ${found.status}`)
-        // A sale is refused in the same words: `surprises` shows it.
-        await load.convert(client, { contactId: lead.contactId, conversionId: account.conversionIds[0] ?? '' })
-      }
-      limitFiles(service, 'unlimited')
-    }
-    client.close()
-    await isWhole(t, service, whole, load.ledger)
-    t.deepEqual([denied, load.ledger.surprises], [[], []])
+    t.timeout(120_000)
+    // Each write that waits for room takes seconds, and little of the processor: so services side by side.
+    const sideBySide = Array.from({ length: 5 }, (_, first) =>
+      deniedWithRoomFor(t, [first, first + 5, first + 10, first + 15, first + 20]),
+    )
+    t.deepEqual((await Promise.all(sideBySide)).flat(), [])
   },
 )
 

@@ -43,8 +43,8 @@ const lives: ReadonlyArray<Life> = [
 
 /** On servers the work of a process that was killed goes on only when its lease is over: each kill takes seconds. */
 const amounts = isOnServers
-  ? { kills: 2, shortestLife: 1_000, longestLife: 2_000, answers: 4, deliveries: 2, firstStarts: 3 }
-  : { kills: 6, shortestLife: 20, longestLife: 300, answers: 5, deliveries: 3, firstStarts: 4 }
+  ? { kills: 2, shortestLife: 1_000, longestLife: 2_000, answers: 5, deliveries: 2, firstStarts: 3 }
+  : { kills: 4, shortestLife: 20, longestLife: 300, answers: 5, deliveries: 2, firstStarts: 3 }
 /** `FAULT_KILLS` asks for more of them: 250 are a thousand over the four lives. */
 const kills = Number(process.env['FAULT_KILLS'] ?? amounts.kills)
 

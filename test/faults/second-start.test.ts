@@ -23,7 +23,7 @@ test.serial(
     const over = new AbortController()
     const load = run(address, over.signal)
 
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
       const told = ledger.leads.length
       await isRefused(t, startService(t, directory), /another process is using/)
       t.true(ledger.leads.length > told, 'the first went on taking leads')
@@ -58,7 +58,7 @@ test.serial('after the first process was killed the second starts at once', asyn
   const account = await openLoadedAccount(await addressOf(service), receiver.url)
   const { ledger, run } = loadOn(account, randomFrom(1), { ...usualMix, workers: 1 })
 
-  for (let kill = 1; kill <= 3; kill += 1) {
+  for (let kill = 1; kill <= 2; kill += 1) {
     const load = run(await addressOf(service), new AbortController().signal)
     await isRefused(t, startService(t, directory), /another process is using/)
     service.signal('SIGKILL')

@@ -11,9 +11,12 @@ export const openTemporaryDirectory = (): TemporaryDirectory => {
   return { path, remove: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** The path of a directory that goes when the test is over. */
-export const temporaryDirectory = (t: ExecutionContext): string => {
+/** A test, or whatever else has something to undo when it is over. */
+export type Scope = Pick<ExecutionContext, 'teardown'>
+
+/** The path of a directory that goes when `scope` is over. */
+export const temporaryDirectory = (scope: Scope): string => {
   const { path, remove } = openTemporaryDirectory()
-  t.teardown(remove)
+  scope.teardown(remove)
   return path
 }

@@ -1,5 +1,5 @@
-import type { ExecutionContext } from 'ava'
 import { receiverFor } from '../network/receiver.js'
+import type { Scope } from '../temporary-directory.js'
 import { webhookIdOf } from '../service/subscription.js'
 
 /** Receives the webhooks of an account under load. */
@@ -15,10 +15,10 @@ export const loadToken = 'the-token-of-the-receiver'
 
 /** `arrived` is called before the nth request is answered, with n from 1 on; the answer waits for it. */
 export const startReceiver = async (
-  t: ExecutionContext,
+  scope: Scope,
   arrived: (nth: number, id: string) => Promise<void> | void = () => undefined,
 ): Promise<LoadReceiver> => {
-  const receiver = await receiverFor(t)
+  const receiver = await receiverFor(scope)
   const bodies = new Map<string, Array<string>>()
   const unauthorized: Array<string> = []
   receiver.answer((nth, response) => {

