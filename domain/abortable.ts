@@ -1,6 +1,9 @@
+import type { Time } from './ports.js'
+
 /**
  * Resolves when `begin` calls `done`, or early when `signal` aborts; `begin` may return what is to be undone then. All
- * waiting that a signal can end is done with this, so that no listener is left on the signal.
+ * waiting that a signal can end is done with this, so that no listener is left on the signal. `done` is not to be called
+ * before `begin` has returned.
  */
 export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() => void) | undefined): Promise<void> =>
   new Promise((resolve) => {
@@ -19,6 +22,20 @@ export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() 
 
 /** Resolves when `signal` aborts, at once when it has. */
 export const aborted = (signal: AbortSignal): Promise<void> => abortable(signal, () => undefined)
+
+/** The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either. */
+export const withinLimit = async <A>(
+  { sleep }: Pick<Time, 'sleep'>,
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<A>,
+): Promise<A | undefined> => {
+  const waiting = new AbortController()
+  try {
+    return await Promise.race([work(waiting.signal), sleep(milliseconds, waiting.signal).then(() => undefined)])
+  } finally {
+    waiting.abort()
+  }
+}
 
 /** Resolves when `work` ends, well or not, and early when `signal` aborts. */
 export const endedOrAborted = (work: Promise<unknown>, signal: AbortSignal): Promise<void> =>

@@ -16,17 +16,17 @@ export type ConversionReport = {
   readonly convertedAt: Instant | undefined
   /** In cents. */
   readonly value: number | undefined
-  readonly keepsConversationsOpen: boolean | undefined
+  readonly keepsEngagementsOpen: boolean | undefined
 }
 
 export type ReportRefusal = ContactRefusal | { readonly kind: 'value-negative' }
 
 /**
- * The record that a report becomes: it belongs to the newest conversation of the contact, and ends all that no conversion has
+ * The record that a report becomes: it belongs to the newest engagement of the contact, and ends all that no conversion has
  * ended yet, unless they are to be kept open. What follows in other streams follows from the record.
  */
 export const recordFrom = (
-  { conversion, contact, convertedAt, value, keepsConversationsOpen }: ConversionReport,
+  { conversion, contact, convertedAt, value, keepsEngagementsOpen }: ConversionReport,
   now: Instant,
 ): Either<ReportRefusal, ConversionRecordFacts> => {
   if (value !== undefined && value < 0) return E.left({ kind: 'value-negative' })
@@ -44,6 +44,6 @@ export const recordFrom = (
     engagement_id: newest.engagementId,
     lead_id: newest.leadId,
     source_id: newest.sourceId,
-    ends: keepsConversationsOpen === true ? [] : unconverted,
+    ends: keepsEngagementsOpen === true ? [] : unconverted,
   })
 }

@@ -5,7 +5,7 @@ import type { Instant } from './instant.js'
 export const eventOf = <T extends string, D extends t.Mixed>(type: T, data: D) =>
   t.type({ type: t.literal(type), data }, type)
 
-/** Where an event stands in the whole log: comparable, otherwise opaque. Before the first one: `beginning`. */
+/** Where an event stands in the whole log. A difference of two measures lag and is no number of events. Before the first one: `beginning`. */
 export type Position = bigint
 
 export const beginning: Position = 0n

@@ -7,6 +7,9 @@ export const webAddressFromText = (text: string): URL | undefined => {
   return url !== undefined && ['http:', 'https:'].includes(url.protocol) ? url : undefined
 }
 
+/** The host of a URL, an IPv6 address without its brackets. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+
 export const urlFromText = (text: string): URL | undefined => {
   try {
     return new URL(text)

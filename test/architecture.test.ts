@@ -89,7 +89,7 @@ test('projections do no input or output of their own', (t) => {
   t.deepEqual(others.map(shown), [])
 })
 
-test('only main reads the environment', (t) => {
+test('only main and the command line read the environment', (t) => {
   const readers = sources.filter((path) => /process\.env/.test(readFileSync(path, 'utf8')))
   t.deepEqual(
     readers.filter((path) => path !== 'app/main.ts' && !path.startsWith('app/cli/')),

@@ -7,13 +7,13 @@ import { monotonicTime } from '../node/monotonic-time.js'
  * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch it.
  */
 export type AppendsInFlight = {
-  /** Begins an append once no disposal is under way. */
+  /** Begins an append once no disposal is in flight. */
   readonly track: <A>(append: () => Promise<A>) => Promise<A>
   /** Disposes of a client once no append is in flight. */
   readonly dispose: (client: EventStoreDBClient) => Promise<void>
 }
 
-/** In milliseconds: longer than an append may take (`RetryPolicy`), so a disposal waits so long only if one never ends. */
+/** In milliseconds: longer than an append may take (`RetryPolicy`). Only an append that never ends is waited for so long. */
 const longestWait = 6_000
 
 export const appendsInFlight = (time: Time): AppendsInFlight => {

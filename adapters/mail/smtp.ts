@@ -1,3 +1,4 @@
+import { hostOf } from '../../domain/web-address.js'
 import { createTransport } from 'nodemailer'
 import type { MailOutcome, MailSender } from '../../projections/notices/sender.js'
 import { messageOf } from './message.js'
@@ -44,10 +45,11 @@ export const smtpMail = ({
 }
 
 const serverOf = (text: string) => {
-  const { protocol, hostname, port, username, password, searchParams } = new URL(text)
+  const url = new URL(text)
+  const { protocol, port, username, password, searchParams } = url
   const user = decodeURIComponent(username)
   return {
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host: hostOf(url),
     ...(port === '' ? {} : { port: Number(port) }),
     secure: protocol === 'smtps:',
     requireTLS: searchParams.get('requireTLS') === 'true',

@@ -1,3 +1,4 @@
+import { sharedCalls } from '../in-process/shared-calls.js'
 import type { Db } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
 import type { Either } from '../../domain/prelude.js'
@@ -16,7 +17,7 @@ export const documentGenerations = (
   writes: Pick<DocumentWrites, 'forget' | 'forgetAll'>,
 ): Pick<Documents, 'prepare' | 'promote' | 'drop'> => {
   const checkpoints = checkpointsIn(db)
-  const preparing = new Map<string, Promise<Either<StoreFailure, void>>>()
+  const preparing = sharedCalls<Either<StoreFailure, void>>()
 
   const create = async (collection: Collection): Promise<void> => {
     const stored = await registry.add(collection)
@@ -39,12 +40,7 @@ export const documentGenerations = (
   }
 
   return {
-    prepare: (collection) => {
-      const name = generationName(collection)
-      const underWay = preparing.get(name) ?? tryCatch(() => create(collection)).finally(() => preparing.delete(name))
-      preparing.set(name, underWay)
-      return underWay
-    },
+    prepare: (collection) => preparing(generationName(collection), () => tryCatch(() => create(collection))),
 
     promote: (collection) =>
       tryCatch(async () => {

@@ -1,3 +1,4 @@
+import { sharedCalls } from '../in-process/shared-calls.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
@@ -10,7 +11,7 @@ export const documentGenerations = (
   database: SqliteDatabase,
   tables: DocumentTables,
 ): Pick<Documents, 'prepare' | 'exists' | 'promote' | 'drop'> => {
-  const preparing = new Map<string, Promise<Either<StoreFailure, void>>>()
+  const preparing = sharedCalls<Either<StoreFailure, void>>()
 
   const changeSchema = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> =>
     E.asUnit(await database.write({ kind: 'schema', statements }))
@@ -27,12 +28,7 @@ export const documentGenerations = (
   }
 
   return {
-    prepare: (collection) => {
-      const name = generationName(collection)
-      const underWay = preparing.get(name) ?? create(collection).finally(() => preparing.delete(name))
-      preparing.set(name, underWay)
-      return underWay
-    },
+    prepare: (collection) => preparing(generationName(collection), () => create(collection)),
 
     exists: (collection) =>
       Promise.resolve(database.read((prepare) => registeredTable(prepare, collection) !== undefined)),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import fetch, { type Response } from 'node-fetch'
-import { webAddressFromText } from '../../domain/web-address.js'
+import { hostOf, webAddressFromText } from '../../domain/web-address.js'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
@@ -40,7 +40,7 @@ export const webhookSender = ({
       const url = urlOf(request)
       if (url === undefined) return ended(null, 'not an http or https URL', null)
       // An address needs no look-up, which would check it.
-      const host = url.hostname.replace(/^\[|\]$/g, '')
+      const host = hostOf(url)
       if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw new ForbiddenAddress()
       const { ok, status, body } = await answer(pool, exchange, url, request)
       exchange.isAnswered = true

@@ -8,12 +8,12 @@ type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 /** A customer's system that takes webhooks, on a free port of this machine. */
 export type Receiver = {
   readonly url: string
-  /** The next request, in the order in which they came; rejects when none comes within three seconds. */
+  /** The next request, in the order in which they came; rejects when none comes within a minute. */
   readonly next: () => Promise<Received>
   readonly close: () => void
 }
 
-const longestWait = 3_000
+const longestWait = 60_000
 
 export const receiver = async (): Promise<Receiver> => {
   const arrived: Array<Received> = []

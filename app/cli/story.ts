@@ -147,7 +147,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** An answer to a webhook is recorded a moment after the receiver gave it. */
 const bothDelivered = async ({ ask }: Storyteller, timeline: Call<Timeline>): Promise<void> => {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 3_000; tries += 1) {
     const answered = await ask(timeline)
     if (answered?.timeline.filter(({ state }) => state === 'succeeded').length === 2) return
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,3 +1,4 @@
+import { withinLimit } from '../../domain/abortable.js'
 import { setMaxListeners } from 'node:events'
 import { beginning, type Position, type Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
@@ -58,19 +59,19 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
   }
 
   return async (events: Events): Promise<void> => {
-    const waiting = new AbortController()
-    setMaxListeners(0, waiting.signal)
     const missing = new Map<Awaited, Position>()
-    const catchUp = async (one: Awaited): Promise<void> => {
+    const catchUp = async (one: Awaited, signal: AbortSignal): Promise<void> => {
       const wanted = one.wantedFor(events)
       if (wanted === beginning || lagging.has(one)) return
       missing.set(one, wanted)
-      await one.caughtUpTo(wanted, waiting.signal)
-      missing.delete(one)
+      await one.caughtUpTo(wanted, signal)
+      if (!signal.aborted) missing.delete(one)
     }
-    await Promise.race([Promise.all(everything.map(catchUp)), time.sleep(longestWait, waiting.signal)])
+    await withinLimit(time, longestWait, (signal) => {
+      setMaxListeners(0, signal)
+      return Promise.all(everything.map((one) => catchUp(one, signal)))
+    })
     for (const [one, wanted] of missing) void trackLagging(one, wanted)
-    waiting.abort()
   }
 }
 

@@ -1,3 +1,4 @@
+import { hostOf } from '../../domain/web-address.js'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { outboxMail } from '../../adapters/mail/outbox.js'
@@ -19,7 +20,7 @@ export const outgoingMail = (
 export const fromAddress = ({ smtpUrl, publicUrl }: Pick<Config, 'smtpUrl' | 'publicUrl'>): string => {
   const user = smtpUrl === undefined ? '' : decodeURIComponent(new URL(smtpUrl).username)
   if (/^[^\s@<>"(),:;]+@[^\s@<>"(),:;]+$/.test(user)) return user
-  const host = publicUrl === undefined ? 'localhost' : new URL(publicUrl).hostname
+  const host = publicUrl === undefined ? 'localhost' : hostOf(new URL(publicUrl))
   // An address of the network is no domain that mail could come from.
-  return `leadloop@${isIP(host.replace(/^\[|\]$/g, '')) === 0 ? host : 'localhost'}`
+  return `leadloop@${isIP(host) === 0 ? host : 'localhost'}`
 }

@@ -34,7 +34,7 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
   ],
 })
 
-/** `lag`: positions of the log that are still to be looked at; null while the read models do not answer. */
+/** `lag`: positions of the log that are still to be handled; null while the read models do not answer. */
 type Readiness = {
   readonly status: 'ready' | 'degraded' | 'the event store does not answer'
   readonly projections?: ReadonlyArray<{

@@ -105,7 +105,7 @@ export const metrics = (): Metrics => {
 const observeFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
   new Gauge({
     name: 'leadloop_follower_lag',
-    help: 'Positions of the log that a projection or reaction has still to look at.',
+    help: 'Positions of the log that a follower has still to handle.',
     labelNames: ['follower'],
     registers: [registry],
     async collect() {
@@ -119,7 +119,7 @@ const observeFollowers = (registry: Registry, store: EventStore, followers: Read
   })
   new Gauge({
     name: 'leadloop_follower_stopped',
-    help: '1 where a projection or reaction has met an event that it can not handle.',
+    help: '1 where a follower has met an event that it can not handle.',
     labelNames: ['follower'],
     registers: [registry],
     collect() {

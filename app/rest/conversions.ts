@@ -131,7 +131,7 @@ const reportOf = ({ conversion, contact, body: { conversion_contact: sent } }: S
   contact,
   convertedAt: sent.converted_at,
   value: sent.custom_value,
-  keepsConversationsOpen: sent.keep_conversations_open,
+  keepsEngagementsOpen: sent.keep_conversations_open,
 })
 
 /** Contract 2.2. */

@@ -39,7 +39,7 @@ export const webhookContext = async (
   return { url: then.settings.url, state: now.kind, waiting: await waitingFor(documents, webhook_id) }
 }
 
-/** A delivery is held only when its next attempt would come: until then it still waits in the queue of the webhook. */
+/** Until the worker has held them all, some still wait in the queue of the webhook: both are counted. */
 const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<number> => {
   const queued = (['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId, kind))
   const parts = [

@@ -44,12 +44,15 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
     void aborted(lease.lost).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
+    let failures = 0
     while (!isLost(lease)) {
       try {
         await mailDue(ports, holder)
+        failures = 0
       } catch (error) {
         logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
-        await backoff(0, lease.lost)
+        await backoff(failures, lease.lost)
+        failures += 1
       }
     }
     await following.stop()

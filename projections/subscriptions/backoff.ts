@@ -1,6 +1,9 @@
 import type { Time } from '../../domain/ports.js'
 
-/** Waits before something that failed so many times in a row is tried again; ends early when `signal` aborts. */
+/**
+ * Waits before something that failed so many times in a row is tried again, or, after no failure, before somebody looks
+ * again; ends early when `signal` aborts.
+ */
 export type Backoff = (failures: number, signal: AbortSignal) => Promise<void>
 
 /** In milliseconds: `first`, then `factor` times as long each time (twice where it is not given), `longest` at most. */

@@ -3,7 +3,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents } from '../ports.js'
 
 /**
- * How far a process manager has come in the log. It is saved now and then: what lies between is handled a second time after a
+ * How far a follower has come in the log. It is saved now and then: what lies between is handled a second time after a
  * crash, which changes nothing.
  */
 export type Checkpoint = {

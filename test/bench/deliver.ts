@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startChild, type Child } from './child.js'
 import type { WebhookId } from '../../domain/ids.js'
-import { addWebhook, makeDue, sampleBody, startService, type Seeded } from './seed.js'
+import { addWebhook, makeDue, sampleBody, startMeasured, type Seeded } from './seed.js'
 import { median, type Compared, type Summary } from './summary.js'
 import { forEach, openTools } from './tools.js'
 import { sleep } from '../kit/time/until.js'
@@ -22,7 +22,7 @@ export const measureDeliveries = async (store: Seeded, rounds: number, count: nu
   for (let round = 0; round <= rounds; round += 1) {
     const bare = await bareRate(receiver, count)
     await makeBacklog(store, receiver, count)
-    const service = await startService(store.directory)
+    const service = await startMeasured(store.directory)
     const measured = await drained(store, count)
     memory = service.memory()
     await service.stop()

@@ -1,14 +1,14 @@
 import { startChild } from './child.js'
 import { closedLoop } from './http-load.js'
 import { findRequest } from './leads.js'
-import { nodeArguments, startService, type Seeded } from './seed.js'
+import { nodeArguments, startMeasured, type Seeded } from './seed.js'
 import { medianOf, type Compared } from './summary.js'
 
 const connections = 64
 
 /** Find by phone over all contacts of the store, beside bare Koa and router answering a constant. */
 export const measureFind = async (store: Seeded, rounds: number, seconds: number): Promise<Compared> => {
-  const service = await startService(store.directory)
+  const service = await startMeasured(store.directory)
   const bare = await startChild('dist/test/bench/bare-server.js', {}, nodeArguments)
   const load = { connections, request: findRequest(store.apiKey, store.leads), expectedStatus: 200, seconds }
   const ours = []

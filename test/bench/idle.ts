@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { delivery } from '../../domain/delivery.js'
 import type { WebhookId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
-import { addWebhook, makeDue, seed, startService } from './seed.js'
+import { addWebhook, makeDue, seed, startMeasured } from './seed.js'
 import { forEach, openTools } from './tools.js'
 import { sleep } from '../kit/time/until.js'
 
@@ -35,12 +35,12 @@ export const measureIdle = async (retries: number, seconds: number): Promise<Idl
     })
     await tools.close()
 
-    const first = await startService(directory)
+    const first = await startMeasured(directory)
     await sleep(settling)
     const memoryAtFirst = first.memory()
     await first.stop()
 
-    const service = await startService(directory)
+    const service = await startMeasured(directory)
     await sleep(settling)
     const before = service.cpu()
     await sleep(seconds * 1_000)

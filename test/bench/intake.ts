@@ -1,14 +1,14 @@
 import { startChild } from './child.js'
 import { closedLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
-import { nodeArguments, startService, type Seeded } from './seed.js'
+import { nodeArguments, startMeasured, type Seeded } from './seed.js'
 import { medianOf, type Compared } from './summary.js'
 
 const connections = 64
 
 /** Lead intake, durable and findable when the 200 arrives, beside bare Koa with the same decoding. */
 export const measureIntake = async (store: Seeded, rounds: number, seconds: number): Promise<Compared> => {
-  const service = await startService(store.directory)
+  const service = await startMeasured(store.directory)
   const bare = await startChild('dist/test/bench/bare-server.js', {}, nodeArguments)
   const load = { connections, request: leadRequest(store.path), expectedStatus: 200, seconds }
   let serial = 1_000_000

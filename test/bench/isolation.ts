@@ -6,7 +6,7 @@ import { playbook, standardFields } from '../../domain/playbook.js'
 import { startChild, type Child } from './child.js'
 import { openLoop } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
-import { addWebhook, makeDue, seed, startService, type Seeded } from './seed.js'
+import { addWebhook, makeDue, seed, startMeasured, type Seeded } from './seed.js'
 import { median, medianOf, summaryOf, type Summary } from './summary.js'
 import { forEach, openTools, type Tools } from './tools.js'
 import { sleep } from '../kit/time/until.js'
@@ -78,7 +78,7 @@ const measureOnce = async (
   await forEach(backlog, (n) => makeDueTo(tools, store, webhooks[n % webhooks.length]))
   await tools.close()
   await arrivalsAt(receiver)
-  const service = await startService(store.directory)
+  const service = await startMeasured(store.directory)
   const drained = await arrivals(receiver, backlog)
   const [first, last] = [drained[0]?.[1] ?? 0, drained.at(-1)?.[1] ?? 0]
   const throughput = backlog / ((last - first) / 1_000)

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { startChild } from './child.js'
 import { openLoop } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
-import { addWebhook, startService, type Seeded } from './seed.js'
+import { addWebhook, startMeasured, type Seeded } from './seed.js'
 import { summaryOf, type Summary } from './summary.js'
 import { openTools } from './tools.js'
 import { sleep } from '../kit/time/until.js'
@@ -13,7 +13,7 @@ export const measureLatency = async (store: Seeded, perSecond: number, seconds: 
   const tools = await openTools(store.directory)
   await addWebhook(tools, store.accountId, `http://127.0.0.1:${receiver.port}/`, 'started')
   await tools.close()
-  const service = await startService(store.directory)
+  const service = await startMeasured(store.directory)
   const sent = new Map<string, number>()
   const lead = leadRequest(store.path)
   const request = (serial: number): string => {

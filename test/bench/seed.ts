@@ -33,7 +33,8 @@ export type Seeded = {
 
 export const nodeArguments = ['--max-semi-space-size=32']
 
-export const startService = (directory: string): Promise<Child> => {
+/** Apart from the launcher of the tests: it is measured by /proc, and started as `npm start` does. */
+export const startMeasured = (directory: string): Promise<Child> => {
   const settings = { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'error', ALLOW_PRIVATE_WEBHOOKS: 'true' }
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
 }
@@ -57,7 +58,7 @@ export const seed = async (leads: number): Promise<Seeded> => {
 
 /** What the first start says, which opens the first account. */
 const firstWords = async (directory: string): Promise<string> => {
-  const service = await startService(directory)
+  const service = await startMeasured(directory)
   await until('the first start has said all', 60_000, () => service.words().includes('{"conversion_contact"'))
   await service.stop()
   return service.words()

@@ -95,10 +95,17 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('a member without leases can leave, and leave again', async (t, { membership }) => {
+  behaviour('a member that has left can leave again, and gets no lease back', async (t, { membership, advance }) => {
+    const { leases, begin } = worker()
+    membership.share('work', () => ['a'], begin)
+    await advance(0)
     await membership.leave()
     await membership.leave()
-    t.pass()
+    await advance(20_000)
+    t.deepEqual(
+      leases.map((lease) => lease.isHeld()),
+      [false],
+    )
   })
 }
 

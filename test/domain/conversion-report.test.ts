@@ -43,7 +43,7 @@ const report = (sent: Partial<ConversionReport> = {}): ConversionReport => ({
   contact,
   convertedAt: undefined,
   value: undefined,
-  keepsConversationsOpen: undefined,
+  keepsEngagementsOpen: undefined,
   ...sent,
 })
 
@@ -72,8 +72,8 @@ test('time and value count as they were sent, else as the time of the request an
 })
 
 test('every conversation that no conversion has ended is ended, or none where they are to be kept open', (t) => {
-  t.deepEqual(recorded({ keepsConversationsOpen: false }).ends, [engagementId(2), engagementId(3)])
-  t.deepEqual(recorded({ keepsConversationsOpen: true }).ends, [])
+  t.deepEqual(recorded({ keepsEngagementsOpen: false }).ends, [engagementId(2), engagementId(3)])
+  t.deepEqual(recorded({ keepsEngagementsOpen: true }).ends, [])
 })
 
 test('a negative value is refused', (t) => {

@@ -1,3 +1,4 @@
+import { sharedCalls } from '../../in-process/shared-calls.js'
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { hostsFile } from './hosts-file.js'
@@ -22,7 +23,7 @@ const system: Sources = {
  * look up the same name at the same time share one look-up. No answer is cached.
  */
 export const systemResolve = ({ local, hosts, servers }: Sources = system): Resolve => {
-  const lookups = new Map<string, Promise<ReadonlyArray<LookupAddress>>>()
+  const lookups = sharedCalls<ReadonlyArray<LookupAddress>>()
 
   const lookUp: Resolve = async (hostname) => {
     const name = hostname.replace(/\.+$/, '')
@@ -31,11 +32,5 @@ export const systemResolve = ({ local, hosts, servers }: Sources = system): Reso
     return known.length > 0 ? known : servers(hostname)
   }
 
-  return (hostname) => {
-    const underWay = lookups.get(hostname)
-    if (underWay !== undefined) return underWay
-    const answer = lookUp(hostname).finally(() => lookups.delete(hostname))
-    lookups.set(hostname, answer)
-    return answer
-  }
+  return (hostname) => lookups(hostname, () => lookUp(hostname))
 }

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Time } from '../../../domain/ports.js'
-import { webAddressFromText } from '../../../domain/web-address.js'
+import { withinLimit } from '../../../domain/abortable.js'
+import { hostOf, webAddressFromText } from '../../../domain/web-address.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { isPublicAddress } from './public-address.js'
 import { isLocalName } from './local-name.js'
@@ -21,12 +22,12 @@ export const webhookUrlProblem = async (
   const url = webAddressFromText(text)
   if (url === undefined) return 'must be an http or https URL'
   if (url.username !== '' || url.password !== '') return 'must not hold credentials'
-  if (allowPrivate || (await isPublicHost(hostOf(url), resolve, time))) return undefined
+  if (allowPrivate || (await isPublicHost(withoutFinalDot(hostOf(url)), resolve, time))) return undefined
   return 'must not lead to a private address'
 }
 
-/** Without the brackets of an IPv6 address and the final dot of a full name. */
-const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$|\.+$/g, '')
+/** The final dot of a full name. */
+const withoutFinalDot = (host: string): string => host.replace(/\.+$/, '')
 
 const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise<boolean> => {
   if (isIP(host) !== 0) return isPublicAddress(host)
@@ -35,13 +36,10 @@ const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise
   return addresses.every(({ address }) => isPublicAddress(address))
 }
 
-const resolvedInTime = async (host: string, resolve: Resolve, { sleep }: Time): ReturnType<Resolve> => {
-  const waiting = new AbortController()
+const resolvedInTime = async (host: string, resolve: Resolve, time: Time): ReturnType<Resolve> => {
   try {
-    return await Promise.race([resolve(host), sleep(longestLookup, waiting.signal).then(() => [])])
+    return (await withinLimit(time, longestLookup, () => resolve(host))) ?? []
   } catch {
     return []
-  } finally {
-    waiting.abort()
   }
 }

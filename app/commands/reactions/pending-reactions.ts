@@ -1,3 +1,4 @@
+import { withinLimit } from '../../../domain/abortable.js'
 import { reactingCategories } from '../../../domain/reactions.js'
 import { beginning } from '../../../domain/event.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
@@ -23,7 +24,7 @@ export const ownPendingReactions =
 export const sharedPendingReactions = (
   store: Pick<EventStore, 'head'>,
   reactions: Pick<LeasedFollower, 'caughtUpTo' | 'position'>,
-  { sleep }: Pick<Time, 'sleep'>,
+  time: Pick<Time, 'sleep'>,
 ): { readonly follower: Follower; readonly hasPending: HasPendingReactions } => {
   let newest = beginning
   return {
@@ -38,9 +39,7 @@ export const sharedPendingReactions = (
     },
     hasPending: async () => {
       const wanted = newest
-      const waiting = new AbortController()
-      await Promise.race([reactions.caughtUpTo(wanted, waiting.signal), sleep(longestWait, waiting.signal)])
-      waiting.abort()
+      await withinLimit(time, longestWait, (signal) => reactions.caughtUpTo(wanted, signal))
       const position = await reactions.position()
       return position === undefined || position < wanted
     },

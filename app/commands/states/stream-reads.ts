@@ -1,7 +1,7 @@
 import type { Revision } from '../../../domain/event.js'
 
-/** A read that is under way, while a subscription goes on delivering events of the stream, which the read may lack. */
-type StreamRead = {
+/** A read in flight, while a subscription goes on delivering events of the stream, which the read may lack. */
+type ReadInFlight = {
   /** Whether the stream, read up to `revision`, lacks nothing that the subscription has delivered. */
   readonly lacksNothing: (revision: Revision) => boolean
   /** To be called when it is read. */
@@ -10,7 +10,7 @@ type StreamRead = {
 
 /** The reads of streams that are in flight, and what the subscription delivers meanwhile. */
 type StreamReads = {
-  readonly begin: (stream: string) => StreamRead
+  readonly begin: (stream: string) => ReadInFlight
   readonly delivered: (event: { readonly stream: string; readonly revision: number }) => void
   /** Another subscription begins: what was read before may lack events that no subscription delivers. */
   readonly subscribed: () => void

@@ -51,14 +51,17 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   /** Fills the queue until nothing has changed meanwhile: two that fill it at once would begin a delivery twice. */
   const run = async (queue: WebhookQueue): Promise<void> => {
     queue.isFilling = true
+    let failures = 0
     do {
       queue.needsRefill = false
       try {
         wait(queue, await fill(filling, queue))
+        failures = 0
       } catch (error) {
         logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
-        await backoff(0, queue.lease.lost)
+        await backoff(failures, queue.lease.lost)
+        failures += 1
       }
     } while (queue.needsRefill && !isLost(queue.lease))
     queue.isFilling = false

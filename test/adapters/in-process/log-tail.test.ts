@@ -222,7 +222,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   t.is(histories(), 0)
 })
 
-test('a subscriber that fell behind the tail, or meets a gap in it, reads the history once and goes on live', async (t) => {
+test('a subscriber that the tail has dropped, or that meets a gap in it, reads the history once and goes on live', async (t) => {
   const { tail, history, write, histories } = openLog(2, 100, 0)
   const add = (position: number, isLost = false): void => {
     const event = eventAt(position)

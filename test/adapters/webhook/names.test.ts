@@ -62,13 +62,10 @@ test('names whose servers do not answer delay no other look-up, nor anything els
   const resolve = systemResolve(sources({ servers: await asking(t) }))
   let ended = 0
   const waiting = silent.map((name) => resolve(name).catch(() => (ended += 1)))
-  const begun = performance.now()
   t.deepEqual(await resolve('healthy.test'), [{ address: '127.0.0.1', family: 4 }])
   t.true((await systemResolve()('localhost')).length > 0)
   await readFile(import.meta.filename)
-  const elapsed = performance.now() - begun
   t.is(ended, 0)
-  t.true(elapsed < 500, `${elapsed} ms`)
   await Promise.all(waiting)
   t.is(ended, silent.length)
 })
@@ -80,10 +77,11 @@ test('a webhook gets its post at once while a hundred wait for their names', asy
     sender.close()
     await receiver.close()
   })
-  const waiting = silent.map((name) => sender.send(requestTo(`http://${name}/`)))
-  const { delivered, durationMs } = await sender.send(requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')))
+  let ended = 0
+  const waiting = silent.map((name) => sender.send(requestTo(`http://${name}/`)).finally(() => (ended += 1)))
+  const { delivered } = await sender.send(requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')))
   t.true(delivered)
-  t.true(durationMs < 500, `${durationMs} ms`)
+  t.is(ended, 0)
   const reasons = new Set((await Promise.all(waiting)).map(({ reason }) => reason))
   t.deepEqual(
     [...reasons].filter((reason) => ![noConnection, 'no response (EAI_AGAIN)'].includes(reason)),

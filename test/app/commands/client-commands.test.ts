@@ -63,10 +63,10 @@ const open = async (t: ExecutionContext) => {
   const elsewhere = process()
   let put = 0
   const asked: Array<Asked> = []
-  const seen: Array<Position> = []
-  const behind = new Map<string, Array<() => void>>()
+  const followedTo: Array<Position> = []
+  const held = new Map<string, Array<() => void>>()
   const waitFor = (name: string): Promise<void> => {
-    const waiting = behind.get(name)
+    const waiting = held.get(name)
     return waiting === undefined ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))
   }
   const served = (projection: AnyProjection): ServedReadModel => ({
@@ -81,7 +81,7 @@ const open = async (t: ExecutionContext) => {
   const awaitReadModels = readYourWrites({
     readModels: readModels.map(served),
     followed: (position) => {
-      seen.push(position)
+      followedTo.push(position)
       return waitFor('the log')
     },
     time: time.process(),
@@ -91,20 +91,20 @@ const open = async (t: ExecutionContext) => {
   return {
     store,
     asked,
-    seen,
+    followedTo,
     time,
     stop: (): void => stopping.abort(),
     /** Whether `running` is over once it has asked for all that it waits for. */
     isOver: async (running: Promise<unknown>): Promise<boolean> => {
-      await until('it was asked for', 60_000, () => seen.length > 0)
+      await until('it was asked for', 60_000, () => followedTo.length > 0)
       return isOver(running)
     },
     /** A read model, or the log, that does not move until the function that it gives is called. */
     hold: (name: string): (() => void) => {
       const waiting: Array<() => void> = []
-      behind.set(name, waiting)
+      held.set(name, waiting)
       return () => {
-        behind.delete(name)
+        held.delete(name)
         for (const go of waiting) go()
       }
     },
@@ -151,38 +151,38 @@ test('a command waits for the read models that its events concern, and for no ot
 })
 
 test('what follows from a command is waited for too', async (t) => {
-  const { store, asked, seen, openAccount } = await open(t)
+  const { store, asked, followedTo, openAccount } = await open(t)
   rightOf(await openAccount())
   t.deepEqual(namesOf(asked), ['conversion_list', 'playbook_list'])
   const conversions = rightOf(await store.read(`conversion-${conversionId(2)}`)).events
   const playbooks = rightOf(await store.read(`playbook-${playbookId()}`)).events
   t.is(asked.find(({ name }) => name === 'conversion_list')?.position, conversions.at(-1)?.position)
   t.is(asked.find(({ name }) => name === 'playbook_list')?.position, playbooks.at(-1)?.position)
-  t.deepEqual(seen, [rightOf(await store.head())])
+  t.deepEqual(followedTo, [rightOf(await store.head())])
 })
 
 test('a command waits until this process has followed the log so far, as the others have by then', async (t) => {
-  const { seen, hold, define, isOver } = await open(t)
+  const { followedTo, hold, define, isOver } = await open(t)
   const go = hold('the log')
   const defining = define()
   t.false(await isOver(defining))
   go()
   const { events } = rightOf(await defining)
-  t.deepEqual(seen, [events.at(-1)?.position])
+  t.deepEqual(followedTo, [events.at(-1)?.position])
 })
 
 test('a refusal waits for nothing', async (t) => {
-  const { asked, seen, hold, change } = await open(t)
+  const { asked, followedTo, hold, change } = await open(t)
   for (const name of ['webhook_list', 'the log']) hold(name)
   t.deepEqual(await change(), E.left({ kind: 'webhook-not-found' }))
-  t.deepEqual([asked, seen], [[], []])
+  t.deepEqual([asked, followedTo], [[], []])
 })
 
 test('what was so already, and what follows from it, is waited for too', async (t) => {
-  const { asked, seen, hold, openAccount, isOver } = await open(t)
+  const { asked, followedTo, hold, openAccount, isOver } = await open(t)
   rightOf(await openAccount())
   asked.length = 0
-  seen.length = 0
+  followedTo.length = 0
   const go = hold('playbook_list')
   const again = openAccount()
   t.false(await isOver(again))

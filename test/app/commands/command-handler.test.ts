@@ -92,7 +92,7 @@ const clock = systemClock(1)
 
 const handlerOn = (store: EventStore): CommandHandler => sharedHandler(store, clock)
 
-test('a command is decided on what its stream holds, and appended behind it', async (t) => {
+test('a command is decided on what its stream holds, and appended to it', async (t) => {
   const { store, put, length } = memoryStore()
   put('account-1', [envelope('a'), envelope('b')])
   const done = await handlerOn(store).execute(counter, '1', { type: 'Add' }, cause())

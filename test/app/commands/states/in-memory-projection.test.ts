@@ -135,7 +135,7 @@ test('a refusal is confirmed in the stream', async (t) => {
   await suspend()
   await deliver()
   await resume()
-  t.is(await seen(), 'created', 'the subscription is behind')
+  t.is(await seen(), 'created', 'the subscription lags')
   t.is(reads(), 2)
 })
 
