@@ -3,6 +3,7 @@ import type { Aggregate } from '../../domain/aggregate.js'
 import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
+import { streamReads } from './states/stream-reads.js'
 import { causeOf, type Aggregates, type Evolver } from './aggregates.js'
 
 const capacity = 5_000
@@ -13,6 +14,7 @@ const capacity = 5_000
  */
 export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
+  const reads = streamReads()
 
   return {
     isCached: (stream) => cache.has(stream),
@@ -20,13 +22,17 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
       const hit = cache.get(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
+      const read = reads.begin(stream)
       const loaded = await aggregates.load(evolver, stream)
-      if (E.isRight(loaded)) cache.set(stream, loaded.right)
+      read.end()
+      if (E.isRight(loaded) && read.lacksNothing(loaded.right.revision)) cache.set(stream, loaded.right)
       return loaded
     },
     append: async (evolver, stream, aggregate, events) => {
       const isCertain = cache.get(stream)?.revision === aggregate.revision
       const appended = await aggregates.append(evolver, stream, aggregate, events)
+      // A read in flight may have begun before. Nobody knows whether an append that failed was written.
+      reads.appended(stream, E.isRight(appended) ? appended.right.revision : Number.POSITIVE_INFINITY)
       // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
       // it already had, and the stream may be longer by now.
       const isFirstTime = isCertain || beginsChain(events[0])

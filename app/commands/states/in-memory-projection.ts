@@ -47,7 +47,7 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
 
   const fold = (event: Recorded<DomainEvent>): void => {
     const { stream, revision } = event
-    reads.delivered(event)
+    reads.appended(stream, revision)
     const entry = entries.get(stream)
     if (entry === undefined || isAtLeast(entry.revision, revision)) return
     if (isAtLeast(entry.revision, revision - 1)) {

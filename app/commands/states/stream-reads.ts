@@ -1,23 +1,23 @@
 import type { Revision } from '../../../domain/event.js'
 
-/** A read in flight, while a subscription goes on delivering events of the stream, which the read may lack. */
+/** A read in flight, while events are appended to the stream, which the read may lack. */
 type ReadInFlight = {
-  /** Whether the stream, read up to `revision`, lacks nothing that the subscription has delivered. */
+  /** Whether the stream, read up to `revision`, lacks nothing that is known to have been appended meanwhile. */
   readonly lacksNothing: (revision: Revision) => boolean
   /** To be called when it is read. */
   readonly end: () => void
 }
 
-/** The reads of streams that are in flight, and what the subscription delivers meanwhile. */
+/** The reads of streams that are in flight, and what is appended meanwhile, as far as it is known. */
 type StreamReads = {
   readonly begin: (stream: string) => ReadInFlight
-  readonly delivered: (event: { readonly stream: string; readonly revision: number }) => void
+  readonly appended: (stream: string, revision: number) => void
   /** Another subscription begins: what was read before may lack events that no subscription delivers. */
   readonly subscribed: () => void
 }
 
 export const streamReads = (): StreamReads => {
-  /** By stream, the newest revision that was delivered since the first of its readers began. */
+  /** By stream, the newest revision that is known since the first of its readers began. */
   const inFlight = new Map<string, { newest: number; readers: number }>()
   let subscriptions = 0
 
@@ -35,9 +35,9 @@ export const streamReads = (): StreamReads => {
         },
       }
     },
-    delivered: ({ stream, revision }) => {
+    appended: (stream, revision) => {
       const read = inFlight.get(stream)
-      if (read !== undefined) read.newest = revision
+      if (read !== undefined) read.newest = Math.max(read.newest, revision)
     },
     subscribed: () => {
       subscriptions += 1

@@ -35,11 +35,14 @@ const open = async (t: ExecutionContext) => {
   t.teardown(close)
   let reads = 0
   let failure: StoreFailure | undefined
+  let during: () => Promise<unknown> = () => Promise.resolve()
   const counted: EventStore = {
     ...store,
-    read: (stream) => {
+    read: async (stream) => {
       reads += 1
-      return store.read(stream)
+      const read = await store.read(stream)
+      await during()
+      return read
     },
     append: async (...append) => (failure === undefined ? store.append(...append) : E.left(failure)),
   }
@@ -50,6 +53,12 @@ const open = async (t: ExecutionContext) => {
     reads: () => reads,
     fail: (how: StoreFailure | undefined) => {
       failure = how
+    },
+    whileReading: (what: () => Promise<unknown>) => {
+      during = () => {
+        during = () => Promise.resolve()
+        return what()
+      }
     },
     execute: (command: MarketingSourceCommand) => handler.execute(marketingSource, sourceId(1), command, cause()),
     suspended: async () => {
@@ -75,6 +84,14 @@ test('what is cached is what the stream holds, whatever was executed', async (t)
   const cached = rightOf(await handler.load(marketingSource, sourceId(1)))
   const read = rightOf(await cachedHandler(store, systemClock(1)).load(marketingSource, sourceId(1)))
   t.deepEqual(cached, read)
+})
+
+test('a read that ends late does not take the place of what was written meanwhile', async (t) => {
+  const { store, execute, suspended, whileReading } = await open(t)
+  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, cause()))
+  whileReading(() => execute(suspend))
+  await suspended()
+  t.true(await suspended())
 })
 
 test('after an append of which nobody knows whether it was written, the stream is read again', async (t) => {

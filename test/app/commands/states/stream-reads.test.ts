@@ -1,21 +1,21 @@
 import test from 'ava'
 import { streamReads } from '../../../../app/commands/states/stream-reads.js'
 
-test('what is read lacks nothing where it reaches the newest event that was delivered meanwhile', (t) => {
+test('what is read lacks nothing where it reaches the newest event that was appended meanwhile', (t) => {
   const reads = streamReads()
   const undisturbed = reads.begin('account-1')
   t.true(undisturbed.lacksNothing('no-stream'))
-  reads.delivered({ stream: 'account-1', revision: 3 })
-  reads.delivered({ stream: 'account-2', revision: 9 })
+  reads.appended('account-1', 3)
+  reads.appended('account-2', 9)
   t.true(undisturbed.lacksNothing(3))
   t.false(undisturbed.lacksNothing(2))
   t.false(undisturbed.lacksNothing('no-stream'))
 })
 
-test('what was delivered before a read began is in it', (t) => {
+test('what was appended before a read began is in it', (t) => {
   const reads = streamReads()
   reads.begin('account-1').end()
-  reads.delivered({ stream: 'account-1', revision: 3 })
+  reads.appended('account-1', 3)
   t.true(reads.begin('account-1').lacksNothing(2))
 })
 
@@ -24,7 +24,7 @@ test('one of two readers that ends takes nothing away from the other', (t) => {
   const first = reads.begin('account-1')
   const second = reads.begin('account-1')
   first.end()
-  reads.delivered({ stream: 'account-1', revision: 1 })
+  reads.appended('account-1', 1)
   t.false(second.lacksNothing(0))
 })
 
