@@ -5,7 +5,10 @@ type Behaviour = (request: IncomingMessage, response: ServerResponse) => void
 
 const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
 
-/** Endpoints that are as bad as a sender allows: one accepts and never answers, one drips a byte a second, one is just in time. */
+/**
+ * Endpoints that are as bad as a sender allows: one accepts and never answers, one drips a byte a second, one is just in
+ * time, one always fails.
+ */
 const behaviours: Readonly<Record<string, Behaviour>> = {
   '/silent': () => undefined,
   '/drips': ({ socket }) => {
@@ -16,6 +19,7 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
   '/late': (_request, response) => {
     setTimeout(() => response.end(), 2_900)
   },
+  '/fails': (_request, response) => void response.writeHead(500).end(),
 }
 
 const server = createServer((request, response) => {

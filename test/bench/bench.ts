@@ -9,12 +9,13 @@ import { measureLatency } from './latency.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
 import { measureAppends, measureBatches, measureDocuments, measureSubscription, startServer } from './servers.js'
+import { measureSoak, type SoakSample } from './soak.js'
 import type { Compared, Summary } from './summary.js'
 
 /**
  * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
  * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
- * rest.
+ * rest, `npm run bench -- soak` a service that is killed once a minute, at its end beside its first minute.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -183,7 +184,27 @@ const isolation = async (): Promise<ReadonlyArray<Row>> => {
   ]
 }
 
+/** What ten minutes under load do to a service that is killed at the end of each. */
+const soak = async (): Promise<ReadonlyArray<Row>> => {
+  const [first, last] = await measureSoak(quick ? { lives: 3, seconds: 5 } : { lives: 10, seconds: 60 })
+  const row = (what: string, of: (sample: SoakSample) => number, unit: string, most: number): Row => ({
+    measured: `${what}, ${last.leads} leads`,
+    ours: `${of(last).toFixed(1)} ${unit}`,
+    baseline: `${of(first).toFixed(1)} ${unit}, ${first.leads} leads`,
+    ratio: (of(last) / of(first)).toFixed(2),
+    goal: `at most ${most}`,
+    met: of(last) <= of(first) * most,
+  })
+  return [
+    row('memory', ({ memory }) => memory, 'MB', 1.3),
+    row('disk for a lead', ({ diskPerLead }) => diskPerLead, 'kB', 1.3),
+    row('from a kill until it is ready', ({ readyAfter }) => readyAfter, 'ms', 2),
+    row('longest lag of a follower, under load', ({ lag }) => lag + 1, 'positions', 2),
+  ]
+}
+
 const chosen = (): Promise<ReadonlyArray<Row>> => {
+  if (process.argv.includes('soak')) return soak()
   if (process.argv.includes('isolation')) return isolation()
   return process.argv.includes('servers') ? servers() : embeddedAndServers()
 }

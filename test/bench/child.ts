@@ -12,6 +12,8 @@ export type Child = {
   /** Resident memory in MB. */
   readonly memory: () => number
   readonly stop: () => Promise<void>
+  /** Ends it as a crash would. */
+  readonly kill: () => Promise<void>
 }
 
 /** Starts a script of dist/ and waits until it says `http://127.0.0.1:<port>`. */
@@ -26,6 +28,10 @@ export const startChild = (
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const ended = new Promise<void>((end) => child.once('exit', () => end()))
+    const end = async (signal: NodeJS.Signals): Promise<void> => {
+      child.kill(signal)
+      await ended
+    }
     let words = ''
     child.stderr.on('data', (chunk: Buffer) => {
       words += chunk.toString('utf8')
@@ -41,10 +47,8 @@ export const startChild = (
           return (Number(fields[13]) + Number(fields[14])) * 10_000
         },
         memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(status, 'utf8'))?.[1] ?? Number.NaN) / 1024,
-        stop: async () => {
-          child.kill('SIGTERM')
-          await ended
-        },
+        stop: () => end('SIGTERM'),
+        kill: () => end('SIGKILL'),
       })
     })
     child.once('exit', (code) => reject(new Error(`${script} ended with ${code ?? 'a signal'}: ${words}`)))

@@ -1,3 +1,4 @@
+import { environmentOf } from '../kit/service/settings.js'
 import { account } from '../../domain/account.js'
 import { delivery } from '../../domain/delivery.js'
 import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
@@ -35,7 +36,7 @@ export const nodeArguments = ['--max-semi-space-size=32']
 
 /** Apart from the launcher of the tests: it is measured by /proc, and started as `npm start` does. */
 export const startMeasured = (directory: string): Promise<Child> => {
-  const settings = { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'error', ALLOW_PRIVATE_WEBHOOKS: 'true' }
+  const settings = environmentOf(directory) as Readonly<Record<string, string>>
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
 }
 
