@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { performance } from 'node:perf_hooks'
+import type { Time } from '../../domain/ports.js'
 import type { WebhookTimes } from '../../projections/delivery/sender.js'
 import { DeferredBody } from './deferred-body.js'
 import { noConnection, noResponse, noStatus } from './reason.js'
@@ -17,10 +17,11 @@ type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 export class Exchange {
   /** The status has come, and decides. */
   isAnswered = false
-  readonly #startedAt = performance.now()
+  readonly #time: Time
+  readonly #startedAt: number
   readonly #aborting = new AbortController()
   readonly #times: Times = { dns: null, connect: null, tls: null, firstByte: null, total: 0 }
-  #timeout: NodeJS.Timeout | undefined
+  #timeout = new AbortController()
   #abortReason: string | undefined
   #isFinished = false
   #connection: Socket | undefined
@@ -29,7 +30,9 @@ export class Exchange {
   #body: DeferredBody | undefined
   #receivedBytes = 0
 
-  constructor() {
+  constructor(time: Time) {
+    this.#time = time
+    this.#startedAt = time.now()
     this.#limitConnecting()
   }
 
@@ -93,7 +96,7 @@ export class Exchange {
   /** The connection is ready: from now on the response has to come in time. */
   awaitResponse(): void {
     this.#isConnectionReady = true
-    this.#abortAt(performance.now() + responseTimeout, noResponse)
+    this.#abortAt(this.#time.now() + responseTimeout, noResponse)
   }
 
   /** Counts bytes that came from the receiver. */
@@ -120,7 +123,7 @@ export class Exchange {
   /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true
-    clearTimeout(this.#timeout)
+    this.#timeout.abort()
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
     // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
@@ -132,14 +135,13 @@ export class Exchange {
 
   /** A timer may fire a little early: then it is set again. */
   #abortAt(deadline: number, reason: string): void {
-    clearTimeout(this.#timeout)
-    this.#timeout = setTimeout(
-      () => {
-        if (performance.now() < deadline) this.#abortAt(deadline, reason)
-        else this.#abort(reason)
-      },
-      Math.ceil(deadline - performance.now()),
-    )
+    this.#timeout.abort()
+    const { signal } = (this.#timeout = new AbortController())
+    void this.#time.sleep(Math.ceil(deadline - this.#time.now()), signal).then(() => {
+      if (signal.aborted) return
+      if (this.#time.now() < deadline) this.#abortAt(deadline, reason)
+      else this.#abort(reason)
+    })
   }
 
   #abort(reason: string): void {
@@ -149,6 +151,6 @@ export class Exchange {
   }
 
   #elapsed(): number {
-    return Math.round(performance.now() - this.#startedAt)
+    return Math.round(this.#time.now() - this.#startedAt)
   }
 }

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import fetch, { type Response } from 'node-fetch'
+import type { Time } from '../../domain/ports.js'
 import { hostOf, webAddressFromText } from '../../domain/web-address.js'
+import { monotonicTime } from '../node/monotonic-time.js'
 import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
@@ -15,6 +17,7 @@ export type SenderOptions = {
   readonly allowPrivate: boolean
   readonly resolve?: Resolve
   readonly authorities?: ReadonlyArray<string>
+  readonly time?: Time
 }
 
 /** Bytes of a body that its excerpt is made of: more than are shown, because tokens are cut out of them. */
@@ -25,13 +28,14 @@ export const webhookSender = ({
   allowPrivate,
   resolve = systemResolve(),
   authorities,
+  time = monotonicTime,
 }: SenderOptions): WebhookSender & {
   readonly close: () => void
 } => {
   const pool = connections({ allowPrivate, resolve, authorities })
 
   const send = async (request: WebhookRequest): Promise<WebhookResponse> => {
-    const exchange = new Exchange()
+    const exchange = new Exchange(time)
     const ended = (status: number | null, reason: string, excerpt: string | null): WebhookResponse => {
       const times = exchange.times
       return { delivered: reason === delivered, status, reason, durationMs: times.total, times, excerpt }

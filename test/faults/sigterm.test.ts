@@ -101,7 +101,7 @@ test.serial('a request that never ends keeps SIGTERM waiting for a limited time'
   outgoing.once('error', () => undefined)
   const begun = performance.now()
   await stopped(t, service)
-  t.true(performance.now() - begun < 15_000)
+  t.true(performance.now() - begun < 60_000)
 })
 
 type Begun = { readonly outgoing: ClientRequest; readonly finish: () => Promise<IncomingMessage> }

@@ -13,7 +13,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { until } from '../../kit/time/until.js'
 
 /** What a busy machine may add to a bound, in milliseconds. */
-const slack = 5_000
+const slack = 60_000
 
 /** Repeats a call that is unavailable: on a busy machine a store with short retries may fail although its server is well. */
 const retried = async <A>(call: () => Promise<E.Either<{ readonly kind: string }, A>>): Promise<A> => {

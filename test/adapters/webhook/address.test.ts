@@ -12,6 +12,7 @@ import { manualTime } from '../../kit/time/manual-time.js'
 import { holds } from '../../kit/domain/property.js'
 import { openTrap, type Trap } from '../../kit/network/trap.js'
 import { nextTurn } from '../../kit/time/turns.js'
+import { slowTime } from './rows.js'
 import {
   asHost,
   forbiddenAddresses,
@@ -183,7 +184,7 @@ const trapFor = async (t: ExecutionContext): Promise<Trap> => {
 }
 
 const openSender = (t: ExecutionContext, options: SenderOptions): WebhookSender => {
-  const sender = webhookSender(options)
+  const sender = webhookSender({ time: slowTime, ...options })
   t.teardown(sender.close)
   return sender
 }

@@ -1,7 +1,7 @@
 import test from 'ava'
 import type { Socket } from 'node:net'
 import type { Behaviour } from './raw-receiver.js'
-import { afterThreeSeconds, noResponse, reset, noSocketIsLeft, runRows, type Row } from './rows.js'
+import { threeSeconds, noResponse, reset, noSocketIsLeft, runRows, type Row } from './rows.js'
 
 test.after.always('no socket is left', noSocketIsLeft)
 
@@ -135,7 +135,7 @@ const beforeTheRequestIsWhole: ReadonlyArray<Row> = [
     body: large,
     ends: 413,
   },
-  { name: 'nothing', behaviour: unread(() => undefined), body: large, ends: noResponse, takes: afterThreeSeconds },
+  { name: 'nothing', behaviour: unread(() => undefined), body: large, ends: noResponse, takes: threeSeconds },
   {
     name: 'a whole request of 16 MB',
     behaviour: { onRequest: (connection) => connection.write(empty) },

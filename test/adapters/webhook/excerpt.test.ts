@@ -5,7 +5,7 @@ import { webhookSender } from '../../../adapters/webhook/sender.js'
 import { excerptOf } from '../../../adapters/webhook/excerpt.js'
 import { holds } from '../../kit/domain/property.js'
 import { every, openRawReceiver, type Behaviour } from './raw-receiver.js'
-import { requestTo, resolve, token } from './rows.js'
+import { requestTo, resolve, slowTime, token } from './rows.js'
 
 const of = (body: string, secret = token): string => excerptOf(Buffer.from(body), secret)
 
@@ -94,7 +94,7 @@ test('whatever comes, an excerpt is short, printable and without the token', (t)
 /** What is shown of a body that comes in pieces. */
 const shown = async (behaviour: Behaviour): Promise<string | null | undefined> => {
   const receiver = await openRawReceiver(behaviour)
-  const sender = webhookSender({ allowPrivate: true, resolve })
+  const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
   const { excerpt } = await sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`))
   sender.close()
   await receiver.close()

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { gzipSync } from 'node:zlib'
 import type { Behaviour } from './raw-receiver.js'
-import { afterThreeSeconds, noStatus, reset, noSocketIsLeft, runRows, token, type Row } from './rows.js'
+import { threeSeconds, noStatus, reset, noSocketIsLeft, runRows, token, type Row } from './rows.js'
 
 test.after.always('no socket is left', noSocketIsLeft)
 
@@ -126,8 +126,8 @@ const headerRows: ReadonlyArray<Row> = [
 const bodies: ReadonlyArray<Row> = [
   headers('a length that is too short', 'content-length: 2\r\n\r\nhello', 200),
   headers('a length of nothing', 'content-length: 0\r\n\r\nhello', 200),
-  headers('a length that is too long', 'content-length: 9\r\n\r\nhello', 200, { takes: afterThreeSeconds }),
-  headers('no length and no end', '\r\nhello', 200, { takes: afterThreeSeconds }),
+  headers('a length that is too long', 'content-length: 9\r\n\r\nhello', 200, { takes: threeSeconds }),
+  headers('no length and no end', '\r\nhello', 200, { takes: threeSeconds }),
   { name: 'no length and an end', behaviour: ends('HTTP/1.1 200 OK\r\n\r\nhello'), ends: 200, excerpt: 'hello' },
   {
     name: 'a length and an end too early',
@@ -151,7 +151,7 @@ const bodies: ReadonlyArray<Row> = [
     excerpt: 'hello',
   }),
   headers('a transfer encoding that nobody knows', 'transfer-encoding: none\r\n\r\nhello', 200, {
-    takes: afterThreeSeconds,
+    takes: threeSeconds,
   }),
   headers('NUL bytes', 'content-length: 5\r\n\r\n\0a\0b\0', 200, { staysOpen: true, excerpt: '\ufffda\ufffdb\ufffd' }),
   headers('control characters', 'content-length: 9\r\n\r\na\x1b[31mb\x7f\t', 200, {
@@ -187,7 +187,7 @@ const withoutBody = [204, 205, 304].flatMap((status): ReadonlyArray<Row> => [
     behaviour: says(`HTTP/1.1 ${status} x\r\n\r\n`),
     ends: status,
     staysOpen: status !== 205,
-    ...(status === 205 ? { takes: afterThreeSeconds } : {}),
+    ...(status === 205 ? { takes: threeSeconds } : {}),
   },
   {
     name: `a ${status} with a length`,

@@ -8,7 +8,7 @@ import { systemResolve, type Resolve, type Sources } from '../../../adapters/web
 import { openReceiver } from '../../kit/network/receiver.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import { openNameServer } from './name-server.js'
-import { noConnection, requestTo } from './rows.js'
+import { noConnection, requestTo, slowTime } from './rows.js'
 
 const ipv4 = '192.0.2.1'
 const ipv6 = '2001:db8:0:0:0:0:0:1'
@@ -72,7 +72,8 @@ test('names whose servers do not answer delay no other look-up, nor anything els
 
 test('a webhook gets its post at once while a hundred wait for their names', async (t) => {
   const receiver = await openReceiver()
-  const sender = webhookSender({ allowPrivate: true, resolve: systemResolve(sources({ servers: await asking(t) })) })
+  const resolve = systemResolve(sources({ servers: await asking(t) }))
+  const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
   t.teardown(async () => {
     sender.close()
     await receiver.close()

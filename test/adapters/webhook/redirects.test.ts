@@ -1,6 +1,6 @@
 import test from 'ava'
 import { openRawReceiver } from './raw-receiver.js'
-import { afterThreeSeconds, noSocketIsLeft, runRows, type Row } from './rows.js'
+import { threeSeconds, noSocketIsLeft, runRows, type Row } from './rows.js'
 
 test.after.always('no socket is left', noSocketIsLeft)
 
@@ -66,6 +66,6 @@ test.serial('a redirect to nowhere, to several places and one whose body never e
     answers('two locations', `${moved}location: /a\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n`),
     answers('refresh', 'HTTP/1.1 200 x\r\nrefresh: 0; url=/a\r\ncontent-length: 0\r\n\r\n', { ends: 200 }),
     answers('a location with a 201', 'HTTP/1.1 201 x\r\nlocation: /a\r\ncontent-length: 0\r\n\r\n', { ends: 201 }),
-    answers('no end', `${moved}location: /a\r\n\r\nhello`, { staysOpen: false, takes: afterThreeSeconds }),
+    answers('no end', `${moved}location: /a\r\n\r\nhello`, { staysOpen: false, takes: threeSeconds }),
   ])
 })
