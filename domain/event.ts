@@ -5,10 +5,24 @@ import type { Instant } from './instant.js'
 export const eventOf = <T extends string, D extends t.Mixed>(type: T, data: D) =>
   t.type({ type: t.literal(type), data }, type)
 
-/** Where an event stands in the whole log. A difference of two measures lag and is no number of events. Before the first one: `beginning`. */
-export type Position = bigint
+/**
+ * Where an event stands in the whole log. A difference of two measures lag and is no number of events. It is a whole number
+ * from 0 on that every store holds exactly: SQLite as a number of JavaScript, BSON as a Long. Before the first event:
+ * `beginning`.
+ */
+export type Position = bigint & { readonly Position: unique symbol }
 
-export const beginning: Position = 0n
+export const beginning = 0n as Position
+
+const largest = BigInt(Number.MAX_SAFE_INTEGER)
+
+export const isPosition = (value: bigint): value is Position => value >= beginning && value <= largest
+
+/**
+ * A number from outside as a position. One that is none tells nothing, so it is `beginning`: EventStoreDB 24.10 gives
+ * 18446744073709551615 for the place of no event, which MongoDB once stored as -1.
+ */
+export const positionOf = (value: bigint): Position => (isPosition(value) ? value : beginning)
 
 /** The revision of a stream's last event, from 0 on. */
 export type Revision = number | 'no-stream'

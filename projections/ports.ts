@@ -1,4 +1,4 @@
-import type { Position } from '../domain/event.js'
+import { isPosition, type Position } from '../domain/event.js'
 import type { StoreFailure } from '../domain/ports.js'
 import type { Either } from '../domain/prelude.js'
 
@@ -24,6 +24,12 @@ export type Change = { readonly key: string; readonly document: Json | undefined
 
 /** What stands under a key: the position of the newest change to it, which may have removed the document. */
 export type Stored = { readonly document: Json | undefined; readonly position: Position }
+
+/** Why nothing is written where a change or a checkpoint stands at what is no position; undefined where all are. */
+export const misplacedIn = (changes: ReadonlyArray<Change>, checkpoint: Position): StoreFailure | undefined =>
+  isPosition(checkpoint) && changes.every(({ position }) => isPosition(position))
+    ? undefined
+    : { kind: 'corrupt', reason: 'what is to be written stands at no position of a log' }
 
 export type Entry = { readonly key: string; readonly document: Json }
 
@@ -59,7 +65,7 @@ export type Documents = {
   readonly count: (collection: Collection, part?: IndexPart) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */
   readonly all: (collection: Collection) => AsyncIterable<Entry>
-  /** Writes the changes and then the checkpoint, durably and never backward. */
+  /** Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. */
   readonly apply: (
     collection: Collection,
     changes: ReadonlyArray<Change>,

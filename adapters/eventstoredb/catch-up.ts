@@ -3,7 +3,7 @@ import { abortable } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EntryBatch, LogEntry } from '../in-process/log-tail.js'
 import { classify } from './error-classification.js'
-import { decodeEvent } from './event-codec.js'
+import { decodeEvent, positionFrom } from './event-codec.js'
 import { PendingCheckpoints } from './pending-checkpoints.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
 
@@ -74,7 +74,7 @@ class CatchUpSubscription {
             checkpointInterval: 1,
             maxSearchWindow: searchWindow,
             // An error in here would be an unhandled rejection and stall the subscription for ever.
-            checkpointReached: (_subscription, { commit }) => this.#addCheckpoint(commit, false),
+            checkpointReached: (_subscription, named) => this.#addCheckpoint(positionFrom(named), false),
           }),
         },
         { highWaterMark: bufferSize },
@@ -105,13 +105,13 @@ class CatchUpSubscription {
       const resolved = this.#subscription.read() as ResolvedEvent | null
       if (resolved === null) break
       this.#takenEvents += 1
-      this.#position = resolved.event?.position?.commit ?? this.#position
+      this.#moveTo(positionFrom(resolved.event?.position))
       const entry = decodeEvent(resolved)
       if (entry !== undefined) entries.push(entry)
     }
     const reached = this.#checkpoints.takeReached(this.#takenEvents)
     if (this.#takenEvents === before && reached.length === 0) return undefined
-    for (const { position } of reached) if (position > this.#position) this.#position = position
+    for (const { position } of reached) this.#moveTo(position)
     return { entries, position: this.#position, isCaughtUp: reached.some(({ isCaughtUp }) => isCaughtUp) }
   }
 
@@ -138,6 +138,11 @@ class CatchUpSubscription {
     void this.#subscription.unsubscribe().catch(() => undefined)
     this.#subscription.destroy()
     if (this.#failure !== undefined) this.#client.failed(classify(this.#failure))
+  }
+
+  /** A checkpoint may lie before events that were taken, and what has no position is said to be at the beginning. */
+  #moveTo(position: Position): void {
+    if (position > this.#position) this.#position = position
   }
 
   #addCheckpoint(position: Position, isCaughtUp: boolean): void {

@@ -1,6 +1,6 @@
 import { jsonEvent, type EventData, type ResolvedEvent } from '@eventstore/db-client'
 import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import { beginning, positionOf, type Position, type Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -15,6 +15,10 @@ type Metadata = {
   readonly actor: string
   readonly schema_version: number
 }
+
+/** Where the server says that something stands; `beginning` where it says nothing, or names what is no position. */
+export const positionFrom = (named: { readonly commit: bigint } | undefined): Position =>
+  named === undefined ? beginning : positionOf(named.commit)
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
@@ -41,7 +45,7 @@ export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
   const metadata = event?.metadata as Partial<Metadata> | undefined
   if (event === undefined || !event.isJson || metadata?.schema_version === undefined) return undefined
   const stream = event.streamId
-  const position = event.position?.commit ?? 0n
+  const position = positionFrom(event.position)
   const decoded = decodeStoredEvent(event.type, metadata.schema_version, event.data)
   if (E.isLeft(decoded)) return { stream, position, failure: decoded.left }
   return {

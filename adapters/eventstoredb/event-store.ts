@@ -1,6 +1,6 @@
 import { BACKWARDS, END, NO_STREAM, type ResolvedEvent } from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
-import { beginning, type Position, type Recorded } from '../../domain/event.js'
+import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -11,7 +11,7 @@ import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
-import { decodeEvent, encodeEvent, isEncodable } from './event-codec.js'
+import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
 import { logReader } from './log-reader.js'
 import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './shared-tail.js'
@@ -93,7 +93,7 @@ const appendsOf =
         .current()
         .appendToStream(stream, batch, { expectedRevision })
       // Without a position these very events were deleted since, and there is none to wait for.
-      return { revision: Number(nextExpectedRevision), position: position?.commit ?? beginning }
+      return { revision: Number(nextExpectedRevision), position: positionFrom(position) }
     }
     return appendsOfThisProcess.track(() => retry(appends, append))
   }
@@ -120,7 +120,7 @@ const readsOf = ({ reads }: Connection, retry: Retry, stopping: AbortSignal): Pi
     const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
     const answer = await retry(reads, async (cancellation) => {
       const [newest] = await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)
-      return newest?.event?.position.commit ?? beginning
+      return positionFrom(newest?.event?.position)
     })
     return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
   },

@@ -1,4 +1,5 @@
 import type { AnyBulkWriteOperation, Filter, IndexDescription } from 'mongodb'
+import { positionOf } from '../../domain/event.js'
 import type { Change, Collection, Entry, IndexValue, Json, Query, Stored } from '../../projections/ports.js'
 import { OperationFailed } from './failure.js'
 
@@ -97,7 +98,7 @@ export const selectionOf = (
 
 export const decodeStored = ({ change: { position, body } }: DocumentRecord): Stored => ({
   document: body === undefined ? undefined : documentOf(body),
-  position,
+  position: positionOf(position),
 })
 
 export const decodeEntry = ({ _id, change: { body } }: DocumentRecord): Entry => ({

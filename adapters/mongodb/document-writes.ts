@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection as MongoCollection, Db } from 'mongodb'
-import { beginning, type Position } from '../../domain/event.js'
+import { beginning, positionOf, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
-import type { Change, Collection, Documents } from '../../projections/ports.js'
+import { misplacedIn, type Change, type Collection, type Documents } from '../../projections/ports.js'
 import { adaptiveBatchSize } from './batch-size.js'
 import { encodeChange, fieldsOf, type DocumentRecord } from './document-record.js'
 import { isDuplicate, OperationFailed, tryCatch } from './failure.js'
@@ -51,6 +51,8 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
   return {
     apply: (collection, changes, checkpoint) =>
       tryCatch(async () => {
+        const misplaced = misplacedIn(changes, checkpoint)
+        if (misplaced !== undefined) throw new OperationFailed(misplaced)
         const stored = await locator.locate(collection)
         if (stored === undefined)
           throw new OperationFailed({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
@@ -70,7 +72,8 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
           beginning,
           async (stored) => {
             startedIn.set(generationName(collection), stored)
-            return (await checkpoints.findOne({ _id: stored }))?.position ?? beginning
+            const written = await checkpoints.findOne({ _id: stored })
+            return written === null ? beginning : positionOf(written.position)
           },
           (position) => position !== beginning,
         ),

@@ -1,3 +1,4 @@
+import { positionOf } from '../../domain/event.js'
 import type { Change, Collection, Entry, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
 import type { DocumentRow } from './writer/writer-protocol.js'
 
@@ -20,7 +21,7 @@ export const encodeChange = ({ key, document, position }: Change, columns: Reado
 
 export const decodeStored = ({ position, body }: StoredRow): Stored => ({
   document: body === null ? undefined : (JSON.parse(body) as Json),
-  position: BigInt(position),
+  position: positionOf(BigInt(position)),
 })
 
 export const decodeEntry = ({ key, body }: EntryRow): Entry => ({ key, document: JSON.parse(body) as Json })

@@ -1,5 +1,6 @@
+import { positionOf } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
-import type { Documents } from '../../projections/ports.js'
+import { misplacedIn, type Documents } from '../../projections/ports.js'
 import type { SqliteDatabase } from './database.js'
 import { documentGenerations } from './document-generations.js'
 import { documentReads } from './document-reads.js'
@@ -14,6 +15,8 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     ...documentReads(tables),
 
     apply: async (collection, changes, checkpoint) => {
+      const misplaced = misplacedIn(changes, checkpoint)
+      if (misplaced !== undefined) return E.left(misplaced)
       const table = database.read((prepare) => tables.find(prepare, collection))
       if (E.isLeft(table)) return table
       if (table.right === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
@@ -25,6 +28,8 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     },
 
     checkpoint: (collection) =>
-      Promise.resolve(database.read((prepare) => BigInt(registeredTable(prepare, collection)?.checkpoint ?? 0))),
+      Promise.resolve(
+        database.read((prepare) => positionOf(BigInt(registeredTable(prepare, collection)?.checkpoint ?? 0))),
+      ),
   }
 }

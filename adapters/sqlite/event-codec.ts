@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import { positionOf, type Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -66,7 +66,7 @@ export const recordedAs = (
     actor: event.actor,
     stream,
     revision,
-    position: BigInt(position),
+    position: positionOf(BigInt(position)),
   }) as Recorded<DomainEvent>
 
 const decodeEvent = (row: StoredEventRow): Either<StoreFailure, Recorded<DomainEvent>> => {

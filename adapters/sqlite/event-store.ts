@@ -1,5 +1,5 @@
 import { categoryOf, type Category } from '../../domain/events.js'
-import type { Position } from '../../domain/event.js'
+import { positionOf, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
@@ -21,7 +21,7 @@ const tailCapacity = 1_024
 export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const head = (): Either<StoreFailure, Position> =>
     database.read((prepare) =>
-      BigInt(prepare<{ head: number | null }>('SELECT max(position) AS head FROM events').get()?.head ?? 0),
+      positionOf(BigInt(prepare<{ head: number | null }>('SELECT max(position) AS head FROM events').get()?.head ?? 0)),
     )
   const tail = logTail(orThrow(head()), tailCapacity)
 
@@ -46,13 +46,13 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     if (E.isLeft(written)) return written
     const result = written.right
     if (result.kind !== 'appended' && result.kind !== 'repeated') return E.left({ kind: 'conflict' })
-    const position = BigInt(result.position)
+    const position = positionOf(BigInt(result.position))
     if (result.kind === 'appended') {
       const before = events.length - 1
       const entries = events.map((event, index) =>
         recordedAs(event, stream, result.revision - before + index, result.position - before + index),
       )
-      tail.add(position - BigInt(events.length), { entries, position })
+      tail.add(positionOf(position - BigInt(events.length)), { entries, position })
     }
     return E.right({ revision: result.revision, position })
   }
@@ -63,7 +63,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
    */
   const page = (position: Position, end: Position, categories: ReadonlyArray<Category>): EventBatch => {
     // One category has an index of its own; several are picked out of a stretch of the log.
-    const stretch = position + stretchSize
+    const stretch = positionOf(position + stretchSize)
     const last = categories.length === 1 || stretch > end ? end : stretch
     const isWanted = categories.length === 1 ? 'category = ?' : `+category IN (${categories.map(() => '?').join(', ')})`
     const sql = `SELECT ${eventColumns} FROM events WHERE ${isWanted} AND position > ? AND position <= ?

@@ -23,7 +23,7 @@ export const checkpointCollection = (name: string): Collection => ({
 })
 
 /** `interval`: the positions between two saves at least. */
-export const checkpointIn = (documents: Documents, name: string, interval: Position): Checkpoint => {
+export const checkpointIn = (documents: Documents, name: string, interval: bigint): Checkpoint => {
   const collection = checkpointCollection(name)
   let saved = beginning
 

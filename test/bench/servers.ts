@@ -9,7 +9,7 @@ import { mongoDocuments } from '../../adapters/mongodb/documents.js'
 import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
 import { connect } from '../../adapters/eventstoredb/connection.js'
 import { connectMongo } from '../../adapters/mongodb/connection.js'
-import { beginning } from '../../domain/event.js'
+import { beginning, positionOf } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import type { Change, Collection } from '../../projections/ports.js'
 import { follow } from '../../projections/subscriptions/follower.js'
@@ -130,7 +130,7 @@ export const measureDocuments = async (url: string, rounds: number, batches: num
     }
     orFail(await documents.prepare(collection))
     for (let batch = 0; batch < batches; batch += 1) {
-      const position = BigInt(batch + 1)
+      const position = positionOf(BigInt(batch + 1))
       const changes = keysOf(batch).map((key): Change => ({ key, document: body, position }))
       orFail(await documents.apply(collection, changes, position))
     }

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { beginning } from '../../domain/event.js'
 import type { Change, Stored } from '../../projections/ports.js'
 import { holdsAsync } from '../kit/domain/property.js'
 import { rightOf } from '../kit/right-of.js'
 import type { Behaviour } from './behaviour.js'
 import { apply, byGroup, contentOf, keysOf, prepared, put, remove, type OpenDocuments } from './document-fixtures.js'
+import { positionAt } from '../kit/domain/samples.js'
 
 /** What changes to documents do, and their checkpoint. */
 export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
@@ -16,8 +16,8 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
     t.deepEqual(
       rightOf(await documents.get(collection, ['other', 'missing', 'k'])),
       new Map<string, Stored>([
-        ['other', { document: {}, position: 1n }],
-        ['k', { document, position: 1n }],
+        ['other', { document: {}, position: positionAt(1) }],
+        ['k', { document, position: positionAt(1) }],
       ]),
     )
     t.is(rightOf(await documents.get(collection, [])).size, 0)
@@ -26,7 +26,7 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
 
   behaviour('any JSON stays the same JSON', async (t, { documents }) => {
     const collection = await prepared(documents)
-    let position = beginning
+    let position = 0n
     await holdsAsync(
       t,
       fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
@@ -71,7 +71,7 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
     t.deepEqual(await contentOf(documents, collection), { k: { rank: 1 } })
     await apply(documents, collection, [put('k', large + 2n, { rank: 2 })], large + 2n)
     t.deepEqual(await contentOf(documents, collection), { k: { rank: 2 } })
-    t.is(rightOf(await documents.checkpoint(collection)), large + 2n)
+    t.is(rightOf(await documents.checkpoint(collection)), positionAt(large + 2n))
   })
 
   behaviour('a removed document is nowhere, and a stale change does not bring it back', async (t, { documents }) => {
@@ -108,7 +108,7 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
   behaviour('any sequence of changes leaves the newest one under each key', async (t, { documents }) => {
     const change = fc.record({
       key: fc.constantFrom('a', 'b', 'c'),
-      position: fc.bigInt({ min: 1n, max: 12n }),
+      position: fc.integer({ min: 1, max: 12 }).map(positionAt),
       document: fc.option(
         fc.nat(9).map((rank) => ({ rank })),
         { nil: undefined },
@@ -138,14 +138,30 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
     )
   })
 
+  behaviour('nothing is written at what is no position', async (t, { documents }) => {
+    const collection = await prepared(documents)
+    await apply(documents, collection, [put('k', 3n, { rank: 3 })], 3n)
+    for (const none of [2n ** 64n - 1n, 2n ** 63n, 2n ** 53n, -1n]) {
+      const change = put('k', 4n, { rank: 4 })
+      for (const refused of [
+        await documents.apply(collection, [change], positionAt(none)),
+        await documents.apply(collection, [change, { ...change, key: 'l', position: positionAt(none) }], positionAt(4)),
+      ]) {
+        t.like(refused, { left: { kind: 'corrupt' } })
+      }
+      t.deepEqual(await contentOf(documents, collection), { k: { rank: 3 } })
+      t.is(rightOf(await documents.checkpoint(collection)), positionAt(3))
+    }
+  })
+
   behaviour('the checkpoint moves with the changes, without any, and never backward', async (t, { documents }) => {
     const collection = await prepared(documents)
     await apply(documents, collection, [put('k', 3n, {})], 5n)
-    t.is(rightOf(await documents.checkpoint(collection)), 5n)
+    t.is(rightOf(await documents.checkpoint(collection)), positionAt(5))
     await apply(documents, collection, [], 9n)
-    t.is(rightOf(await documents.checkpoint(collection)), 9n)
+    t.is(rightOf(await documents.checkpoint(collection)), positionAt(9))
     await apply(documents, collection, [put('other', 4n, {})], 4n)
-    t.is(rightOf(await documents.checkpoint(collection)), 9n)
+    t.is(rightOf(await documents.checkpoint(collection)), positionAt(9))
     t.deepEqual(await contentOf(documents, collection), { k: {}, other: {} })
   })
 }

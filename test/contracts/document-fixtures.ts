@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Change, Collection, Cursor, Documents, Entry, Json, Query } from '../../projections/ports.js'
 import { rightOf } from '../kit/right-of.js'
+import { positionAt } from '../kit/domain/samples.js'
 
 export type OpenDocuments = {
   readonly documents: Documents
@@ -46,8 +47,16 @@ export const filled = async (documents: Documents): Promise<Collection> => {
   return collection
 }
 
-export const put = (key: string, position: bigint, document: Json): Change => ({ key, position, document })
-export const remove = (key: string, position: bigint): Change => ({ key, position, document: undefined })
+export const put = (key: string, position: bigint, document: Json): Change => ({
+  key,
+  position: positionAt(position),
+  document,
+})
+export const remove = (key: string, position: bigint): Change => ({
+  key,
+  position: positionAt(position),
+  document: undefined,
+})
 
 export const apply = async (
   documents: Documents,
@@ -55,7 +64,7 @@ export const apply = async (
   changes: ReadonlyArray<Change>,
   checkpoint: bigint,
 ): Promise<void> => {
-  rightOf(await documents.apply(collection, changes, checkpoint))
+  rightOf(await documents.apply(collection, changes, positionAt(checkpoint)))
 }
 
 export const contentOf = async (

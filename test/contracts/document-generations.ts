@@ -17,6 +17,7 @@ import {
   type OpenDocuments,
 } from './document-fixtures.js'
 import { nextTurn } from '../kit/time/turns.js'
+import { positionAt } from '../kit/domain/samples.js'
 
 /** How generations of a collection come and go. */
 export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void => {
@@ -60,7 +61,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     await apply(documents, collection, [put('k', 1n, { group: 'a', rank: 1 })], 1n)
     rightOf(await documents.prepare(collection))
     t.deepEqual(await contentOf(documents, collection), { k: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(collection)), 1n)
+    t.is(rightOf(await documents.checkpoint(collection)), positionAt(1))
   })
 
   behaviour('one collection can be prepared several times at the same time', async (t, { documents }) => {
@@ -82,8 +83,8 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     t.deepEqual(await contentOf(documents, one), { k: { of: 'one' } })
     t.deepEqual(await contentOf(documents, other), { k: { of: 'other' } })
     t.deepEqual(await contentOf(documents, newer), { k: { of: 'newer' } })
-    t.is(rightOf(await documents.checkpoint(one)), 1n)
-    t.is(rightOf(await documents.checkpoint(newer)), 3n)
+    t.is(rightOf(await documents.checkpoint(one)), positionAt(1))
+    t.is(rightOf(await documents.checkpoint(newer)), positionAt(3))
   })
 
   behaviour('the next generation is invisible until it is promoted', async (t, { documents }) => {
@@ -92,10 +93,10 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const next = await nextOf(documents, live)
     await apply(documents, next, [put('a', 30n, { group: 'a', rank: 7 }), put('z', 30n, { group: 'a', rank: 8 })], 31n)
     t.deepEqual(await contentOf(documents, live), before)
-    t.is(rightOf(await documents.checkpoint(live)), 10n)
+    t.is(rightOf(await documents.checkpoint(live)), positionAt(10))
     t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['d', 'a', 'c', 'b'])
     t.deepEqual(await contentOf(documents, next), { a: { group: 'a', rank: 7 }, z: { group: 'a', rank: 8 } })
-    t.is(rightOf(await documents.checkpoint(next)), 31n)
+    t.is(rightOf(await documents.checkpoint(next)), positionAt(31))
     t.is(rightOf(await documents.count(next)), 2)
   })
 
@@ -107,7 +108,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       await apply(documents, next, [put('a', 3n, { group: 'a', rank: 7 }), put('z', 3n, { group: 'a', rank: 6 })], 4n)
       rightOf(await documents.promote(live))
       t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, z: { group: 'a', rank: 6 } })
-      t.is(rightOf(await documents.checkpoint(live)), 4n)
+      t.is(rightOf(await documents.checkpoint(live)), positionAt(4))
       t.is(rightOf(await documents.count(live)), 2)
       t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['z', 'a'])
       t.deepEqual(await contentOf(documents, next), {})
@@ -124,7 +125,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       rightOf(await documents.promote(live))
       await apply(documents, live, [put('a', 29n, {}), put('b', 29n, {}), put('c', 31n, { group: 'a', rank: 1 })], 31n)
       t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 7 }, c: { group: 'a', rank: 1 } })
-      t.is(rightOf(await documents.checkpoint(live)), 31n)
+      t.is(rightOf(await documents.checkpoint(live)), positionAt(31))
     },
   )
 
@@ -136,7 +137,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
       await apply(documents, next, [put('k', position, { group: 'a', rank: generation })], position)
       rightOf(await documents.promote(live))
       t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: generation } })
-      t.is(rightOf(await documents.checkpoint(live)), position)
+      t.is(rightOf(await documents.checkpoint(live)), positionAt(position))
       t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['k'])
     }
   })
@@ -149,7 +150,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: 1 } })
     rightOf(await documents.prepare(live))
     t.deepEqual(await contentOf(documents, live), { k: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(live)), 2n)
+    t.is(rightOf(await documents.checkpoint(live)), positionAt(2))
   })
 
   behaviour('a promoted version takes the place of every other version', async (t, { documents }) => {
@@ -227,7 +228,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     rightOf(await documents.prepare(live))
     await apply(documents, live, [put('a', 1n, { group: 'a', rank: 1 })], 1n)
     t.deepEqual(await contentOf(documents, live), { a: { group: 'a', rank: 1 } })
-    t.is(rightOf(await documents.checkpoint(live)), 1n)
+    t.is(rightOf(await documents.checkpoint(live)), positionAt(1))
   })
 
   behaviour('dropping an old version leaves the new one', async (t, { documents }) => {
@@ -248,10 +249,10 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     const again = await reopen()
     rightOf(await again.prepare(live))
     t.deepEqual(await contentOf(again, live), before)
-    t.is(rightOf(await again.checkpoint(live)), 21n)
+    t.is(rightOf(await again.checkpoint(live)), positionAt(21))
     t.deepEqual(keysOf(rightOf(await again.find(live, byGroup('a')))), ['d', 'c', 'b'])
     t.deepEqual(await contentOf(again, next), building)
-    t.is(rightOf(await again.checkpoint(next)), 31n)
+    t.is(rightOf(await again.checkpoint(next)), positionAt(31))
     await apply(again, live, [put('a', 19n, {})], 21n)
     t.deepEqual(await contentOf(again, live), before)
     rightOf(await again.promote(live))

@@ -32,7 +32,8 @@ const maxMessageSize = 17 * 1024 * 1024
 
 /**
  * The protocol of EventStoreDB 23.10.6 on a log in memory: streams and the whole log, without persistent subscriptions,
- * projections, links, access rights and scavenges.
+ * projections, links, access rights and scavenges. The checkpoint of a subscription that finds nothing in a fresh log is that
+ * of 24.10.
  */
 export const startDouble = async (port = 0): Promise<EventStoreDouble> => {
   const log = openLog()

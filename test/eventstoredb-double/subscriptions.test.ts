@@ -66,6 +66,19 @@ test.serial('checkpoints come after each interval times window of events, and wh
   t.is(usual.length, 376)
 })
 
+test.serial('on a fresh log the checkpoint before caughtUp is no position, as 24.10 sends it', async (t) => {
+  const { double, client } = await openDouble(t)
+  const none = await checkpointsOf(client, (checkpointReached) =>
+    streamNameFilter({ prefixes: ['other-'], checkpointReached }),
+  )
+  t.deepEqual(none, [18_446_744_073_709_551_615n])
+  await client.appendToStream('other-1', event())
+  const own = await checkpointsOf(client, (checkpointReached) =>
+    streamNameFilter({ prefixes: ['other-'], checkpointReached }),
+  )
+  t.is(own.at(-1), double.log().at(-1)?.position)
+})
+
 test.serial('live events bring checkpoints too, whether they match or not', async (t) => {
   const { client } = await openDouble(t)
   let checkpoints = 0

@@ -47,6 +47,12 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
   call.once('finish', forget)
 }
 
+/**
+ * The checkpoint with which a filtered subscription from the start of a fresh log goes live on 24.10, where it has found no event
+ * of its own: a position that is none. 23.10 sends no checkpoint then.
+ */
+const noPosition = 2n ** 64n - 1n
+
 /** Where a subscription is. */
 type Cursor = {
   readonly at: (index: number) => LoggedEvent | undefined
@@ -54,6 +60,8 @@ type Cursor = {
   index: number
   position: bigint
   isLive: boolean
+  /** Whether it began with the log and has given neither an event nor a checkpoint. */
+  hasGivenNothing: boolean
 }
 
 const cursorOfAll = ({ all, indexAfter }: Log, { from, filter }: ReadRequest): Cursor => {
@@ -66,6 +74,7 @@ const cursorOfAll = ({ all, indexAfter }: Log, { from, filter }: ReadRequest): C
     index: indexAfter(position),
     position,
     isLive: false,
+    hasGivenNothing: from === 'start',
   }
 }
 
@@ -77,6 +86,7 @@ const cursorOfStream = (log: Log, name: string, { from }: ReadRequest): Cursor =
     index: from === 'start' ? 0 : from === 'end' ? last + 1 : Number(from) + 1,
     position: 0n,
     isLive: false,
+    hasGivenNothing: false,
   }
 }
 
@@ -92,15 +102,19 @@ function* messagesOf(
       yield undefined
     } else if (event === undefined) {
       cursor.isLive = true
-      if (checkpointInterval !== undefined) yield checkpoint(cursor.position)
+      if (checkpointInterval !== undefined) yield checkpoint(cursor.hasGivenNothing ? noPosition : cursor.position)
       yield caughtUp()
     } else {
       cursor.index += 1
       cursor.position = event.position
       considered += 1
-      if (cursor.matches(event)) yield eventRead(event)
+      if (cursor.matches(event)) {
+        cursor.hasGivenNothing = false
+        yield eventRead(event)
+      }
       if (checkpointInterval !== undefined && considered >= checkpointInterval) {
         considered = 0
+        cursor.hasGivenNothing = false
         yield checkpoint(event.position)
       }
     }

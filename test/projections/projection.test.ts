@@ -3,7 +3,7 @@ import { contacts } from '../../projections/read-models/contacts.js'
 import { anyProjection, changesOf, keysToRead, Unprojectable } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { logOf } from '../kit/domain/log.js'
-import { accountId, contactId, details, engagementId, leadId, sourceId } from '../kit/domain/samples.js'
+import { accountId, contactId, details, engagementId, leadId, positionAt, sourceId } from '../kit/domain/samples.js'
 
 const projection = anyProjection(contacts)
 
@@ -33,8 +33,8 @@ test('a batch gives one change a document, at the position of its last event', (
   t.deepEqual(
     changes.map(({ key, position }) => ({ key, position })),
     [
-      { key: contactId(1), position: 3n },
-      { key: contactId(2), position: 2n },
+      { key: contactId(1), position: positionAt(3) },
+      { key: contactId(2), position: positionAt(2) },
     ],
   )
   t.like(changes[0]?.document, { contact: { opted_out: true } })
@@ -58,11 +58,11 @@ test('events that a document reflects already change nothing, though they count'
     evolve: (document: { readonly count: number } | undefined) => ({ count: (document?.count ?? 0) + 1 }),
   })
   const log = logOf(created(1), created(2), created(3))
-  const stored = new Map([['count', { document: { count: 2 }, position: 2n }]])
-  t.deepEqual(changesOf(counting, stored, log), [{ key: 'count', document: { count: 3 }, position: 3n }])
-  t.deepEqual(changesOf(counting, new Map([['count', { document: { count: 3 }, position: 3n }]]), log), [])
-  const removed = new Map([['count', { document: undefined, position: 2n }]])
-  t.deepEqual(changesOf(counting, removed, log), [{ key: 'count', document: { count: 1 }, position: 3n }])
+  const stored = new Map([['count', { document: { count: 2 }, position: positionAt(2) }]])
+  t.deepEqual(changesOf(counting, stored, log), [{ key: 'count', document: { count: 3 }, position: positionAt(3) }])
+  t.deepEqual(changesOf(counting, new Map([['count', { document: { count: 3 }, position: positionAt(3) }]]), log), [])
+  const removed = new Map([['count', { document: undefined, position: positionAt(2) }]])
+  t.deepEqual(changesOf(counting, removed, log), [{ key: 'count', document: { count: 1 }, position: positionAt(3) }])
 })
 
 test('an event that cannot be folded stops the projection without telling what it holds', (t) => {

@@ -75,7 +75,7 @@ test.serial('a server that hangs makes every call unavailable in time, and serve
   t.like(await retried(calls.append), { revision: 2 })
   t.like(await retried(calls['append to a new stream']), { revision: 0 })
   t.like(await retried(calls.read), { revision: 2 })
-  t.is(await retried(calls.head), double.log().at(-1)?.position ?? beginning)
+  t.is<bigint, bigint>(await retried(calls.head), double.log().at(-1)?.position ?? beginning)
   t.is(double.log().length, 4)
 })
 

@@ -1,9 +1,10 @@
 import test from 'ava'
 import { PendingCheckpoints, type ServerCheckpoint } from '../../../adapters/eventstoredb/pending-checkpoints.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): ServerCheckpoint => ({
   afterEvents,
-  position,
+  position: positionAt(position),
   isCaughtUp,
 })
 

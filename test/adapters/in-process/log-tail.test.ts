@@ -10,6 +10,7 @@ import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { eventIds, newEvent } from '../../kit/domain/new-events.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { nextTurn } from '../../kit/time/turns.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -17,7 +18,7 @@ const eventAt = (position: number, category: Category = 'account'): Event => ({
   ...newEvent(position),
   stream: `${category}-${position}`,
   revision: 0,
-  position: BigInt(position),
+  position: positionAt(position),
 })
 
 /** Events at these positions. */
@@ -29,51 +30,51 @@ const all = (): boolean => true
 const positionsOf = ({ events }: EventBatch): ReadonlyArray<Position> => events.map(({ position }) => position)
 
 test('a subscriber gets what was added after its position, up to the position of the last batch', (t) => {
-  const tail = logTail(10n, 100)
-  tail.add(10n, { entries: eventsAt(11, 12), position: 12n })
-  tail.add(12n, { entries: eventsAt(15), position: 20n })
-  t.deepEqual(tail.after(10n, all, 10), { entries: eventsAt(11, 12, 15), position: 20n })
-  t.deepEqual(tail.after(11n, all, 10), { entries: eventsAt(12, 15), position: 20n })
-  t.deepEqual(tail.after(13n, all, 10), { entries: eventsAt(15), position: 20n })
-  t.deepEqual(tail.after(15n, all, 10), { entries: [], position: 20n })
-  t.deepEqual(tail.after(20n, all, 10), { entries: [], position: 20n })
-  t.deepEqual(tail.after(25n, all, 10), { entries: [], position: 25n })
+  const tail = logTail(positionAt(10), 100)
+  tail.add(positionAt(10), { entries: eventsAt(11, 12), position: positionAt(12) })
+  tail.add(positionAt(12), { entries: eventsAt(15), position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(10), all, 10), { entries: eventsAt(11, 12, 15), position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(11), all, 10), { entries: eventsAt(12, 15), position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(13), all, 10), { entries: eventsAt(15), position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(15), all, 10), { entries: [], position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(20), all, 10), { entries: [], position: positionAt(20) })
+  t.deepEqual(tail.after(positionAt(25), all, 10), { entries: [], position: positionAt(25) })
 })
 
 test('a page that is full ends at its last event, wanted or not', (t) => {
-  const tail = logTail(0n, 100)
-  tail.add(0n, { entries: eventsAt(1, 2, 3, 4), position: 9n })
+  const tail = logTail(positionAt(0), 100)
+  tail.add(positionAt(0), { entries: eventsAt(1, 2, 3, 4), position: positionAt(9) })
   const isEven = ({ position }: LogEntry): boolean => position % 2n === 0n
-  t.deepEqual(tail.after(0n, isEven, 3), { entries: eventsAt(2), position: 3n })
-  t.deepEqual(tail.after(3n, isEven, 3), { entries: eventsAt(4), position: 9n })
+  t.deepEqual(tail.after(positionAt(0), isEven, 3), { entries: eventsAt(2), position: positionAt(3) })
+  t.deepEqual(tail.after(positionAt(3), isEven, 3), { entries: eventsAt(4), position: positionAt(9) })
 })
 
 test('a position before the tail is told apart from one after which there is no event', (t) => {
-  const tail = logTail(10n, 100)
-  t.is(tail.after(9n, all, 10), undefined)
-  t.deepEqual(tail.after(10n, all, 10), { entries: [], position: 10n })
+  const tail = logTail(positionAt(10), 100)
+  t.is(tail.after(positionAt(9), all, 10), undefined)
+  t.deepEqual(tail.after(positionAt(10), all, 10), { entries: [], position: positionAt(10) })
 })
 
 test('the tail holds at least as many events as its capacity says, and not many more', (t) => {
-  const tail = logTail(0n, 5)
+  const tail = logTail(positionAt(0), 5)
   for (let n = 1; n <= 1_000; n += 1) {
-    tail.add(BigInt(n - 1), { entries: eventsAt(n), position: BigInt(n) })
-    const newest = tail.after(BigInt(Math.max(0, n - 5)), all, 100)
+    tail.add(positionAt(n - 1), { entries: eventsAt(n), position: positionAt(n) })
+    const newest = tail.after(positionAt(Math.max(0, n - 5)), all, 100)
     t.is(newest?.entries.length, Math.min(n, 5))
-    if (n > 11) t.is(tail.after(BigInt(n - 11), all, 100), undefined)
+    if (n > 11) t.is(tail.after(positionAt(n - 11), all, 100), undefined)
   }
 })
 
 test('a gap in the tail never passes for a stretch of the log without events', (t) => {
-  const tail = logTail(0n, 100)
-  tail.add(0n, { entries: eventsAt(1), position: 1n })
-  tail.add(5n, { entries: eventsAt(6), position: 6n })
-  for (const position of [0n, 1n, 4n]) t.is(tail.after(position, all, 10), undefined)
-  t.deepEqual(tail.after(5n, all, 10), { entries: eventsAt(6), position: 6n })
+  const tail = logTail(positionAt(0), 100)
+  tail.add(positionAt(0), { entries: eventsAt(1), position: positionAt(1) })
+  tail.add(positionAt(5), { entries: eventsAt(6), position: positionAt(6) })
+  for (const position of [positionAt(0), positionAt(1), positionAt(4)]) t.is(tail.after(position, all, 10), undefined)
+  t.deepEqual(tail.after(positionAt(5), all, 10), { entries: eventsAt(6), position: positionAt(6) })
 })
 
 test('a subscriber waits until the next batch or its own signal, and for no other signal', async (t) => {
-  const tail = logTail(0n, 10)
+  const tail = logTail(positionAt(0), 10)
   const [one, two] = [new AbortController(), new AbortController()]
   let woken = ''
   const waiting = [one, two].map(({ signal }, index) => tail.changed(signal).then(() => (woken += `${index}`)))
@@ -83,7 +84,7 @@ test('a subscriber waits until the next batch or its own signal, and for no othe
   await waiting[0]
   await nextTurn()
   t.is(woken, '0')
-  tail.add(0n, { entries: [], position: 3n })
+  tail.add(positionAt(0), { entries: [], position: positionAt(3) })
   await Promise.all(waiting)
   t.is(woken, '01')
   await tail.changed(AbortSignal.abort())
@@ -112,9 +113,9 @@ const openLog = (capacity: number, page: number, head: number) => {
   }
   write(
     Array.from({ length: head }, (_, index) => eventAt(index + 1, index % 3 === 0 ? 'contact' : 'account')),
-    BigInt(head),
+    positionAt(head),
   )
-  const tail: LogTail = logTail(BigInt(head), capacity)
+  const tail: LogTail = logTail(positionAt(head), capacity)
   return { log, tail, history: history as EventStore['history'], write, histories: () => histories }
 }
 
@@ -159,7 +160,7 @@ test('each wanted event after the start comes once and in order, whatever the pa
   let readsOfHistory = 0
   const property = fc.asyncProperty(settings, async ({ capacity, page, head, start, categories, paces, writes }) => {
     const { log, tail, history, write, histories } = openLog(capacity, page, head)
-    const after = BigInt(Math.min(start, head))
+    const after = positionAt(Math.min(start, head))
     const stopping = new AbortController()
     const batches: Array<EventBatch> = []
     const reading = (async () => {
@@ -169,7 +170,7 @@ test('each wanted event after the start comes once and in order, whatever the pa
         await runTurns(paces[batches.length % paces.length] ?? 0)
       }
     })()
-    let end = BigInt(head)
+    let end = positionAt(head)
     const add = (events: ReadonlyArray<Event>, position: Position, isLost: boolean): void => {
       write(events, position)
       if (!isLost) tail.add(end, { entries: events, position })
@@ -178,11 +179,11 @@ test('each wanted event after the start comes once and in order, whatever the pa
     for (const { events: kinds, space, beyond, isLost, turns } of writes) {
       const events = kinds.map((category, index) => eventAt(Number(end) + (index + 1) * space, category))
       const last = events.at(-1)?.position ?? end
-      add(events, last + BigInt(beyond), isLost)
+      add(events, positionAt(last + BigInt(beyond)), isLost)
       await runTurns(turns)
     }
     const [category = 'account'] = categories
-    add([{ ...eventAt(Number(end) + 1), stream: `${category}-last` }], end + 1n, false)
+    add([{ ...eventAt(Number(end) + 1), stream: `${category}-last` }], positionAt(end + 1n), false)
     await reading
     const wanted = log.filter(
       ({ stream, position }) => position > after && categories.some((one) => categoryOf(stream) === one),
@@ -206,7 +207,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   const stopping = new AbortController()
   const seen: Array<string> = []
   const reading = (async () => {
-    for await (const { events } of liveSubscription(tail, history, 5n, ['account'], stopping.signal)) {
+    for await (const { events } of liveSubscription(tail, history, positionAt(5), ['account'], stopping.signal)) {
       seen.push(...eventIds(events))
       if (seen.length === 50) stopping.abort()
     }
@@ -214,7 +215,7 @@ test('a subscription that keeps up with the log never reads the history', async 
   const events = Array.from({ length: 50 }, (_, index) => eventAt(index + 6))
   for (const event of events) {
     write([event], event.position)
-    tail.add(event.position - 1n, { entries: [event], position: event.position })
+    tail.add(positionAt(event.position - 1n), { entries: [event], position: event.position })
     await nextTurn()
   }
   await reading
@@ -227,10 +228,10 @@ test('a subscriber that the tail has dropped, or that meets a gap in it, reads t
   const add = (position: number, isLost = false): void => {
     const event = eventAt(position)
     write([event], event.position)
-    if (!isLost) tail.add(event.position - 1n, { entries: [event], position: event.position })
+    if (!isLost) tail.add(positionAt(event.position - 1n), { entries: [event], position: event.position })
   }
   const stopping = new AbortController()
-  const subscription = liveSubscription(tail, history, 0n, ['account'], stopping.signal)
+  const subscription = liveSubscription(tail, history, positionAt(0), ['account'], stopping.signal)
   for (let n = 1; n <= 10; n += 1) add(n)
   t.deepEqual((await subscription.next()).value, { events: eventsAt(1, 2, 3, 4, 5, 6, 7, 8, 9, 10), position: 10n })
   t.is(histories(), 1)
@@ -250,7 +251,7 @@ test('a subscription that is aborted while it reads the history gives nothing mo
   const { tail, history } = openLog(2, 1, 10)
   const stopping = new AbortController()
   const batches: Array<EventBatch> = []
-  for await (const batch of liveSubscription(tail, history, 0n, ['account', 'contact'], stopping.signal)) {
+  for await (const batch of liveSubscription(tail, history, positionAt(0), ['account', 'contact'], stopping.signal)) {
     batches.push(batch)
     stopping.abort()
   }
@@ -258,18 +259,18 @@ test('a subscription that is aborted while it reads the history gives nothing mo
 })
 
 test('an event that can not be decoded ends the subscriptions to its category after what comes before it, and no others', async (t) => {
-  const tail = logTail(0n, 100)
+  const tail = logTail(positionAt(0), 100)
   const entries = [
     eventAt(1),
-    { stream: 'account-2', position: 2n, failure: { kind: 'corrupt', reason: 'it is unreadable' } } as const,
+    { stream: 'account-2', position: positionAt(2), failure: { kind: 'corrupt', reason: 'it is unreadable' } } as const,
     eventAt(3, 'lead'),
   ]
-  tail.add(0n, { entries, position: 3n })
+  tail.add(positionAt(0), { entries, position: positionAt(3) })
   const none: EventStore['history'] = async function* () {
     // The history is not asked for: the tail holds all.
   }
   const live = (category: Category) =>
-    liveSubscription(tail, none, 0n, [category], new AbortController().signal)[Symbol.asyncIterator]()
+    liveSubscription(tail, none, positionAt(0), [category], new AbortController().signal)[Symbol.asyncIterator]()
 
   const accounts = live('account')
   t.deepEqual((await accounts.next()).value, { events: eventsAt(1), position: 1n })

@@ -10,6 +10,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 import { until } from '../../kit/time/until.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: { by_group: ['group'] }, generation: 'live' }
 
@@ -47,7 +48,7 @@ test('where no server answers every operation fails soon, and nothing of the add
     () => documents.get(collection, ['k']),
     () => documents.find(collection, { index: 'by_group', equals: [], limit: 1 }),
     () => documents.count(collection),
-    () => documents.apply(collection, [], 1n),
+    () => documents.apply(collection, [], positionAt(1)),
     () => documents.checkpoint(collection),
     () => documents.promote(collection),
     () => documents.drop(collection),
@@ -106,7 +107,7 @@ if (mongoUrl === undefined) {
       const { db, close }: MongoConnection = rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger()))
       const documents = mongoDocuments(db)
       const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
-      let position = 0n
+      let position = 0
       const outcome = (result: E.Either<{ readonly kind: string }, unknown>): string =>
         E.isRight(result) ? 'done' : result.left.kind
       try {
@@ -115,10 +116,16 @@ if (mongoUrl === undefined) {
           documents,
           read: async () => outcome(await documents.get(own, ['k'])),
           write: async () => {
-            position += 1n
+            position += 1
             const prepared = await documents.prepare(own)
             if (E.isLeft(prepared)) return outcome(prepared)
-            return outcome(await documents.apply(own, [{ key: 'k', document: {}, position }], position))
+            return outcome(
+              await documents.apply(
+                own,
+                [{ key: 'k', document: {}, position: positionAt(position) }],
+                positionAt(position),
+              ),
+            )
           },
         })
       } finally {

@@ -7,6 +7,7 @@ import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { documentsContract } from '../../contracts/documents.js'
 import { mongoUrl, testDatabase } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 const freshCollection = (): Collection => ({
   name: `fleet_${randomBytes(8).toString('hex')}`,
@@ -19,7 +20,7 @@ const nextOf = (collection: Collection): Collection => ({ ...collection, generat
 
 const put = (key: string, position: bigint, group: string, rank = 1): Change => ({
   key,
-  position,
+  position: positionAt(position),
   document: { group, rank },
 })
 
@@ -27,7 +28,7 @@ const keys = ['a', 'b', 'c']
 
 const fill = async (documents: Documents, collection: Collection, generation: number): Promise<void> => {
   const changes = keys.map((key) => put(key, 1n, `${generation}`))
-  rightOf(await documents.apply(collection, changes, 1n))
+  rightOf(await documents.apply(collection, changes, positionAt(1)))
 }
 
 if (mongoUrl === undefined) {
@@ -109,7 +110,7 @@ if (mongoUrl === undefined) {
         for (const seen of await Promise.all([byKey(), byIndex(generation), walked()]))
           t.true(whole.includes(seen), seen)
         t.is(rightOf(await other.count(live)), 3)
-        t.is(rightOf(await other.checkpoint(live)), 1n)
+        t.is(rightOf(await other.checkpoint(live)), positionAt(1))
       }
       rightOf(await promoting)
       t.is(await byKey(), whole[1] ?? '')
@@ -122,20 +123,20 @@ if (mongoUrl === undefined) {
     async (t, { one, other }) => {
       const live = freshCollection()
       rightOf(await one.prepare(live))
-      t.is(rightOf(await one.checkpoint(live)), 0n)
-      rightOf(await one.apply(live, [put('a', 5n, 'old')], 7n))
+      t.is(rightOf(await one.checkpoint(live)), positionAt(0))
+      rightOf(await one.apply(live, [put('a', 5n, 'old')], positionAt(7)))
       rightOf(await other.prepare(nextOf(live)))
-      rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], 6n))
+      rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], positionAt(6)))
       rightOf(await other.promote(live))
       // Whoever reads in the same process must not hide it.
       rightOf(await one.get(live, ['a', 'b']))
       t.deepEqual(
-        await one.apply(live, [put('b', 8n, 'old')], 8n),
+        await one.apply(live, [put('b', 8n, 'old')], positionAt(8)),
         E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
       )
-      t.true(E.isLeft(await one.apply(live, [], 9n)))
-      t.is(rightOf(await one.checkpoint(live)), 6n)
-      rightOf(await one.apply(live, [put('b', 8n, 'new')], 8n))
+      t.true(E.isLeft(await one.apply(live, [], positionAt(9))))
+      t.is(rightOf(await one.checkpoint(live)), positionAt(6))
+      rightOf(await one.apply(live, [put('b', 8n, 'new')], positionAt(8)))
       t.deepEqual(
         rightOf(await other.get(live, ['a', 'b'])),
         new Map([
@@ -153,8 +154,8 @@ if (mongoUrl === undefined) {
         const live = freshCollection()
         const prepared = [one, other, one, other].map((documents) => documents.prepare(live))
         t.true((await Promise.all(prepared)).every(E.isRight))
-        rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
-        rightOf(await other.apply(live, [put('b', 1n, 'x')], 1n))
+        rightOf(await one.apply(live, [put('a', 1n, 'x')], positionAt(1)))
+        rightOf(await other.apply(live, [put('b', 1n, 'x')], positionAt(1)))
         t.is(rightOf(await one.count(live)), 2)
         t.is((await storedUnder(live.name)).length, 1)
       }
@@ -185,12 +186,12 @@ if (mongoUrl === undefined) {
           older.apply(
             live,
             raced.map((key) => put(key, 1n, 'older')),
-            1n,
+            positionAt(1),
           ),
           newer.apply(
             live,
             raced.map((key) => put(key, 2n, 'newer')),
-            2n,
+            positionAt(2),
           ),
         ])
         t.true(results.every(E.isRight))
@@ -208,7 +209,7 @@ if (mongoUrl === undefined) {
     async (t, { one, connection, storedUnder }) => {
       const live = freshCollection()
       rightOf(await one.prepare(live))
-      rightOf(await one.apply(live, [put('a', 1n, 'x')], 1n))
+      rightOf(await one.apply(live, [put('a', 1n, 'x')], positionAt(1)))
       const [stored = ''] = await storedUnder(live.name)
       const records = connection.db.collection<{ readonly _id: string }>(stored)
       await records.updateOne({ _id: 'a' }, { $set: { 'change.body': '{"name": "Ann' } })
@@ -220,7 +221,10 @@ if (mongoUrl === undefined) {
 
   behaviour('a collection that was never prepared takes no changes', async (t, { one }) => {
     const live = freshCollection()
-    t.deepEqual(await one.apply(live, [], 1n), E.left({ kind: 'corrupt', reason: `${live.name} was not prepared` }))
+    t.deepEqual(
+      await one.apply(live, [], positionAt(1)),
+      E.left({ kind: 'corrupt', reason: `${live.name} was not prepared` }),
+    )
     t.deepEqual(await one.promote(live), E.left({ kind: 'corrupt', reason: `${live.name} has no next generation` }))
   })
 }

@@ -9,19 +9,20 @@ import type { Conflict, CommandHandler, EventStore, NewEvent, StoreFailure } fro
 import { E } from '../../../domain/prelude.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { rightOf } from '../../kit/right-of.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 type Appending = (stream: string, events: ReadonlyArray<NewEvent>) => StoreFailure | Conflict | undefined
 
 /** One stream a name, in memory; `before` may let another writer in, or fail. */
 const memoryStore = (before: Appending = () => undefined) => {
   const streams = new Map<string, Array<Recorded<DomainEvent>>>()
-  let position = 0n
+  let position = 0
   const put = (stream: string, events: ReadonlyArray<NewEvent>): ReadonlyArray<Recorded<DomainEvent>> => {
     const held = streams.get(stream) ?? []
     streams.set(stream, held)
     const recorded = events.map((event, index) => {
-      position += 1n
-      return { ...event, stream, revision: held.length + index, position }
+      position += 1
+      return { ...event, stream, revision: held.length + index, position: positionAt(position) }
     })
     held.push(...recorded)
     return recorded
@@ -39,7 +40,10 @@ const memoryStore = (before: Appending = () => undefined) => {
       const wrong: StoreFailure | Conflict | undefined =
         failure ?? (revision === expected ? undefined : { kind: 'conflict' })
       if (wrong !== undefined) return Promise.resolve(E.left(wrong))
-      const { revision: last, position: end } = put(stream, events).at(-1) ?? { revision: -1, position }
+      const { revision: last, position: end } = put(stream, events).at(-1) ?? {
+        revision: -1,
+        position: positionAt(position),
+      }
       return Promise.resolve(E.right({ revision: last, position: end }))
     },
   }

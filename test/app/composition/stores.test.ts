@@ -10,6 +10,7 @@ import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 import type { Opening, Where } from './opening-process.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 const program = new URL('opening-process.js', import.meta.url)
 
@@ -96,7 +97,7 @@ test('without a URL everything is embedded, and one process has it', async (t) =
   const where = { dataDir, eventStoreUrl: undefined, mongoUrl: undefined }
   const { isShared, close, store } = rightOf(E.mapLeft((kind: string) => ({ kind }))(await openStores(where, means())))
   t.false(isShared)
-  t.is(rightOf(await store.head()), 0n)
+  t.is(rightOf(await store.head()), positionAt(0))
   const second = await openStores(where, means())
   t.regex(E.isLeft(second) ? second.left : '', /^DATA_DIR: [^.]+\.$/)
   await close()

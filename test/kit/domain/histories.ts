@@ -38,6 +38,7 @@ import {
   memberId,
   phone,
   playbookId,
+  positionAt,
   resendId,
   sourceId,
   uuid,
@@ -155,7 +156,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         actor: 'test',
         stream: name,
         revision: stream.length + index,
-        position: BigInt(position),
+        position: positionAt(position),
       }
     })
     streams.set(name, [...stream, ...appended])

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
-import { at, uuid } from './samples.js'
+import { at, positionAt, uuid } from './samples.js'
 
 /** Events as a store gives them back: positions from 1 on, each event a second after the one before. */
 export const logOf = (
@@ -21,7 +21,7 @@ export const logOf = (
       actor: 'test',
       stream,
       revision,
-      position: BigInt(index + 1),
+      position: positionAt(index + 1),
     }
   })
 }

@@ -2,6 +2,7 @@ import type { AccountCommand } from '../../../domain/account.js'
 import type { Activity } from '../../../domain/activity.js'
 import type { DeliveryFacts } from '../../../domain/delivery.js'
 import type { Attribution } from '../../../domain/engagement.js'
+import type { Position } from '../../../domain/event.js'
 import type {
   AccountId,
   ApiKeyId,
@@ -24,6 +25,9 @@ import type { LeadDetails, LeadFacts } from '../../../domain/lead.js'
 import type { NoticeFacts } from '../../../domain/notice.js'
 import type { Phone } from '../../../domain/phone.js'
 import type { WebhookSettings } from '../../../domain/webhook.js'
+
+/** A place in a log; of a number that is none, so that a test may try it. */
+export const positionAt = (n: number | bigint = 1): Position => BigInt(n) as Position
 
 const body = (n: number): string => n.toString().padStart(26, '0')
 

@@ -1,16 +1,17 @@
 import { beginning, type Position } from '../../../domain/event.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import type {
-  Collection,
-  Cursor,
-  Documents,
-  Entry,
-  IndexPart,
-  IndexValue,
-  Json,
-  Query,
-  Stored,
+import {
+  misplacedIn,
+  type Collection,
+  type Cursor,
+  type Documents,
+  type Entry,
+  type IndexPart,
+  type IndexValue,
+  type Json,
+  type Query,
+  type Stored,
 } from '../../../projections/ports.js'
 import { atOnce, type Steps } from './steps.js'
 
@@ -99,6 +100,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       }),
     all,
     apply: async (collection, changes, checkpoint) => {
+      const misplaced = misplacedIn(changes, checkpoint)
+      if (misplaced !== undefined) return E.left(misplaced)
       if (changes.length > 0) {
         const done = await written(collection, ({ held }) => {
           for (const { key, document, position } of changes) {

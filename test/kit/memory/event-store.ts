@@ -1,5 +1,5 @@
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
-import type { Envelope, Position, Recorded } from '../../../domain/event.js'
+import { positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
@@ -26,7 +26,7 @@ const pageSize = 500
 
 /** The `EventStore` port on a log in memory. */
 export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventStore => {
-  const head = (): Position => BigInt(log.events.length)
+  const head = (): Position => positionOf(BigInt(log.events.length))
 
   const append: EventStore['append'] = (stream, expected, events) =>
     steps.write(stream, () => {
@@ -40,7 +40,9 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
           ? E.right({ revision: last.revision, position: last.position })
           : E.left({ kind: 'conflict' })
       }
-      const logged = events.map((event, index) => loggedAs(event, stream, next + index, head() + BigInt(index + 1)))
+      const logged = events.map((event, index) =>
+        loggedAs(event, stream, next + index, positionOf(head() + BigInt(index + 1))),
+      )
       log.events.push(...logged)
       log.streams.set(stream, [...stored, ...logged])
       const woken = [...log.waiting]
@@ -50,7 +52,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     })
 
   const page = (after: Position, end: Position, categories: ReadonlyArray<string>): EventBatch => {
-    const last = after + BigInt(pageSize) > end ? end : after + BigInt(pageSize)
+    const last = after + BigInt(pageSize) > end ? end : positionOf(after + BigInt(pageSize))
     const entries = log.events
       .slice(Number(after), Number(last))
       .filter(({ stream }) => categories.includes(categoryOf(stream)))

@@ -1,5 +1,5 @@
 import type { DomainEvent } from '../../../domain/events.js'
-import type { Position, Recorded } from '../../../domain/event.js'
+import { type Position, positionOf, type Recorded } from '../../../domain/event.js'
 import type { Clock, Logger } from '../../../domain/ports.js'
 import type { Json } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
@@ -70,7 +70,7 @@ export const openSimulation = (scene: Scene): Simulation => {
   const log = memoryLog()
   const state = documentState()
   const trace = openTrace(clock.now)
-  const head = (): Position => BigInt(log.events.length)
+  const head = (): Position => positionOf(BigInt(log.events.length))
   const receivers = openReceivers({ answer: scene.answer, clock, trace, head })
   const crashes: Array<Position> = []
   let stirs = 0

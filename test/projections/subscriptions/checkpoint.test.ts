@@ -8,6 +8,7 @@ import type { Documents } from '../../../projections/ports.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
+import { positionAt } from '../../kit/domain/samples.js'
 
 const saved = async (documents: Documents, name = 'reactions') =>
   rightOf(await documents.checkpoint(checkpointCollection(name)))
@@ -16,9 +17,9 @@ test('a checkpoint begins at the beginning and goes on where it was saved', asyn
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   t.is(await checkpoint.load(), beginning)
-  await checkpoint.advance(7n)
-  t.is(await saved(documents), 7n)
-  t.is(await checkpointIn(documents, 'reactions', 1n).load(), 7n)
+  await checkpoint.advance(positionAt(7))
+  t.is(await saved(documents), positionAt(7))
+  t.is(await checkpointIn(documents, 'reactions', 1n).load(), positionAt(7))
   t.is(await checkpointIn(documents, 'another', 1n).load(), beginning)
   await close()
 })
@@ -35,15 +36,15 @@ test('a position is saved once it is an interval beyond the one that was saved b
     [1_500n, 1_500n],
     [1_501n, 1_500n],
   ] as const) {
-    await checkpoint.advance(position)
-    t.is(await saved(documents), expected)
+    await checkpoint.advance(positionAt(position))
+    t.is(await saved(documents), positionAt(expected))
   }
   const again = checkpointIn(documents, 'reactions', 500n)
   await again.load()
-  await again.advance(1_999n)
-  t.is(await saved(documents), 1_500n)
-  await again.advance(2_000n)
-  t.is(await saved(documents), 2_000n)
+  await again.advance(positionAt(1_999))
+  t.is(await saved(documents), positionAt(1_500))
+  await again.advance(positionAt(2_000))
+  t.is(await saved(documents), positionAt(2_000))
   await close()
 })
 
@@ -52,8 +53,8 @@ test('with an interval of one every position is saved', async (t) => {
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   await checkpoint.load()
   for (const position of [1n, 2n, 3n]) {
-    await checkpoint.advance(position)
-    t.is(await saved(documents), position)
+    await checkpoint.advance(positionAt(position))
+    t.is(await saved(documents), positionAt(position))
   }
   await close()
 })
@@ -62,12 +63,12 @@ test('a flush saves the last position, and a saved position never goes back', as
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   await checkpoint.load()
-  await checkpoint.advance(20n)
-  await checkpoint.flush(20n)
-  t.is(await saved(documents), 20n)
-  await checkpoint.advance(10n)
-  await checkpoint.flush(10n)
-  t.is(await saved(documents), 20n)
+  await checkpoint.advance(positionAt(20))
+  await checkpoint.flush(positionAt(20))
+  t.is(await saved(documents), positionAt(20))
+  await checkpoint.advance(positionAt(10))
+  await checkpoint.flush(positionAt(10))
+  t.is(await saved(documents), positionAt(20))
   await close()
 })
 
@@ -84,8 +85,8 @@ test('a position that is saved already is not written again', async (t) => {
   const checkpoint = checkpointIn(counted, 'reactions', 1n)
   await checkpoint.load()
   for (let times = 0; times < 3; times += 1) {
-    await checkpoint.advance(5n)
-    await checkpoint.flush(5n)
+    await checkpoint.advance(positionAt(5))
+    await checkpoint.flush(positionAt(5))
   }
   t.is(writes, 1)
   await close()
@@ -96,11 +97,11 @@ test('a save that fails is thrown and tried with the next one; a flush that fail
   const lease = testLease('reactions')
   const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n)
   await checkpoint.load()
-  await checkpoint.advance(5n)
+  await checkpoint.advance(positionAt(5))
   lease.expire()
-  await t.throwsAsync(checkpoint.advance(6n), { instanceOf: StoreFailed })
-  await checkpoint.flush(6n)
-  t.is(await saved(documents), 5n)
+  await t.throwsAsync(checkpoint.advance(positionAt(6)), { instanceOf: StoreFailed })
+  await checkpoint.flush(positionAt(6))
+  t.is(await saved(documents), positionAt(5))
   await t.throwsAsync(checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,
   })

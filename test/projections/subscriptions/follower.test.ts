@@ -6,7 +6,7 @@ import { anyProjection, collectionOf, type Projection } from '../../../projectio
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { rightOf } from '../../kit/right-of.js'
 import { nextTurn, turnTime, settled } from '../../kit/time/turns.js'
-import { accountId, conversionId } from '../../kit/domain/samples.js'
+import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
@@ -93,7 +93,7 @@ test('a failure that passes is tried again from the last batch that was handled'
     },
     ports,
   )
-  await following.caughtUpTo(3n)
+  await following.caughtUpTo(positionAt(3))
   t.is(failures, 0)
   t.deepEqual(handled, [1n, 2n, 3n])
   t.is(following.failure(), undefined)
@@ -117,7 +117,7 @@ test('a follower that was stopped handles nothing more', async (t) => {
     ports,
   )
   rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1, 'any')]))
-  await following.caughtUpTo(1n)
+  await following.caughtUpTo(positionAt(1))
   await following.stop()
   rightOf(await store.append(`conversion-${conversionId(2)}`, 'no-stream', [defined(2, 'any')]))
   await settled()

@@ -11,7 +11,7 @@ import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { rightOf } from '../../kit/right-of.js'
-import { accountId, conversionId, uuid } from '../../kit/domain/samples.js'
+import { accountId, conversionId, positionAt, uuid } from '../../kit/domain/samples.js'
 
 const lost = E.left({ kind: 'unavailable' as const, reason: 'another process has taken over' })
 
@@ -19,7 +19,7 @@ const live: Collection = { name: 'things', version: 1, indexes: { by_size: ['siz
 const next: Collection = { ...live, generation: 'next' }
 const older: Collection = { ...live, name: 'older' }
 
-const put = (key: string, position: bigint) => ({ key, document: { size: 1 }, position })
+const put = (key: string, position: bigint) => ({ key, document: { size: 1 }, position: positionAt(position) })
 
 test('once the lease is lost nothing is written to the read models', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
@@ -27,18 +27,18 @@ test('once the lease is lost nothing is written to the read models', async (t) =
   const guarded = guardedDocuments(documents, lease)
   for (const collection of [live, next]) {
     rightOf(await guarded.prepare(collection))
-    rightOf(await guarded.apply(collection, [put('a', 1n)], 1n))
+    rightOf(await guarded.apply(collection, [put('a', 1n)], positionAt(1)))
   }
   lease.expire()
   t.deepEqual(await guarded.prepare(older), lost)
-  t.deepEqual(await guarded.apply(live, [put('b', 2n)], 2n), lost)
+  t.deepEqual(await guarded.apply(live, [put('b', 2n)], positionAt(2)), lost)
   t.deepEqual(await guarded.promote(next), lost)
   t.deepEqual(await guarded.drop(live), lost)
 
   t.false(rightOf(await documents.exists(older)))
   t.true(rightOf(await documents.exists(next)))
   t.is(rightOf(await documents.count(live)), 1)
-  t.is(rightOf(await documents.checkpoint(live)), 1n)
+  t.is(rightOf(await documents.checkpoint(live)), positionAt(1))
   await close()
 })
 
@@ -47,14 +47,14 @@ test('the read models can be read with and without the lease', async (t) => {
   const lease = testLease('things')
   const guarded = guardedDocuments(documents, lease)
   rightOf(await guarded.prepare(live))
-  rightOf(await guarded.apply(live, [put('a', 1n)], 1n))
+  rightOf(await guarded.apply(live, [put('a', 1n)], positionAt(1)))
   for (const isLost of [false, true]) {
     if (isLost) lease.expire()
     t.true(rightOf(await guarded.exists(live)))
     t.is(rightOf(await guarded.get(live, ['a'])).size, 1)
     t.is(rightOf(await guarded.find(live, { index: 'by_size', equals: [], limit: 9 })).length, 1)
     t.is(rightOf(await guarded.count(live)), 1)
-    t.is(rightOf(await guarded.checkpoint(live)), 1n)
+    t.is(rightOf(await guarded.checkpoint(live)), positionAt(1))
     const keys: Array<string> = []
     for await (const { key } of guarded.all(live)) keys.push(key)
     t.deepEqual(keys, ['a'])
@@ -68,7 +68,7 @@ test('a lease that is to be given back holds until the work has ended', async (t
   const guarded = guardedDocuments(documents, lease)
   lease.recall()
   rightOf(await guarded.prepare(live))
-  rightOf(await guarded.apply(live, [put('a', 1n)], 1n))
+  rightOf(await guarded.apply(live, [put('a', 1n)], positionAt(1)))
   t.is(rightOf(await documents.count(live)), 1)
   await close()
 })

@@ -13,6 +13,7 @@ import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, isOver } from '../../../kit/time/turns.js'
 import { openSqliteStores } from '../../../kit/stores/sqlite.js'
 import { manualTime } from '../../../kit/time/manual-time.js'
+import { positionAt } from '../../../kit/domain/samples.js'
 
 const collection = checkpointCollection('reactions')
 
@@ -102,7 +103,7 @@ test('reactions that are about to be carried out are waited for', async (t) => {
   const { write, reacted, hasPending } = await open(t)
   const position = await write('lead')
   const asking = hasPending()
-  await reacted(position - 1n)
+  await reacted(positionAt(position - 1n))
   t.false(await isOver(asking))
   await reacted(position)
   t.false(await asking)

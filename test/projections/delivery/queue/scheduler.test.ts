@@ -15,7 +15,7 @@ import { deliveries, queueOf } from '../../../../projections/read-models/deliver
 import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { at, deliveryId, webhookId } from '../../../kit/domain/samples.js'
+import { at, deliveryId, positionAt, webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
 
@@ -26,7 +26,7 @@ type Begun = {
   readonly fail: () => void
 }
 
-const succeeded: AttemptEnd = { position: 1n, isStillDue: false }
+const succeeded: AttemptEnd = { position: positionAt(1), isStillDue: false }
 const collection = collectionOf(deliveries)
 
 /** A read model that the test writes, and attempts that end when the test says so. */
@@ -40,10 +40,14 @@ const openStage = async () => {
   const failing = new Set<unknown>()
   let isLagging = false
   let gate = Promise.resolve()
-  let changes = 0n
+  let changes = 0
   const write = async (n: number, document: Json | undefined): Promise<void> => {
-    changes += 1n
-    await documents.apply(collection, [{ key: deliveryId(n), document, position: changes }], changes)
+    changes += 1
+    await documents.apply(
+      collection,
+      [{ key: deliveryId(n), document, position: positionAt(changes) }],
+      positionAt(changes),
+    )
   }
   const tested = scheduler({
     attempt: (_queue, id, kind) =>
@@ -223,7 +227,7 @@ test('a delivery that was tried is not begun again before the read model shows h
   schedule(queue)
   await settled()
   const show = lag()
-  begun[0]?.end({ position: 2n, isStillDue: true })
+  begun[0]?.end({ position: positionAt(2), isStillDue: true })
   schedule(queue)
   await settled()
   t.deepEqual(numbers(), [1])
