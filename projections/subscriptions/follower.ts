@@ -18,8 +18,11 @@ export type Follower = {
 
 export type RunningFollower = {
   readonly name: string
-  /** The position up to which everything is handled; the head of the log where it has caught up. */
-  readonly position: () => Position
+  /**
+   * The position up to which everything is handled, the head of the log where it has caught up; undefined until it knows
+   * where it begins.
+   */
+  readonly position: () => Position | undefined
   /** Why it has stopped; undefined while it follows. */
   readonly failure: () => string | undefined
   /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
@@ -42,17 +45,18 @@ type Waiting = { readonly position: Position; readonly resolve: () => void }
 export const follow = (follower: Follower, { store, logger, backoff }: FollowPorts): RunningFollower => {
   const stopping = new AbortController()
   let waiting: Array<Waiting> = []
-  let position = beginning
+  let position: Position | undefined
   let failure: string | undefined
   let failures = 0
 
   const hasStopped = (): boolean => failure !== undefined || stopping.signal.aborted
+  const isOver = (wanted: Position): boolean => hasStopped() || (position !== undefined && wanted <= position)
   const wake = (): void => {
     if (waiting.length === 0) return
     const all = waiting
     waiting = []
     for (const one of all) {
-      if (hasStopped() || one.position <= position) one.resolve()
+      if (isOver(one.position)) one.resolve()
       else waiting.push(one)
     }
   }
@@ -62,8 +66,9 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
   }
 
   const attempt = async (): Promise<void> => {
-    moveTo(await follower.begin())
-    for await (const batch of store.subscribe(position, follower.categories, stopping.signal)) {
+    const begun = await follower.begin()
+    moveTo(begun)
+    for await (const batch of store.subscribe(begun, follower.categories, stopping.signal)) {
       await follower.handle(batch)
       failures = 0
       moveTo(batch.position)
@@ -95,14 +100,14 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
     failure: () => failure,
     caughtUpTo: (wanted) =>
       new Promise((resolve) => {
-        if (hasStopped() || wanted <= position) resolve()
+        if (isOver(wanted)) resolve()
         else waiting.push({ position: wanted, resolve })
       }),
     stop: async () => {
       stopping.abort()
       wake()
       await done
-      await follower.end?.(position)
+      await follower.end?.(position ?? beginning)
     },
   }
 }

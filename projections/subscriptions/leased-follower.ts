@@ -39,7 +39,9 @@ export const leasedFollower = (
   let running: RunningFollower | undefined
 
   const position: LeasedFollower['position'] = async () => {
-    if (running !== undefined) return running.position()
+    const own = running?.position()
+    if (own !== undefined) return own
+    // It runs elsewhere, or has just begun here and does not know yet where.
     const stored = await documents.checkpoint(checkpoint)
     return E.isLeft(stored) ? undefined : stored.right
   }

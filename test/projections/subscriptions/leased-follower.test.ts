@@ -25,14 +25,14 @@ const open = async (t: ExecutionContext) => {
   let n = 0
 
   /** One process: what it handles waits until `go` is called. */
-  const process = (read: Documents = documents) => {
+  const process = (read: Documents = documents, own: Documents = documents) => {
     const handled: Array<Position> = []
     const polls: Array<number> = []
     let chokes = false
     let goOn = (): void => undefined
     let gate = Promise.resolve()
     const start = (lease: Lease) => {
-      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'work', 1n)
+      const checkpoint = checkpointIn(guardedDocuments(own, lease), 'work', 1n)
       return follow(
         {
           name: lease.name,
@@ -111,6 +111,31 @@ test('the work under a lease is over only when what was in flight has ended', as
   go()
   await working
   t.pass()
+})
+
+test('the position of a follower that has just begun is the stored one, until it knows where it begins', async (t) => {
+  const { process, write, documents } = await open(t)
+  const first = await write()
+  rightOf(await documents.apply(collection, [], first))
+  let begin = (): void => undefined
+  const loading: Documents = {
+    ...documents,
+    prepare: async (one) => {
+      await new Promise<void>((resolve) => (begin = resolve))
+      return documents.prepare(one)
+    },
+  }
+  const { follower: work } = process(documents, loading)
+  const lease = testLease('work')
+  const working = work.run(lease)
+  t.is(await work.position(), first)
+  const caughtUp = work.caughtUpTo(first, never)
+  await settled()
+  begin()
+  await caughtUp
+  t.is(await work.position(), first)
+  lease.recall()
+  await working
 })
 
 test('the position of a follower is its own where it runs, and the stored one elsewhere', async (t) => {
