@@ -49,8 +49,15 @@ export type EventStore = {
     signal: AbortSignal,
   ) => AsyncIterable<EventBatch>
 
-  /** The history in these categories after a position, up to the end of the log as it is now. */
-  readonly history: (after: Position, categories: ReadonlyArray<Category>) => AsyncIterable<EventBatch>
+  /**
+   * The history in these categories after a position, up to the end of the log as it is now. Throws when `signal` aborts, so
+   * that a part never passes for the whole, and when the store fails.
+   */
+  readonly history: (
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ) => AsyncIterable<EventBatch>
 
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>

@@ -45,8 +45,13 @@ export const eventStoreDb = (
   }
   const shared = sharedTail(reader, headWithRetry, stopping.signal)
 
-  async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
-    const part = { after, categories, signal: stopping.signal, retryFor: policy.retryFor }
+  async function* history(
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventBatch> {
+    const either = AbortSignal.any([signal, stopping.signal])
+    const part = { after, categories, signal: either, retryFor: policy.retryFor }
     yield* reader.readUpTo(orThrow(await head()), part)
   }
 

@@ -18,8 +18,9 @@ type LogPart = {
 
 /** Reads the log without gap or repeat, with a new subscription whenever one is dropped. Both throw StoreFailed. */
 export type LogReader = {
-  /** History, then live. */
+  /** History, then live; ends when the signal aborts. */
   readonly follow: (part: LogPart) => AsyncGenerator<CatchUpBatch>
+  /** Throws when the signal aborts before `end` is reached. */
   readonly readUpTo: (end: Position, part: LogPart) => AsyncGenerator<EventBatch>
 }
 
@@ -63,6 +64,7 @@ export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time:
       }
       if (isLast) return
     }
+    part.signal.throwIfAborted()
   }
 
   return { follow, readUpTo }

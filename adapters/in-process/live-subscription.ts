@@ -23,10 +23,15 @@ export async function* liveSubscription(
   while (!isAborted()) {
     const batch = tail.after(position, (entry) => wanted.has(categoryOf(entry.stream)), pageSize)
     if (batch === undefined) {
-      for await (const old of history(position, categories)) {
+      try {
+        for await (const old of history(position, categories, signal)) {
+          if (isAborted()) return
+          position = old.position
+          yield old
+        }
+      } catch (error) {
         if (isAborted()) return
-        position = old.position
-        yield old
+        throw error
       }
     } else if (batch.position > position) {
       const decoded = decodedPart(batch)

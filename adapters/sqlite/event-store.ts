@@ -11,11 +11,18 @@ import { decodeEvents, encodeEvent, eventColumns, recordedAs, type StoredEventRo
 /** Events that one read from the disk brings: bounds how long it blocks the event loop. */
 const pageSize = 500
 
-/** Positions that one read covers when it filters: bounds the same where few events are wanted. */
-const stretchSize = 5_000n
-
 /** Events that live subscriptions find in memory. */
 const tailCapacity = 1_024
+
+/**
+ * The next page of so many categories, each read in the order of its index and all merged as they are read: nothing is looked
+ * at that is not wanted, and no more of it than a page.
+ */
+const pageOf = (categories: number): string => {
+  const one = 'SELECT position FROM events WHERE category = ? AND position > ? AND position <= ?'
+  const merged = `${Array.from({ length: categories }, () => one).join(' UNION ALL ')} ORDER BY position LIMIT ${pageSize}`
+  return `SELECT ${eventColumns} FROM events WHERE position IN (${merged}) ORDER BY position`
+}
 
 /** The `EventStore` port on the embedded database. */
 export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
@@ -62,23 +69,24 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
    * @throws UndecodableEvent where it would begin with one
    */
   const page = (position: Position, end: Position, categories: ReadonlyArray<Category>): EventBatch => {
-    // One category has an index of its own; several are picked out of a stretch of the log.
-    const stretch = positionOf(position + stretchSize)
-    const last = categories.length === 1 || stretch > end ? end : stretch
-    const isWanted = categories.length === 1 ? 'category = ?' : `+category IN (${categories.map(() => '?').join(', ')})`
-    const sql = `SELECT ${eventColumns} FROM events WHERE ${isWanted} AND position > ? AND position <= ?
-                 ORDER BY position LIMIT ${pageSize}`
-    const rows = orThrow(database.read((prepare) => prepare<StoredEventRow>(sql).all(...categories, position, last)))
+    const each = [...new Set(categories)]
+    const bounds = each.flatMap((category) => [category, position, end])
+    const rows = orThrow(database.read((prepare) => prepare<StoredEventRow>(pageOf(each.length)).all(...bounds)))
     const { events, failure } = decodeEvents(rows)
     if (failure !== undefined && events.length === 0) throw new UndecodableEvent(failure)
     const isComplete = failure === undefined && events.length < pageSize
-    return { events, position: isComplete ? last : (events.at(-1)?.position ?? last) }
+    return { events, position: isComplete ? end : (events.at(-1)?.position ?? end) }
   }
 
-  async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
+  async function* history(
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventBatch> {
     const end = orThrow(head())
     let position = after
     while (position < end) {
+      signal.throwIfAborted()
       const batch = page(position, end, categories)
       position = batch.position
       yield batch

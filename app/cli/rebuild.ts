@@ -7,7 +7,7 @@ import { jsonLogger } from '../../adapters/node/logger.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { aborted } from '../../domain/abortable.js'
+import { aborted, neverAborted } from '../../domain/abortable.js'
 import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
@@ -181,7 +181,7 @@ const widest = Math.max(...readModels.map(({ name }) => name.length))
 const catchUp = async (projection: AnyProjection, { store, documents }: Stores): Promise<void> => {
   const live = collectionOf(projection)
   const checkpoint = orThrow(await documents.checkpoint(live))
-  for await (const batch of store.history(checkpoint, projection.categories)) {
+  for await (const batch of store.history(checkpoint, projection.categories, neverAborted)) {
     await applyBatch(projection, documents, batch)
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { neverAborted } from '../../domain/abortable.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Recorded } from '../../domain/event.js'
 import type { EventStore, Time } from '../../domain/ports.js'
@@ -42,7 +43,9 @@ export const serversAnswer = async (
 
 /** An account begins every log; undefined while the log is empty. */
 export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEvent> | undefined> => {
-  for await (const { events } of store.history(beginning, ['account'])) if (events[0] !== undefined) return events[0]
+  for await (const { events } of store.history(beginning, ['account'], neverAborted)) {
+    if (events[0] !== undefined) return events[0]
+  }
   return undefined
 }
 

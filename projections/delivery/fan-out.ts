@@ -82,11 +82,11 @@ export const deliveryFanOut = ({ store, commandHandler, checkpoint, clock }: Fan
   return {
     name: 'delivery_projector',
     categories: ['engagement', 'webhook'],
-    begin: async () => {
+    begin: async (stopping) => {
       const position = await checkpoint.load()
       webhooks.clear()
       accounts.clear()
-      for await (const { events } of store.history(beginning, ['webhook'])) {
+      for await (const { events } of store.history(beginning, ['webhook'], stopping)) {
         for (const event of events) if (event.position <= position && isWebhookEvent(event)) apply(event)
       }
       return position

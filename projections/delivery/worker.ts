@@ -72,11 +72,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     follower: {
       name: 'delivery_worker',
       categories: ['webhook', 'delivery', 'resend'],
-      begin: async () => {
+      begin: async (stopping) => {
         // What became due up to here is found in the read model, what becomes due later is learnt from the log.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
-        for await (const { events } of store.history(beginning, ['webhook', 'resend'])) events.forEach(learn)
+        for await (const { events } of store.history(beginning, ['webhook', 'resend'], stopping)) events.forEach(learn)
         for (const webhookId of webhooks) {
           const queue = queues.of(webhookId)
           if (queue !== undefined) lookForWork(queue)

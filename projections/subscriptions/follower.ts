@@ -10,7 +10,8 @@ import { reasonOf } from './failure-reason.js'
 export type Follower = {
   readonly name: string
   readonly categories: ReadonlyArray<Category>
-  readonly begin: () => Promise<Position>
+  /** Whatever it reads of the log before it can begin ends when `stopping` aborts. */
+  readonly begin: (stopping: AbortSignal) => Promise<Position>
   readonly handle: (batch: EventBatch) => Promise<void>
   /** Called when it is stopped, with the position that it has come to. */
   readonly end?: (position: Position) => Promise<void>
@@ -66,7 +67,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
   }
 
   const attempt = async (): Promise<void> => {
-    const begun = await follower.begin()
+    const begun = await follower.begin(stopping.signal)
     moveTo(begun)
     for await (const batch of store.subscribe(begun, follower.categories, stopping.signal)) {
       await follower.handle(batch)
@@ -79,6 +80,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
       try {
         await attempt()
       } catch (error) {
+        if (stopping.signal.aborted) return
         const reason = reasonOf(error)
         if (error instanceof CannotFollow || error instanceof UndecodableEvent) {
           logger.error({ follower: follower.name, reason }, 'a follower of the log stopped')

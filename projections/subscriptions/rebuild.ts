@@ -1,17 +1,23 @@
 import { LRUCache } from 'lru-cache'
+import { neverAborted } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Documents, Stored } from '../ports.js'
+import type { Collection, Documents, Stored } from '../ports.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from '../projection.js'
 
 /** Events that are folded before their documents are written. */
 const chunk = 5_000
 
+/** Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read again. */
+const longestUnsaved = 100
+
 /** Documents in the cache, so that one which changes often is seldom read back. */
 const cachedDocuments = 20_000
 
 type Progress = (position: Position) => void
+
+type Ports = { readonly store: EventStore; readonly documents: Documents }
 
 /**
  * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
@@ -20,36 +26,61 @@ type Progress = (position: Position) => void
  */
 export const rebuild = async (
   projections: ReadonlyArray<AnyProjection>,
-  { store, documents }: { readonly store: EventStore; readonly documents: Documents },
+  { store, documents }: Ports,
   progress: Progress,
 ): Promise<void> => {
-  const builders = await Promise.all(projections.map((projection) => builder(projection, documents)))
+  for (const projection of projections) orThrow(await documents.drop(nextOf(projection)))
+  await foldLog(projections, beginning, { store, documents }, progress, neverAborted)
+}
+
+/**
+ * Builds one read model, from where an earlier call came to: its checkpoint tells.
+ * @throws as `rebuild` does, and when `signal` aborts; what was built until then stays for the next call
+ */
+export const build = async (projection: AnyProjection, ports: Ports, signal: AbortSignal): Promise<void> => {
+  const begun = orThrow(await ports.documents.checkpoint(nextOf(projection)))
+  await foldLog([projection], begun, ports, () => undefined, signal)
+}
+
+const nextOf = (projection: AnyProjection): Collection => collectionOf(projection, 'next')
+
+/** Folds the log after a position, up to which all of it is folded already. */
+const foldLog = async (
+  projections: ReadonlyArray<AnyProjection>,
+  begun: Position,
+  { store, documents }: Ports,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> => {
+  const builders = await Promise.all(projections.map((projection) => builder(projection, documents, begun)))
   const categories = [...new Set(projections.flatMap((projection) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
-  let position = beginning
+  let batches = 0
+  let position = begun
 
   const flush = async (): Promise<void> => {
     const events = pending
     pending = []
+    batches = 0
     await Promise.all(builders.map((build) => build(events, position)))
     progress(position)
   }
-  for await (const batch of store.history(beginning, categories)) {
+  for await (const batch of store.history(begun, categories, signal)) {
     pending.push(...batch.events)
+    batches += 1
     position = batch.position
-    if (pending.length >= chunk) await flush()
+    if (pending.length >= chunk || batches >= longestUnsaved) await flush()
   }
   await flush()
 }
 
 type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
 
-const builder = async (projection: AnyProjection, documents: Documents): Promise<Builder> => {
-  const collection = collectionOf(projection, 'next')
-  orThrow(await documents.drop(collection))
+const builder = async (projection: AnyProjection, documents: Documents, begun: Position): Promise<Builder> => {
+  const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
   const cache = new LRUCache<string, Stored>({ max: cachedDocuments })
-  let fresh = true
+  let fresh = begun === beginning
 
   /** Before the first write there is nothing to read. */
   const load = async (keys: ReadonlyArray<string>): Promise<ReadonlyMap<string, Stored>> => {

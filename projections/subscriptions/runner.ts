@@ -3,7 +3,7 @@ import { beginning } from '../../domain/event.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
-import { rebuild } from './rebuild.js'
+import { build } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
 
 /** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
@@ -26,7 +26,8 @@ type RunnerPorts = FollowPorts & {
 
 /**
  * Maintains a read model: a batch of events becomes one change for each document, written with the checkpoint. A read
- * model that is missing, or missing in this version, is built from the whole log first.
+ * model that is missing, or missing in this version, is built from the whole log first; where that is interrupted, it goes on
+ * from where it came to.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
   const { store, documents, logger, time, isWaitedFor } = ports
@@ -60,10 +61,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
     {
       name: projection.name,
       categories: projection.categories,
-      begin: async () => {
+      begin: async (stopping) => {
         if (!orThrow(await documents.exists(collection))) {
           logger.debug({ readModel: projection.name }, 'building a read model from the log')
-          await rebuild([projection], { store, documents }, () => undefined)
+          await build(projection, { store, documents }, stopping)
           orThrow(await documents.promote(collection))
         }
         saved = orThrow(await documents.checkpoint(collection))

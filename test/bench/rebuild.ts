@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { neverAborted } from '../../domain/abortable.js'
 import { categories } from '../../domain/events.js'
 import { beginning } from '../../domain/event.js'
 import { readModels } from '../../projections/read-models/registry.js'
@@ -18,7 +19,7 @@ export const measureRebuild = async (
   for (let round = 0; round < rounds; round += 1) {
     let started = performance.now()
     let events = 0
-    for await (const batch of tools.store.history(beginning, categories)) events += batch.events.length
+    for await (const batch of tools.store.history(beginning, categories, neverAborted)) events += batch.events.length
     theirs.push(events / ((performance.now() - started) / 1000))
     started = performance.now()
     await rebuild(readModels, tools, () => undefined)

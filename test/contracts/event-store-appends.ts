@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { neverAborted } from '../../domain/abortable.js'
 import { beginning, type Revision } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -92,7 +93,7 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
       const seen: Array<Event> = []
       await t.throwsAsync(
         async () => {
-          for await (const { events } of store.history(start, ['resend'])) seen.push(...events)
+          for await (const { events } of store.history(start, ['resend'], neverAborted)) seen.push(...events)
         },
         { instanceOf: UndecodableEvent },
       )

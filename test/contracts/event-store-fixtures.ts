@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { neverAborted } from '../../domain/abortable.js'
 import type { Envelope, Position, Recorded, Revision } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
 import type { EventBatch, EventStore, NewEvent } from '../../domain/ports.js'
@@ -77,7 +78,7 @@ export const historyOf = async (
   categories: ReadonlyArray<Category>,
   streams: ReadonlyArray<string>,
 ): Promise<ReadonlyArray<Event>> =>
-  (await collect(store.history(after, categories))).flatMap(({ events }) =>
+  (await collect(store.history(after, categories, neverAborted))).flatMap(({ events }) =>
     events.filter(({ stream }) => streams.includes(stream)),
   )
 

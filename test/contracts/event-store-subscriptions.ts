@@ -1,3 +1,4 @@
+import { neverAborted } from '../../domain/abortable.js'
 import { beginning, type Position, type Revision } from '../../domain/event.js'
 import type { Category } from '../../domain/events.js'
 import type { Appended } from '../../domain/ports.js'
@@ -79,7 +80,7 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
     const written = (await Promise.all(streams.map((stream) => append(store, stream, 'no-stream', many(200))))).flat()
     const head = rightOf(await store.head())
     for (const categories of [['account'], ['account', 'engagement']] as const) {
-      const batches = await collect(store.history(start, categories))
+      const batches = await collect(store.history(start, categories, neverAborted))
       const positions = batches.map(({ position }) => position)
       t.deepEqual(
         positions,
@@ -202,6 +203,24 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
       )
     },
   )
+
+  behaviour('a history that is aborted throws: a part of it never passes for the whole', async (t, { store }) => {
+    const start = rightOf(await store.head())
+    await Promise.all(Array.from({ length: 10 }, () => append(store, freshStream('account'), 'no-stream', many(200))))
+    const stopping = new AbortController()
+    let batches = 0
+    await t.throwsAsync(
+      async () => {
+        for await (const { events } of store.history(start, ['account', 'contact'], stopping.signal)) {
+          if (events.length > 0) batches += 1
+          stopping.abort()
+        }
+      },
+      { any: true },
+    )
+    t.is(batches, 1)
+    await t.throwsAsync(collect(store.history(start, ['account'], AbortSignal.abort())), { any: true })
+  })
 
   behaviour('a subscription ends when its consumer leaves it', async (t, { store }) => {
     const start = rightOf(await store.head())

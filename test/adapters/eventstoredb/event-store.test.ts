@@ -2,6 +2,7 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { status } from '@grpc/grpc-js'
 import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
+import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -295,7 +296,7 @@ const begunHistory = async (t: ExecutionContext, store: EventStore, count: numbe
     await retried(() => store.append(`account-${n}`, 'no-stream', newEvents(1_000, n + 1)))
   }
   const seen: Array<string> = []
-  const history = store.history(beginning, ['account'])[Symbol.asyncIterator]()
+  const history = store.history(beginning, ['account'], neverAborted)[Symbol.asyncIterator]()
   const take = async (): Promise<boolean> => {
     const next = await history.next()
     if (next.done !== true) seen.push(...eventIds(next.value.events))
@@ -326,7 +327,7 @@ test.serial('a history throws when the server stays away', async (t) => {
   t.true(seen.length < 8_000)
   await t.throwsAsync(
     async () => {
-      for await (const _ of store.history(beginning, ['account'])) t.fail()
+      for await (const _ of store.history(beginning, ['account'], neverAborted)) t.fail()
     },
     { instanceOf: StoreFailed },
   )

@@ -11,6 +11,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { openDatabase } from '../../../adapters/sqlite/database.js'
 import type { OpenFailure } from '../../../adapters/sqlite/failure.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventStore } from '../../../domain/ports.js'
@@ -36,7 +37,7 @@ const refusalOf = async (directory: string): Promise<OpenFailure | undefined> =>
 
 const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
   const log: Array<Recorded<DomainEvent>> = []
-  for await (const { events } of store.history(beginning, ['account', 'engagement'])) log.push(...events)
+  for await (const { events } of store.history(beginning, ['account', 'engagement'], neverAborted)) log.push(...events)
   return log
 }
 

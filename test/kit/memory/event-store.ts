@@ -60,9 +60,14 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     return decodedPart({ entries, position: last })
   }
 
-  async function* history(after: Position, categories: ReadonlyArray<Category>): AsyncGenerator<EventBatch> {
+  async function* history(
+    after: Position,
+    categories: ReadonlyArray<Category>,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventBatch> {
     const end = await steps.read('log', head)
     for (let position = after; position < end;) {
+      signal.throwIfAborted()
       const batch = await steps.read('log', () => page(position, end, categories))
       position = batch.position
       yield batch

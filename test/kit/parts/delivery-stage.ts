@@ -1,10 +1,12 @@
 import { randomIds } from '../../../adapters/node/ids.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { aesVault } from '../../../adapters/node/vault.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
+import type { EventStore } from '../../../domain/ports.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
@@ -52,9 +54,10 @@ export const upTo = (last: number): ReadonlyArray<number> => Array.from({ length
 
 export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
 
-/** An embedded store and the read model of the deliveries on it, for one worker or several. */
-export const openStage = async () => {
-  const { store, documents, close } = await openSqliteStores()
+/** An embedded store, which may be watched, and the read model of the deliveries on it, for one worker or several. */
+export const openStage = async (watched: (store: EventStore) => EventStore = (store) => store) => {
+  const { store: embedded, documents, close } = await openSqliteStores()
+  const store = watched(embedded)
   const clock = manualClock()
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
@@ -167,7 +170,8 @@ export const openStage = async () => {
     resendState: async (n: number) => rightOf(await commandHandler.load(resend, resendId(n))).state.kind,
     events: async (): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
       const all: Array<Recorded<DomainEvent>> = []
-      for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'])) all.push(...events)
+      for await (const { events } of store.history(beginning, ['webhook', 'delivery', 'resend'], neverAborted))
+        all.push(...events)
       return all
     },
     until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 60_000, isSo),

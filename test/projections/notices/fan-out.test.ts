@@ -1,4 +1,5 @@
 import test from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -31,12 +32,12 @@ const openStage = async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
       const fresh = cachedHandler(store, clock)
       const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock })
-      await fanOut.begin()
-      for await (const batch of store.history(beginning, fanOut.categories)) await fanOut.handle(batch)
+      await fanOut.begin(neverAborted)
+      for await (const batch of store.history(beginning, fanOut.categories, neverAborted)) await fanOut.handle(batch)
     },
     due: async () => {
       const found: Array<Due> = []
-      for await (const { events } of store.history(beginning, ['notice'])) {
+      for await (const { events } of store.history(beginning, ['notice'], neverAborted)) {
         for (const event of events) if (event.type === 'NoticeDue') found.push(event)
       }
       return found

@@ -2,6 +2,7 @@ import test from 'ava'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
+import { neverAborted } from '../../../../domain/abortable.js'
 import { categories, type DomainEvent } from '../../../../domain/events.js'
 import { beginning, type Recorded } from '../../../../domain/event.js'
 import type { EventStore } from '../../../../domain/ports.js'
@@ -28,7 +29,7 @@ const withStore = async <A>(dataDir: string, use: (store: EventStore) => Promise
 const logOf = (dataDir: string): Promise<Log> =>
   withStore(dataDir, async (store) => {
     const log: Array<Recorded<DomainEvent>> = []
-    for await (const { events } of store.history(beginning, categories)) log.push(...events)
+    for await (const { events } of store.history(beginning, categories, neverAborted)) log.push(...events)
     return log
   })
 

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { systemClock } from '../../../../adapters/node/clock.js'
 import { sqliteEventStore } from '../../../../adapters/sqlite/event-store.js'
 import { inMemoryProjection } from '../../../../app/commands/states/in-memory-projection.js'
+import { neverAborted } from '../../../../domain/abortable.js'
 import { newAggregate } from '../../../../domain/aggregate.js'
 import { marketingSource, type MarketingSourceCommand } from '../../../../domain/marketing-source.js'
 import type { EventBatch, EventStore } from '../../../../domain/ports.js'
@@ -52,7 +53,7 @@ const open = async (t: ExecutionContext) => {
     playbookId: playbookId(),
     originatorField: null,
   })
-  let position = await projection.follower.begin()
+  let position = await projection.follower.begin(neverAborted)
   await execute(other, 1, create(1))
 
   return {
@@ -76,14 +77,15 @@ const open = async (t: ExecutionContext) => {
     /** The subscription delivers all that stands in the log. */
     deliver: async () => {
       const batches: Array<EventBatch> = []
-      for await (const batch of store.history(position, projection.follower.categories)) batches.push(batch)
+      for await (const batch of store.history(position, projection.follower.categories, neverAborted))
+        batches.push(batch)
       for (const batch of batches) {
         await projection.follower.handle(batch)
         position = batch.position
       }
     },
     begin: async () => {
-      position = await projection.follower.begin()
+      position = await projection.follower.begin(neverAborted)
     },
     /** How a request that needs an open source sees it. */
     seen: async () => {

@@ -1,0 +1,133 @@
+import test, { type ExecutionContext } from 'ava'
+import type { EventStore, NewEvent } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { watchedHistory } from '../../kit/parts/watched-history.js'
+import { rightOf } from '../../kit/right-of.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
+
+type Title = { readonly title: string }
+
+const titles: Projection<Title> = {
+  name: 'titles',
+  version: 1,
+  categories: ['conversion'],
+  indexes: {},
+  createdBy: new Set(),
+  keyOf: (event) => (event.type === 'ConversionDefined' ? event.data.conversion_id : undefined),
+  evolve: (document, event) => (event.type === 'ConversionDefined' ? { title: event.data.title } : document),
+}
+const projection = anyProjection(titles)
+const live = collectionOf(projection)
+
+/** Events in the log: more than two writes of a building. */
+const count = 12_000
+
+/** Events that a building folds before it writes. */
+const chunk = 5_000
+
+const defined = (n: number): NewEvent =>
+  newEvent(n, {
+    type: 'ConversionDefined',
+    data: {
+      conversion_id: conversionId(n),
+      account_id: accountId(),
+      title: `${n}`,
+      value: 0,
+      label: 'custom_conversion',
+    },
+  })
+
+/** A log that no read model was made of. `interrupt` is called before each write of a building; a failure is its answer. */
+const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | undefined) => {
+  const { store, documents, close } = await openSqliteStores()
+  for (let first = 1; first <= count; first += 1_000) {
+    const [one, ...others] = Array.from({ length: 1_000 }, (_, n) => defined(first + n))
+    if (one !== undefined)
+      rightOf(await store.append(`conversion-${conversionId(first)}`, 'no-stream', [one, ...others]))
+  }
+  t.teardown(close)
+  const history = watchedHistory(store)
+  let writes = 0
+  let written = 0
+  const watched: Documents = {
+    ...documents,
+    apply: async (collection, changes, position) => {
+      if (collection.generation === 'next') {
+        writes += 1
+        if (interrupt(writes) === 'fail') return E.left({ kind: 'unavailable', reason: 'away' })
+        written += changes.length
+      }
+      return documents.apply(collection, changes, position)
+    },
+  }
+  return {
+    ...history,
+    documents,
+    written: () => written,
+    head: rightOf(await store.head()),
+    run: () =>
+      runProjection(projection, {
+        store: history.store,
+        documents: watched,
+        logger: recordingLogger(),
+        backoff: nextTurn,
+        time: turnTime,
+        isWaitedFor: false,
+      }),
+  }
+}
+
+test('a building that a failing store interrupted goes on from its checkpoint, and writes nothing twice', async (t) => {
+  const { run, begun, written, head, documents } = await open(t, (write) => (write === 2 ? 'fail' : undefined))
+  const { caughtUpTo, stop } = run()
+  await caughtUpTo(head)
+  await stop()
+  t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
+  t.is(written(), count)
+  t.is(rightOf(await documents.count(live)), count)
+})
+
+test('a building ends when it is asked to, and the next start goes on from where it came to', async (t) => {
+  let stop = (): void => undefined
+  const { run, begun, read, written, head, documents } = await open(t, (write) => {
+    if (write === 1) stop()
+    return undefined
+  })
+  const first = run()
+  await new Promise<void>((resolve) => (stop = () => void first.stop().then(resolve)))
+  t.true(read.events <= chunk + 500, `${read.events} events were read`)
+  t.false(rightOf(await documents.exists(live)), 'a part is served')
+
+  const second = run()
+  await second.caughtUpTo(head)
+  await second.stop()
+  t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
+  t.is(written(), count)
+  t.is(rightOf(await documents.count(live)), count)
+})
+
+test('a building saves how far it has come, however few events there are', async (t) => {
+  const { store, documents, close } = await openSqliteStores()
+  t.teardown(close)
+  const begun: Array<bigint> = []
+  async function* history(...[after]: Parameters<EventStore['history']>): ReturnType<EventStore['history']> {
+    begun.push(after)
+    for (let at = Number(after) + 1; at <= 250; at += 1) {
+      if (begun.length === 1 && at === 150) throw new Error('the store was away')
+      yield await Promise.resolve({ events: [], position: positionAt(at) })
+    }
+  }
+  const rare = { ...store, history }
+  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, isWaitedFor: false }
+  const { caughtUpTo, stop } = runProjection(projection, { ...ports, store: rare, documents })
+  await caughtUpTo(positionAt(250))
+  await stop()
+  t.deepEqual(begun, [0n, 100n])
+})
