@@ -21,7 +21,7 @@ import { openFirstAccount, type FirstAccount } from './first-account.js'
 import { followersOn } from './followers.js'
 import { outgoingMail } from './mail.js'
 import { secretsFor, type Secrets } from './secrets.js'
-import { firstEventOf, ofSameLog, serversAnswer, wasEmptied } from './store-checks.js'
+import { firstEventOf, ofSameLog, serversAnswer, wasEmptied, withinLog } from './store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { surfaces } from './surfaces.js'
 
@@ -72,6 +72,8 @@ const start = async (config: Config, stores: Stores, ports: Ports): Promise<Eith
   if (E.isLeft(secrets)) return secrets
   const same = await ofSameLog(stores.documents, first)
   if (E.isLeft(same)) return same
+  const within = await withinLog(stores, ports.time)
+  if (E.isLeft(within)) return within
 
   const { server, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right)
   const stop = async (): Promise<void> => {

@@ -8,6 +8,8 @@ import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
 import type { Collection, Documents } from '../../projections/ports.js'
+import { collectionOf } from '../../projections/projection.js'
+import { readModels } from '../../projections/read-models/registry.js'
 import type { Config } from './config.js'
 import { secretKeyFile } from './secrets.js'
 import type { Stores } from './stores.js'
@@ -69,6 +71,30 @@ export const ofSameLog = async (
   if (known === undefined && first !== undefined) {
     const change = { key: firstEventKey, document: { id: first.id }, position: first.position }
     orThrow(await documents.apply(logCollection, [change], beginning))
+  }
+  return E.right(undefined)
+}
+
+/** Looks at the head of the log: one node of a cluster may be a moment behind the one that the read models were made from. */
+const looksAtHead = 10
+
+/**
+ * A checkpoint beyond the head of the log is no position of it: whoever went on from there would skip what is written next.
+ * Left: one sentence, when a read model stands so, as it does beside an older copy of its log.
+ */
+export const withinLog = async (
+  { store, documents }: Pick<Stores, 'store' | 'documents'>,
+  { sleep }: Pick<Time, 'sleep'>,
+): Promise<Either<string, undefined>> => {
+  const checkpoints = await Promise.all(readModels.map((one) => documents.checkpoint(collectionOf(one))))
+  const furthest = checkpoints.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
+  for (let looks = 1; furthest > orThrow(await store.head()); looks += 1) {
+    if (looks === looksAtHead) {
+      return E.left(
+        'The read models have come further than the log: put back the log that they were made from, or empty their store.',
+      )
+    }
+    await sleep(500, neverAborted)
   }
   return E.right(undefined)
 }

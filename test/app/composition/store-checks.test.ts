@@ -1,11 +1,16 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { ofSameLog } from '../../../app/composition/store-checks.js'
+import { ofSameLog, withinLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { contacts as contactsReadModel } from '../../../projections/read-models/contacts.js'
 import { logOf } from '../../kit/domain/log.js'
-import { openSqlite } from '../../kit/stores/sqlite.js'
+import { positionAt } from '../../kit/domain/samples.js'
+import { rightOf } from '../../kit/right-of.js'
+import { openSqlite, openSqliteStores } from '../../kit/stores/sqlite.js'
+import { turnTime } from '../../kit/time/turns.js'
 
 const enabled = { type: 'AccountEnabled', data: {} } as const
 const [first, second] = logOf(['account-1', enabled], ['account-2', enabled])
@@ -48,4 +53,19 @@ test('a store that fails is no answer', async (t) => {
   }
   await t.throwsAsync(ofSameLog(away, first), { instanceOf: StoreFailed, message: 'away' })
   await close()
+})
+
+test('read models that have come further than the log are refused, unless its head was only late', async (t) => {
+  const { store, documents, close } = await openSqliteStores()
+  t.teardown(close)
+  t.deepEqual(await withinLog({ store, documents }, turnTime), same, 'nothing was made yet')
+  const contacts = collectionOf(anyProjection(contactsReadModel))
+  rightOf(await documents.prepare(contacts))
+  rightOf(await documents.apply(contacts, [], positionAt(5)))
+  const heads = [positionAt(3), positionAt(4), positionAt(5)]
+  const late = { ...store, head: () => Promise.resolve(E.right(heads.shift() ?? positionAt(6))) }
+  t.deepEqual(await withinLog({ store: late, documents }, turnTime), same)
+  const older = { ...store, head: () => Promise.resolve(E.right(positionAt(4))) }
+  const refused = await withinLog({ store: older, documents }, turnTime)
+  t.regex(E.isLeft(refused) ? refused.left : '', /^The read models have come further than the log: [^.]+\.$/)
 })
