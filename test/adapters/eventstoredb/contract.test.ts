@@ -4,13 +4,14 @@ import { connect } from '../../../adapters/eventstoredb/connection.js'
 import { eventStoreContract } from '../../contracts/event-store.js'
 import type { OpenStore } from '../../contracts/event-store-fixtures.js'
 import { startDouble } from '../../eventstoredb-double/double.js'
+import { longRetries } from '../../kit/stores/eventstoredb.js'
 import { rightOf } from '../../kit/right-of.js'
 
 /** A real server, where one is given. */
 const server = process.env['EVENTSTORE_URL']
 
 const openAt = (url: string, restart: () => Promise<void>, stop: () => Promise<void>): OpenStore => {
-  const open = () => eventStoreDb(rightOf(connect(url)))
+  const open = () => eventStoreDb(rightOf(connect(url)), longRetries)
   let store = open()
   return {
     store,
