@@ -24,8 +24,17 @@ export type Appended = { readonly revision: number; readonly position: Position 
 export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly position: Position }
 
 export type EventStore = {
-  /** A missing stream has no events and the revision `no-stream`. */
-  readonly read: (stream: string) => Promise<Either<StoreFailure, StreamRead>>
+  /**
+   * The events of a stream, from the revision `from` on where it is given. Where there are none the revision is `no-stream`.
+   * However long a stream is, no call to a server grows with it.
+   */
+  readonly read: (stream: string, from?: number) => Promise<Either<StoreFailure, StreamRead>>
+
+  /** The events of a stream that stand after a position of the log, in their order: costs what there are of them. */
+  readonly readAfter: (
+    stream: string,
+    position: Position,
+  ) => Promise<Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
   /**
    * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the same

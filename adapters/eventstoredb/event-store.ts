@@ -1,4 +1,4 @@
-import { BACKWARDS, END, NO_STREAM, type ResolvedEvent } from '@eventstore/db-client'
+import { BACKWARDS, END, NO_STREAM, type ReadStreamOptions, type ResolvedEvent } from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
@@ -7,12 +7,14 @@ import { E } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
+import { readsByPages, type StreamPages } from '../in-process/stream-pages.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
 import { logReader } from './log-reader.js'
+import type { ReconnectingClient } from './reconnecting-client.js'
 import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './shared-tail.js'
 
@@ -32,7 +34,7 @@ export const eventStoreDb = (
   setMaxListeners(0, stopping.signal)
   const retry = retryingWith(policy, time, stopping.signal)
   const reader = logReader(connection.reads, policy, time)
-  const { read, head } = readsOf(connection, retry, stopping.signal)
+  const { read, readAfter, head } = readsOf(connection, retry, stopping.signal)
 
   /** The head, retried for ever; undefined when the signal aborts. */
   const headWithRetry = async (signal: AbortSignal): Promise<Position | undefined> => {
@@ -73,6 +75,7 @@ export const eventStoreDb = (
 
   return {
     read,
+    readAfter,
     append: appendsOf(connection, retry),
     subscribe,
     history,
@@ -103,24 +106,12 @@ const appendsOf =
     return appendsOfThisProcess.track(() => retry(appends, append))
   }
 
-const readsOf = ({ reads }: Connection, retry: Retry, stopping: AbortSignal): Pick<EventStore, 'read' | 'head'> => ({
-  read: async (stream) => {
-    const answer = await retry<ReadonlyArray<Recorded<DomainEvent>>>(
-      reads,
-      async (cancellation) => {
-        const resolved = await completeRead<ResolvedEvent>(
-          reads,
-          (client) => client.readStream(stream, {}, { highWaterMark: bufferSize }),
-          cancellation,
-          stopping,
-        )
-        return resolved.map(ownEvent)
-      },
-      [],
-    )
-    if (E.isLeft(answer)) return E.left(storeFailure(answer.left))
-    return E.right({ events: answer.right, revision: answer.right.at(-1)?.revision ?? 'no-stream' })
-  },
+const readsOf = (
+  { reads }: Connection,
+  retry: Retry,
+  stopping: AbortSignal,
+): Pick<EventStore, 'read' | 'readAfter' | 'head'> => ({
+  ...readsByPages(pagesOf(reads, retry, stopping)),
   head: async () => {
     const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
     const answer = await retry(reads, async (cancellation) => {
@@ -130,6 +121,34 @@ const readsOf = ({ reads }: Connection, retry: Retry, stopping: AbortSignal): Pi
     return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
   },
 })
+
+/** Each page is a call of its own, with its own time limit. */
+const pagesOf = (reads: ReconnectingClient, retry: Retry, stopping: AbortSignal): StreamPages => {
+  const page = async (stream: string, options: ReadStreamOptions) => {
+    const answer = await retry<ReadonlyArray<Recorded<DomainEvent>>>(
+      reads,
+      async (cancellation) => {
+        const resolved = await completeRead<ResolvedEvent>(
+          reads,
+          (client) => client.readStream(stream, options, { highWaterMark: bufferSize }),
+          cancellation,
+          stopping,
+        )
+        return resolved.map(ownEvent)
+      },
+      [],
+    )
+    return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
+  }
+  return {
+    forward: (stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit }),
+    backward: async (stream, before, limit) => {
+      if (before === 0) return E.right([])
+      const fromRevision = before === undefined ? END : BigInt(before - 1)
+      return page(stream, { direction: BACKWARDS, fromRevision, maxCount: limit })
+    },
+  }
+}
 
 /** @throws StoreFailed */
 const ownEvent = (resolved: ResolvedEvent): Recorded<DomainEvent> => {

@@ -5,6 +5,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { logTail } from '../in-process/log-tail.js'
+import { readsByPages, type StreamPages } from '../in-process/stream-pages.js'
 import type { SqliteDatabase } from './database.js'
 import { decodeEvents, encodeEvent, eventColumns, recordedAs, type StoredEventRow } from './event-codec.js'
 
@@ -32,15 +33,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     )
   const tail = logTail(orThrow(head()), tailCapacity)
 
-  const read: EventStore['read'] = (stream) => {
-    const rows = database.read((prepare) =>
-      prepare<StoredEventRow>(`SELECT ${eventColumns} FROM events WHERE stream = ? ORDER BY revision`).all(stream),
-    )
-    if (E.isLeft(rows)) return Promise.resolve(rows)
-    const { events, failure } = decodeEvents(rows.right)
-    if (failure !== undefined) return Promise.resolve(E.left(failure))
-    return Promise.resolve(E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' }))
-  }
+  const { read, readAfter } = readsByPages(pagesIn(database))
 
   const append: EventStore['append'] = async (stream, expected, events) => {
     const written = await database.write({
@@ -98,5 +91,26 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
     liveSubscription(tail, history, after, categories, signal)
 
-  return { read, append, subscribe, history, head: () => Promise.resolve(head()) }
+  return { read, readAfter, append, subscribe, history, head: () => Promise.resolve(head()) }
 }
+
+const pagesIn = (database: SqliteDatabase): StreamPages => {
+  const page = async (sql: string, stream: string, revision: number, limit: number) => {
+    // Reads are synchronous: between two pages everything else has its turn.
+    if (revision !== 0 && revision !== afterLast) await new Promise(setImmediate)
+    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, revision, limit))
+    if (E.isLeft(rows)) return rows
+    const { events, failure } = decodeEvents(rows.right)
+    return failure === undefined ? E.right(events) : E.left(failure)
+  }
+  const selected = `SELECT ${eventColumns} FROM events WHERE stream = ?`
+  return {
+    forward: (stream, from, limit) =>
+      page(`${selected} AND revision >= ? ORDER BY revision LIMIT ?`, stream, from, limit),
+    backward: (stream, before = afterLast, limit) =>
+      page(`${selected} AND revision < ? ORDER BY revision DESC LIMIT ?`, stream, before, limit),
+  }
+}
+
+/** Greater than every revision. */
+const afterLast = Number.MAX_SAFE_INTEGER

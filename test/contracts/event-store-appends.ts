@@ -16,6 +16,7 @@ import {
   freshStream,
   historyOf,
   idsOf,
+  many,
   newEvent,
   propertiesOf,
   recorded,
@@ -151,6 +152,32 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
     const [next] = await append(store, stream, 1, [enabled()])
     t.is(next?.revision, 2)
     t.is(rightOf(await store.read(stream)).revision, 2)
+  })
+
+  behaviour('a stream of many pages is read whole, and from any of its revisions on', async (t, { store }) => {
+    const stream = freshStream('account')
+    const appended = await append(store, stream, 'no-stream', many(1_501))
+    for (const from of [0, 1, 499, 500, 501, 1_000, 1_001, 1_500]) {
+      t.deepEqual(await store.read(stream, from), E.right({ events: appended.slice(from), revision: 1_500 }), `${from}`)
+    }
+    t.deepEqual(await store.read(stream, 1_501), E.right({ events: [], revision: 'no-stream' }))
+    t.deepEqual(await store.read(stream, 9_999), E.right({ events: [], revision: 'no-stream' }))
+    t.deepEqual(await store.read(freshStream('account'), 3), E.right({ events: [], revision: 'no-stream' }))
+  })
+
+  behaviour('of a stream what stands after a position is read, however much that is', async (t, { store }) => {
+    const [stream, other] = [freshStream('account'), freshStream('account')]
+    const events = await append(store, stream, 'no-stream', many(120))
+    const [between] = await append(store, other, 'no-stream', [enabled()])
+    const [last] = await append(store, stream, 119, [disabled()])
+    t.deepEqual(await store.readAfter(stream, between?.position ?? beginning), E.right([last]))
+    t.deepEqual(await store.readAfter(stream, last?.position ?? beginning), E.right([]))
+    for (const left of [1, 49, 50, 51, 99, 100, 119]) {
+      const position = events[left]?.position ?? beginning
+      t.deepEqual(await store.readAfter(stream, position), E.right([...events, last].slice(left + 1)), `${left}`)
+    }
+    t.deepEqual(await store.readAfter(stream, beginning), E.right([...events, last]))
+    t.deepEqual(await store.readAfter(freshStream('account'), beginning), E.right([]))
   })
 
   behaviour('an append at another revision is a conflict and writes nothing', async (t, { store }) => {

@@ -1,7 +1,7 @@
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
 import { positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
-import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
-import { E } from '../../../domain/prelude.js'
+import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
 import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { atOnce, type Steps } from './steps.js'
@@ -106,19 +106,27 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     })
 
   return {
-    read: (stream) =>
-      steps.read(stream, () => {
-        const entries = (log.streams.get(stream) ?? []).map(entryOf)
-        const failed = entries.find((entry) => 'failure' in entry)
-        if (failed !== undefined) return E.left(failed.failure)
-        const events = entries.filter((entry): entry is Recorded<DomainEvent> => !('failure' in entry))
-        return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
-      }),
+    read: async (stream, from = 0) => {
+      const read = await steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(from)))
+      return E.isLeft(read)
+        ? read
+        : E.right({ events: read.right, revision: read.right.at(-1)?.revision ?? 'no-stream' })
+    },
+    readAfter: (stream, position) =>
+      steps.read(stream, () => decoded((log.streams.get(stream) ?? []).filter((event) => event.position > position))),
     append,
     subscribe,
     history,
     head: () => steps.read('log', () => E.right(head())),
   }
+}
+
+/** Left where one of them can't be decoded. */
+const decoded = (logged: ReadonlyArray<Logged>): Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>> => {
+  const entries = logged.map(entryOf)
+  const failed = entries.find((entry) => 'failure' in entry)
+  if (failed !== undefined) return E.left(failed.failure)
+  return E.right(entries.filter((entry): entry is Recorded<DomainEvent> => !('failure' in entry)))
 }
 
 /** All that is in the log. */
