@@ -1,23 +1,30 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import type { Activity } from '../../domain/activity.js'
-import { contact } from '../../domain/contact.js'
 import { idIn, streamOf } from '../../domain/decider.js'
 import { delivery, type DeliveryFacts } from '../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../domain/derived-id.js'
 import { beginning } from '../../domain/event.js'
 import type { AccountId, WebhookId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import type { Clock, CommandHandler, EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { webhook, type KnownWebhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
-import { contactFrom, type Contact } from '../contact.js'
+import type { Contact } from '../contact.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
+import { passingContacts, type RecordedActivity } from './passing-contacts.js'
 import { payloadOf } from './payload.js'
 
-type RecordedOf<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
+type LeadSubmitted = Extract<ProjectedEvent, { readonly type: 'LeadSubmitted' }>
+
+/** An activity, and the webhooks that were subscribed to it. */
+type FannedOut = { readonly event: RecordedActivity; readonly to: ReadonlyArray<KnownWebhook> }
+
+/** Activities whose deliveries are made at the same time: each holds a body in memory. */
+const madeAtOnce = 128
 
 type FanOutPorts = {
   readonly store: EventStore
@@ -35,6 +42,7 @@ export const deliveryFanOut = ({ store, commandHandler, checkpoint, clock }: Fan
   /** The webhooks as they were where the log was followed to. */
   const webhooks = new Map<AccountId, Map<WebhookId, WebhookState>>()
   const accounts = new Map<WebhookId, AccountId>()
+  const contacts = passingContacts(store)
 
   const apply = (event: ProjectedEvent & WebhookEvent): void => {
     const id = idIn(webhook, event.stream) as WebhookId
@@ -50,28 +58,15 @@ export const deliveryFanOut = ({ store, commandHandler, checkpoint, clock }: Fan
       (one): one is KnownWebhook => (one.kind === 'on' || one.kind === 'off') && isSubscribed(one, activity),
     )
 
-  const makeDue = async (event: RecordedOf<'ActivityRecorded'>, to: ReadonlyArray<KnownWebhook>): Promise<void> => {
+  const makeDue = async ({ event, to }: FannedOut, passing: Contact): Promise<void> => {
     const { activity } = event.data
-    const shown = await contactAsOf(store, event)
-    if (shown === undefined) return
+    // A contact opts out by an activity, though its own stream says so only after it.
+    const shown = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
     const submitted = await submittedOf(store, activity)
-    const originators = submitted?.data.originators ?? []
-    const submittedAt = submitted === undefined ? {} : { lead_submitted_at: submitted.time }
-    for (const { webhookId, settings, kind, version } of to) {
-      const facts: DeliveryFacts = {
-        delivery_id: deliveryIdOf(webhookId, event.id),
-        account_id: activity.account_id,
-        webhook_id: webhookId,
-        activity_id: event.id,
-        label: activity.label,
-        contact_id: activity.contact_id,
-        lead_id: activity.lead_id,
-        ...submittedAt,
-        engagement_id: activity.engagement_id,
-        due_at: clock.now(),
-        body: payloadOf(settings.format, activity, shown, originators),
-      }
-      const command = { type: 'MakeDue', facts, heldAt: kind === 'off' ? version : undefined } as const
+    for (const subscriber of to) {
+      const facts = factsOf(event, subscriber, shown, submitted, clock.now())
+      const heldAt = subscriber.kind === 'off' ? subscriber.version : undefined
+      const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
       const cause = { actor: 'delivery', event, eventId }
       const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
@@ -81,25 +76,34 @@ export const deliveryFanOut = ({ store, commandHandler, checkpoint, clock }: Fan
 
   return {
     name: 'delivery_projector',
-    categories: ['engagement', 'webhook'],
+    categories: ['engagement', 'contact', 'webhook'],
     begin: async (stopping) => {
       const position = await checkpoint.load()
       webhooks.clear()
       accounts.clear()
+      contacts.forget()
       for await (const { events } of store.history(beginning, ['webhook'], stopping)) {
         for (const event of events) if (event.position <= position && isWebhookEvent(event)) apply(event)
       }
       return position
     },
     handle: async ({ events, position }) => {
-      const making: Array<Promise<void>> = []
+      const fanned: Array<FannedOut> = []
       for (const event of events) {
         if (isWebhookEvent(event)) apply(event)
         if (event.type !== 'ActivityRecorded') continue
         const to = subscribed(event.data.activity)
-        if (to.length > 0) making.push(makeDue(event, to))
+        if (to.length > 0) fanned.push({ event, to })
       }
-      await Promise.all(making)
+      const shown = await contacts.pass(events, new Set(fanned.map(({ event }) => event)))
+      for (let next = fanned.splice(0, madeAtOnce); next.length > 0; next = fanned.splice(0, madeAtOnce)) {
+        await Promise.all(
+          next.map(async (one) => {
+            const passing = shown.get(one.event)
+            if (passing !== undefined) await makeDue(one, passing)
+          }),
+        )
+      }
       await checkpoint.advance(position)
     },
   }
@@ -113,18 +117,29 @@ const isSubscribed = ({ settings }: KnownWebhook, activity: Activity): boolean =
   (settings.events.length === 0 || settings.events.includes(activity.label)) &&
   (settings.playbook_id === null || settings.playbook_id === activity.playbook_id)
 
-/** The contact as it was when the activity happened; undefined where its stream was deleted since. */
-const contactAsOf = async (store: EventStore, event: RecordedOf<'ActivityRecorded'>): Promise<Contact | undefined> => {
-  const { events } = orThrow(await store.read(streamOf(contact, event.data.activity.contact_id)))
-  const document = contactFrom(events.filter(({ position }) => position < event.position))
-  if (document === undefined) return undefined
-  // The contact opted out by this very activity, though its own stream says so only after it.
-  const optsOut = event.data.activity.label === 'opted_out'
-  return optsOut ? { ...document.contact, opted_out: true } : document.contact
-}
+/** What a webhook is to be told of an activity, and with which body. */
+const factsOf = (
+  { id: activityId, data: { activity } }: RecordedActivity,
+  { webhookId, settings }: KnownWebhook,
+  shown: Contact,
+  submitted: LeadSubmitted | undefined,
+  dueAt: Instant,
+): DeliveryFacts => ({
+  delivery_id: deliveryIdOf(webhookId, activityId),
+  account_id: activity.account_id,
+  webhook_id: webhookId,
+  activity_id: activityId,
+  label: activity.label,
+  contact_id: activity.contact_id,
+  lead_id: activity.lead_id,
+  ...(submitted === undefined ? {} : { lead_submitted_at: submitted.time }),
+  engagement_id: activity.engagement_id,
+  due_at: dueAt,
+  body: payloadOf(settings.format, activity, shown, submitted?.data.originators ?? []),
+})
 
 /** How the lead was submitted; undefined where its stream was deleted since. */
-const submittedOf = async (store: EventStore, activity: Activity): Promise<RecordedOf<'LeadSubmitted'> | undefined> => {
+const submittedOf = async (store: EventStore, activity: Activity): Promise<LeadSubmitted | undefined> => {
   const { events } = orThrow(await store.read(streamOf(lead, activity.lead_id)))
   return events.find((event) => event.type === 'LeadSubmitted')
 }

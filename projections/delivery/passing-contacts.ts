@@ -1,0 +1,93 @@
+import { LRUCache } from 'lru-cache'
+import { contact } from '../../domain/contact.js'
+import { idIn, streamOf } from '../../domain/decider.js'
+import type { Position } from '../../domain/event.js'
+import type { ContactId } from '../../domain/ids.js'
+import type { EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { contactFrom, evolveContact, type Contact, type ContactDocument } from '../contact.js'
+import type { ProjectedEvent } from '../projection.js'
+
+type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
+export type RecordedActivity = Recorded<'ActivityRecorded'>
+
+/** A contact that reflects all events of its stream up to a position, and none after it. */
+type Passing = { readonly document: ContactDocument | undefined; readonly position: Position }
+
+/** In characters of their fields, and at least so many for each. */
+const capacity = { characters: 16_000_000, least: 500 }
+
+/** Contacts that are read at the same time. */
+const readsAtOnce = 16
+
+/**
+ * The contacts as they were where the log was followed to. They are folded as their events pass by; one that has not passed by
+ * yet is read once, however long its stream is and however many activities follow.
+ */
+export const passingContacts = (store: Pick<EventStore, 'read'>) => {
+  const cache = new LRUCache<ContactId, Passing>({
+    maxSize: capacity.characters,
+    sizeCalculation: ({ document }) => capacity.least + lengthOf(document),
+  })
+
+  const readAsOf = async (id: ContactId, position: Position): Promise<Passing> => {
+    const { events } = orThrow(await store.read(streamOf(contact, id)))
+    return { document: contactFrom(events.filter((event) => event.position < position)), position }
+  }
+
+  /** Those that must be read before the events can be folded, and as of which position. */
+  const missingFor = (
+    events: ReadonlyArray<ProjectedEvent>,
+    activities: ReadonlySet<RecordedActivity>,
+  ): ReadonlyMap<ContactId, Position> => {
+    const created = new Set<ContactId>()
+    const missing = new Map<ContactId, Position>()
+    for (const event of events) {
+      if (event.type === 'ContactCreated') created.add(event.data.contact_id)
+      if (event.type !== 'ActivityRecorded' || !activities.has(event)) continue
+      const id = event.data.activity.contact_id
+      if (!cache.has(id) && !created.has(id) && !missing.has(id)) missing.set(id, event.position)
+    }
+    return missing
+  }
+
+  return {
+    /**
+     * Folds the next events of the log. Gives for each of these activities the contact as it was then; none where its stream was
+     * deleted since.
+     */
+    pass: async (
+      events: ReadonlyArray<ProjectedEvent>,
+      activities: ReadonlySet<RecordedActivity>,
+    ): Promise<ReadonlyMap<RecordedActivity, Contact>> => {
+      const current = new Map<ContactId, Passing>()
+      const missing = [...missingFor(events, activities)]
+      for (let next = missing.splice(0, readsAtOnce); next.length > 0; next = missing.splice(0, readsAtOnce)) {
+        await Promise.all(next.map(async ([id, position]) => current.set(id, await readAsOf(id, position))))
+      }
+      const shown = new Map<RecordedActivity, Contact>()
+      for (const event of events) {
+        const id = idIn(contact, event.stream) as ContactId | undefined
+        if (id !== undefined) {
+          const before = current.get(id) ?? cache.get(id)
+          const isNext = before === undefined ? event.type === 'ContactCreated' : event.position > before.position
+          if (isNext) current.set(id, { document: evolveContact(before?.document, event), position: event.position })
+        } else if (event.type === 'ActivityRecorded' && activities.has(event)) {
+          const { contact_id } = event.data.activity
+          const document = (current.get(contact_id) ?? cache.get(contact_id))?.document
+          if (document !== undefined) shown.set(event, document.contact)
+        }
+      }
+      for (const [id, passing] of current) cache.set(id, passing)
+      return shown
+    },
+    /** Another stretch of the log begins. */
+    forget: () => cache.clear(),
+  }
+}
+
+const lengthOf = (document: ContactDocument | undefined): number =>
+  Object.entries(document?.contact.additional_info ?? {}).reduce(
+    (sum, [name, value]) => sum + name.length + value.length,
+    0,
+  )

@@ -1,0 +1,67 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { contactFrom } from '../../../projections/contact.js'
+import { passingContacts, type RecordedActivity } from '../../../projections/delivery/passing-contacts.js'
+import { histories, type History } from '../../kit/domain/histories.js'
+import { holdsAsync } from '../../kit/domain/property.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { countedReads } from '../../kit/parts/counted-reads.js'
+import { rightOf } from '../../kit/right-of.js'
+
+const storeOf = async (history: History) => {
+  const store = memoryEventStore(memoryLog())
+  for (const { stream, revision, position: _position, ...event } of history) {
+    const expected = revision === 0 ? 'no-stream' : revision - 1
+    rightOf(await store.append(stream, expected, [event]))
+  }
+  return countedReads(store)
+}
+
+const activitiesIn = (events: History): ReadonlySet<RecordedActivity> =>
+  new Set(events.filter((event) => event.type === 'ActivityRecorded'))
+
+/** The contact as its stream had it before the activity. */
+const asOf = (history: History, { position, data }: RecordedActivity) =>
+  contactFrom(
+    history.filter((event) => event.stream === `contact-${data.activity.contact_id}` && event.position < position),
+  )?.contact
+
+test('wherever it begins and in whatever batches, an activity meets its contact as it was then', async (t) => {
+  const cuts = fc.array(fc.nat(80), { maxLength: 8 })
+  await holdsAsync(
+    t,
+    fc.asyncProperty(histories, fc.nat(80), cuts, async (history, begin, at) => {
+      const { store } = await storeOf(history)
+      const contacts = passingContacts(store)
+      const places = [...at.filter((place) => place > begin).toSorted((one, other) => one - other), history.length]
+      let from = begin
+      for (const place of places) {
+        const batch = history.slice(from, place)
+        const activities = activitiesIn(batch)
+        const shown = await contacts.pass(batch, activities)
+        for (const activity of activities) assert.deepEqual(shown.get(activity), asOf(history, activity))
+        from = place
+      }
+    }),
+  )
+})
+
+test('a contact that passed by is not read, and any other once, however many activities follow', async (t) => {
+  await holdsAsync(
+    t,
+    fc.asyncProperty(histories, fc.nat(80), async (history, begin) => {
+      const { store, taken } = await storeOf(history)
+      const contacts = passingContacts(store)
+      for (const event of history.slice(begin)) await contacts.pass([event], activitiesIn([event]))
+      const seen = history.slice(begin)
+      const created = new Set(seen.flatMap((event) => (event.type === 'ContactCreated' ? [event.data.contact_id] : [])))
+      const active = new Set([...activitiesIn(seen)].map(({ data }) => data.activity.contact_id))
+      assert.equal(taken().calls, [...active].filter((id) => !created.has(id)).length)
+      contacts.forget()
+      const [last] = [...activitiesIn(seen)].slice(-1)
+      if (last !== undefined) await contacts.pass([last], new Set([last]))
+      assert.equal(taken().calls, last === undefined ? 0 : 1)
+    }),
+  )
+})
