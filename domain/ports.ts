@@ -30,10 +30,10 @@ export type EventStore = {
    */
   readonly read: (stream: string, from?: number) => Promise<Either<StoreFailure, StreamRead>>
 
-  /** The events of a stream that stand after a position of the log, in their order: costs what there are of them. */
-  readonly readAfter: (
+  /** The newest events of a stream in their order, at most `count`. */
+  readonly readLast: (
     stream: string,
-    position: Position,
+    count: number,
   ) => Promise<Either<StoreFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
   /**
@@ -96,7 +96,7 @@ export type Cause = {
 
 /**
  * The state after the command, and its events: those that it appended; none where it was already so; for a reaction
- * that runs again, those of the first time. All events of one append carry the position of the last, because a store
+ * that runs again, those of the first time where they are recent. All events of one append carry the position of the last, because a store
  * tells no more.
  */
 export type CommandResult<State> = { readonly state: State; readonly events: ReadonlyArray<Recorded<DomainEvent>> }

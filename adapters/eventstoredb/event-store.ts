@@ -7,7 +7,7 @@ import { E } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
-import { readsByPages, type StreamPages } from '../in-process/stream-pages.js'
+import { readByPages } from '../in-process/stream-pages.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
@@ -34,7 +34,7 @@ export const eventStoreDb = (
   setMaxListeners(0, stopping.signal)
   const retry = retryingWith(policy, time, stopping.signal)
   const reader = logReader(connection.reads, policy, time)
-  const { read, readAfter, head } = readsOf(connection, retry, stopping.signal)
+  const { read, readLast, head } = readsOf(connection, retry, stopping.signal)
 
   /** The head, retried for ever; undefined when the signal aborts. */
   const headWithRetry = async (signal: AbortSignal): Promise<Position | undefined> => {
@@ -75,7 +75,7 @@ export const eventStoreDb = (
 
   return {
     read,
-    readAfter,
+    readLast,
     append: appendsOf(connection, retry),
     subscribe,
     history,
@@ -110,8 +110,8 @@ const readsOf = (
   { reads }: Connection,
   retry: Retry,
   stopping: AbortSignal,
-): Pick<EventStore, 'read' | 'readAfter' | 'head'> => ({
-  ...readsByPages(pagesOf(reads, retry, stopping)),
+): Pick<EventStore, 'read' | 'readLast' | 'head'> => ({
+  ...streamReads(reads, retry, stopping),
   head: async () => {
     const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
     const answer = await retry(reads, async (cancellation) => {
@@ -123,7 +123,11 @@ const readsOf = (
 })
 
 /** Each page is a call of its own, with its own time limit. */
-const pagesOf = (reads: ReconnectingClient, retry: Retry, stopping: AbortSignal): StreamPages => {
+const streamReads = (
+  reads: ReconnectingClient,
+  retry: Retry,
+  stopping: AbortSignal,
+): Pick<EventStore, 'read' | 'readLast'> => {
   const page = async (stream: string, options: ReadStreamOptions) => {
     const answer = await retry<ReadonlyArray<Recorded<DomainEvent>>>(
       reads,
@@ -141,11 +145,10 @@ const pagesOf = (reads: ReconnectingClient, retry: Retry, stopping: AbortSignal)
     return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
   }
   return {
-    forward: (stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit }),
-    backward: async (stream, before, limit) => {
-      if (before === 0) return E.right([])
-      const fromRevision = before === undefined ? END : BigInt(before - 1)
-      return page(stream, { direction: BACKWARDS, fromRevision, maxCount: limit })
+    read: readByPages((stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit })),
+    readLast: async (stream, count) => {
+      const newestFirst = await page(stream, { direction: BACKWARDS, fromRevision: END, maxCount: count })
+      return E.isLeft(newestFirst) ? newestFirst : E.right(newestFirst.right.toReversed())
     },
   }
 }

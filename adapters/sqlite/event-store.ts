@@ -5,7 +5,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { logTail } from '../in-process/log-tail.js'
-import { readsByPages, type StreamPages } from '../in-process/stream-pages.js'
+import { readByPages } from '../in-process/stream-pages.js'
 import type { SqliteDatabase } from './database.js'
 import { decodeEvents, encodeEvent, eventColumns, recordedAs, type StoredEventRow } from './event-codec.js'
 
@@ -33,7 +33,22 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     )
   const tail = logTail(orThrow(head()), tailCapacity)
 
-  const { read, readAfter } = readsByPages(pagesIn(database))
+  const rowsOf = (order: string, stream: string, from: number, limit: number) => {
+    const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
+    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, from, limit))
+    if (E.isLeft(rows)) return rows
+    const { events, failure } = decodeEvents(rows.right)
+    return failure === undefined ? E.right(events) : E.left(failure)
+  }
+  const read = readByPages(async (stream, from, limit) => {
+    // Reads are synchronous: between two pages everything else has its turn.
+    if (from > 0) await new Promise(setImmediate)
+    return rowsOf('revision', stream, from, limit)
+  })
+  const readLast: EventStore['readLast'] = (stream, count) => {
+    const newestFirst = rowsOf('revision DESC', stream, 0, count)
+    return Promise.resolve(E.isLeft(newestFirst) ? newestFirst : E.right(newestFirst.right.toReversed()))
+  }
 
   const append: EventStore['append'] = async (stream, expected, events) => {
     const written = await database.write({
@@ -91,26 +106,5 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
     liveSubscription(tail, history, after, categories, signal)
 
-  return { read, readAfter, append, subscribe, history, head: () => Promise.resolve(head()) }
+  return { read, readLast, append, subscribe, history, head: () => Promise.resolve(head()) }
 }
-
-const pagesIn = (database: SqliteDatabase): StreamPages => {
-  const page = async (sql: string, stream: string, revision: number, limit: number) => {
-    // Reads are synchronous: between two pages everything else has its turn.
-    if (revision !== 0 && revision !== afterLast) await new Promise(setImmediate)
-    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, revision, limit))
-    if (E.isLeft(rows)) return rows
-    const { events, failure } = decodeEvents(rows.right)
-    return failure === undefined ? E.right(events) : E.left(failure)
-  }
-  const selected = `SELECT ${eventColumns} FROM events WHERE stream = ?`
-  return {
-    forward: (stream, from, limit) =>
-      page(`${selected} AND revision >= ? ORDER BY revision LIMIT ?`, stream, from, limit),
-    backward: (stream, before = afterLast, limit) =>
-      page(`${selected} AND revision < ? ORDER BY revision DESC LIMIT ?`, stream, before, limit),
-  }
-}
-
-/** Greater than every revision. */
-const afterLast = Number.MAX_SAFE_INTEGER

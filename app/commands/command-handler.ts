@@ -19,7 +19,7 @@ import type { Aggregates } from './aggregates.js'
 /** Attempts in all: after a conflict, or a wrong assumption, the command is decided again. */
 const maximalTries = 4
 
-type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'read'>; readonly clock: Clock }
+type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'readLast'>; readonly clock: Clock }
 
 /** Loads, decides, appends at the revision that was loaded; on a conflict again, a few times. */
 export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHandler => ({
@@ -49,17 +49,23 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   },
 })
 
-/** Nothing to append. A reaction that runs again gets the events that it appended the first time. */
+/** Among so many of the newest events of a stream a reaction that runs again looks for what it wrote the first time. */
+const recentEvents = 50
+
+/**
+ * Nothing to append. A reaction that runs again gets the events that it appended the first time, so that what follows from them is
+ * finished and waited for: where they are no longer recent, the followers have long done so.
+ */
 const alreadySo = async <State>(
-  store: Pick<EventStore, 'read'>,
+  store: Pick<EventStore, 'readLast'>,
   stream: string,
   { state }: Aggregate<State>,
   { event: cause }: Cause,
 ): Promise<Either<StoreFailure, CommandResult<State>>> => {
   if (cause === undefined || cause === 'last-of-stream') return E.right({ state, events: [] })
-  const read = await store.read(stream)
-  if (E.isLeft(read)) return read
-  return E.right({ state, events: read.right.events.filter(({ causationId }) => causationId === cause.id) })
+  const recent = await store.readLast(stream, recentEvents)
+  if (E.isLeft(recent)) return recent
+  return E.right({ state, events: recent.right.filter(({ causationId }) => causationId === cause.id) })
 }
 
 /** The appended events with stream, revision and position, as `CommandResult` describes them. */

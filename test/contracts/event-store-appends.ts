@@ -165,19 +165,13 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
     t.deepEqual(await store.read(freshStream('account'), 3), E.right({ events: [], revision: 'no-stream' }))
   })
 
-  behaviour('of a stream what stands after a position is read, however much that is', async (t, { store }) => {
-    const [stream, other] = [freshStream('account'), freshStream('account')]
-    const events = await append(store, stream, 'no-stream', many(120))
-    const [between] = await append(store, other, 'no-stream', [enabled()])
-    const [last] = await append(store, stream, 119, [disabled()])
-    t.deepEqual(await store.readAfter(stream, between?.position ?? beginning), E.right([last]))
-    t.deepEqual(await store.readAfter(stream, last?.position ?? beginning), E.right([]))
-    for (const left of [1, 49, 50, 51, 99, 100, 119]) {
-      const position = events[left]?.position ?? beginning
-      t.deepEqual(await store.readAfter(stream, position), E.right([...events, last].slice(left + 1)), `${left}`)
+  behaviour('of a stream the newest events are read, in their order', async (t, { store }) => {
+    const stream = freshStream('account')
+    const appended = await append(store, stream, 'no-stream', many(60))
+    for (const count of [1, 2, 59, 60, 61, 500]) {
+      t.deepEqual(await store.readLast(stream, count), E.right(appended.slice(-count)), `${count}`)
     }
-    t.deepEqual(await store.readAfter(stream, beginning), E.right([...events, last]))
-    t.deepEqual(await store.readAfter(freshStream('account'), beginning), E.right([]))
+    t.deepEqual(await store.readLast(freshStream('account'), 3), E.right([]))
   })
 
   behaviour('an append at another revision is a conflict and writes nothing', async (t, { store }) => {

@@ -28,7 +28,8 @@ const memoryStore = (before: Appending = () => undefined) => {
     return recorded
   }
   let reads = 0
-  const store: Pick<EventStore, 'read' | 'append'> = {
+  const store: Pick<EventStore, 'read' | 'readLast' | 'append'> = {
+    readLast: (stream, count) => Promise.resolve(E.right([...(streams.get(stream) ?? [])].slice(-count))),
     read: (stream) => {
       reads += 1
       const events = [...(streams.get(stream) ?? [])]

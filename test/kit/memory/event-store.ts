@@ -112,8 +112,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
         ? read
         : E.right({ events: read.right, revision: read.right.at(-1)?.revision ?? 'no-stream' })
     },
-    readAfter: (stream, position) =>
-      steps.read(stream, () => decoded((log.streams.get(stream) ?? []).filter((event) => event.position > position))),
+    readLast: (stream, count) => steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(-count))),
     append,
     subscribe,
     history,

@@ -24,8 +24,8 @@ export const countedReads = (
       count(stream, E.isRight(read) ? read.right.events : [])
       return read
     },
-    readAfter: async (stream, position) => {
-      const read = await stored.readAfter(stream, position)
+    readLast: async (stream, wanted) => {
+      const read = await stored.readLast(stream, wanted)
       count(stream, E.isRight(read) ? read.right : [])
       return read
     },
