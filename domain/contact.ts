@@ -20,18 +20,22 @@ export const ContactEvent = t.union([
   eventOf('ContactDetailsChanged', t.type({ lead_id: LeadId, details: LeadDetails })),
   eventOf(
     'ContactEngaged',
-    t.type({
-      contact_id: ContactId,
-      account_id: AccountId,
-      lead_id: LeadId,
-      source_id: SourceId,
-      playbook_id: PlaybookId,
-      engagement_id: EngagementId,
-      submitted_at: Instant,
-      engaged_at: Instant,
-      /** The lead may not be contacted, because its contact opted out before. */
-      filtered: t.boolean,
-    }),
+    t.intersection([
+      t.type({
+        contact_id: ContactId,
+        account_id: AccountId,
+        lead_id: LeadId,
+        source_id: SourceId,
+        playbook_id: PlaybookId,
+        engagement_id: EngagementId,
+        submitted_at: Instant,
+        engaged_at: Instant,
+        /** The lead may not be contacted, because its contact opted out before. */
+        filtered: t.boolean,
+      }),
+      /** The oldest engagements, which end since there would be too many. */
+      t.partial({ supersedes: t.readonlyArray(EngagementId) }),
+    ]),
   ),
   eventOf(
     'ContactConverted',
@@ -40,12 +44,18 @@ export const ContactEvent = t.union([
   eventOf('ContactOptedOut', t.type({ engagement_id: EngagementId })),
 ])
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
+type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['data']
+
+/** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
+export const maximalOpen = 100
+
+/** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
+const rememberedLeads = 100
+
+type SubmittedLead = { readonly leadId: LeadId; readonly submittedAt: Instant }
 
 /** The lead that began an engagement. */
-type EngagedLead = { readonly leadId: LeadId; readonly sourceId: SourceId; readonly engagementId: EngagementId }
-
-/** A list that grows in front without copying: a number may be submitted thousands of times. */
-type Leads = { readonly leadId: LeadId; readonly rest: Leads } | undefined
+type EngagedLead = SubmittedLead & { readonly sourceId: SourceId; readonly engagementId: EngagementId }
 
 export type ContactState =
   | { readonly kind: 'unknown' }
@@ -54,12 +64,14 @@ export type ContactState =
       readonly accountId: AccountId
       readonly optedOut: boolean
       readonly details: LeadDetails
-      /** The lead whose details these are: the newest by its time of submission. */
-      readonly detailsOf: { readonly leadId: LeadId; readonly submittedAt: Instant } | undefined
-      readonly leads: Leads
+      /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
       readonly newest: EngagedLead | undefined
+      /** The leads that were engaged last. */
+      readonly leads: ReadonlyArray<SubmittedLead>
+      /** No lead that was forgotten was submitted after this. */
+      readonly forgottenUntil: Instant | undefined
       readonly lastEngagedAt: Instant | undefined
-      /** Engagements that no conversion has ended yet. */
+      /** Engagements that neither a conversion nor a later lead has ended, in their order. */
       readonly unconverted: ReadonlyArray<EngagementId>
       readonly records: ReadonlyArray<RecordId>
     }
@@ -77,6 +89,8 @@ export type ContactCommand =
       readonly details: LeadDetails
       readonly submittedAt: Instant
       readonly at: Instant
+      /** The lead's own stream does not say that it was engaged before. */
+      readonly isNotEnrolled?: boolean
     }
   | {
       readonly type: 'MarkConverted'
@@ -88,6 +102,9 @@ export type ContactCommand =
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
 
+/** The lead was submitted so long ago that the contact may have engaged it and forgotten: its own stream tells. */
+type ForgottenLead = { readonly kind: 'lead-forgotten' }
+
 const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   if (event.type === 'ContactCreated') {
     return {
@@ -95,9 +112,9 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       accountId: event.data.account_id,
       optedOut: false,
       details: event.data.details,
-      detailsOf: undefined,
-      leads: undefined,
       newest: undefined,
+      leads: [],
+      forgottenUntil: undefined,
       lastEngagedAt: undefined,
       unconverted: [],
       records: [],
@@ -107,26 +124,11 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   switch (event.type) {
     case 'ContactDetailsChanged':
       return { ...state, details: event.data.details }
-    case 'ContactEngaged': {
-      const { lead_id, source_id, engagement_id, submitted_at, engaged_at } = event.data
-      return {
-        ...state,
-        detailsOf: isNewer(submitted_at, lead_id, state.detailsOf)
-          ? { leadId: lead_id, submittedAt: submitted_at }
-          : state.detailsOf,
-        leads: { leadId: lead_id, rest: state.leads },
-        newest: { leadId: lead_id, sourceId: source_id, engagementId: engagement_id },
-        lastEngagedAt: engaged_at,
-        unconverted: [...state.unconverted, engagement_id],
-      }
-    }
+    case 'ContactEngaged':
+      return engagedState(state, event.data)
     case 'ContactConverted': {
-      const ended = new Set(event.data.ended)
-      return {
-        ...state,
-        unconverted: state.unconverted.filter((engagement) => !ended.has(engagement)),
-        records: [...state.records, event.data.record_id],
-      }
+      const { ended, record_id } = event.data
+      return { ...state, unconverted: withoutAll(state.unconverted, ended), records: [...state.records, record_id] }
     }
     case 'ContactOptedOut':
       return { ...state, optedOut: true }
@@ -135,8 +137,34 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   }
 }
 
-const decide = (command: ContactCommand, state: ContactState): Either<ContactRefusal, ReadonlyArray<ContactEvent>> => {
-  if (command.type === 'EngageLead') return E.right(engage(command, state))
+const engagedState = (
+  state: Extract<ContactState, { readonly kind: 'known' }>,
+  { lead_id, source_id, engagement_id, submitted_at, engaged_at, supersedes = [] }: EngagedFacts,
+): ContactState => {
+  const lead = { leadId: lead_id, submittedAt: submitted_at }
+  const leads = [...state.leads, lead]
+  const forgotten = leads.length > rememberedLeads ? leads.shift() : undefined
+  return {
+    ...state,
+    newest: isNewer(lead, state.newest) ? { ...lead, sourceId: source_id, engagementId: engagement_id } : state.newest,
+    leads,
+    forgottenUntil: latest(state.forgottenUntil, forgotten?.submittedAt),
+    lastEngagedAt: engaged_at,
+    unconverted: [...withoutAll(state.unconverted, supersedes), engagement_id],
+  }
+}
+
+const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
+  one === undefined || (other !== undefined && other > one) ? other : one
+
+const withoutAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): ReadonlyArray<A> =>
+  some.length === 0 ? all : all.filter((one) => !some.includes(one))
+
+const decide = (
+  command: ContactCommand,
+  state: ContactState,
+): Either<ContactRefusal | ForgottenLead, ReadonlyArray<ContactEvent>> => {
+  if (command.type === 'EngageLead') return engage(command, state)
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
     case 'MarkConverted': {
@@ -155,7 +183,7 @@ const decide = (command: ContactCommand, state: ContactState): Either<ContactRef
 const engage = (
   command: Extract<ContactCommand, { readonly type: 'EngageLead' }>,
   state: ContactState,
-): ReadonlyArray<ContactEvent> => {
+): Either<ForgottenLead, ReadonlyArray<ContactEvent>> => {
   const { contactId, accountId, leadId, sourceId, sourceTitle, playbookId, engagementId, submittedAt } = command
   const engaged = {
     contact_id: contactId,
@@ -168,35 +196,40 @@ const engage = (
   }
   if (state.kind === 'unknown') {
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }
-    return [
+    return E.right([
       {
         type: 'ContactCreated',
         data: { contact_id: contactId, account_id: accountId, details: command.details, referral },
       },
       { type: 'ContactEngaged', data: { ...engaged, engaged_at: command.at, filtered: false } },
-    ]
+    ])
   }
-  if (hasLead(state.leads, leadId)) return []
+  if (state.leads.some((lead) => lead.leadId === leadId)) return E.right([])
+  const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
+  if (mayBeForgotten && command.isNotEnrolled !== true) return E.left({ kind: 'lead-forgotten' })
+  const supersedes = superseded(state.unconverted)
   const engagement: ContactEvent = {
     type: 'ContactEngaged',
-    data: { ...engaged, engaged_at: strictlyAfter(state.lastEngagedAt, command.at), filtered: state.optedOut },
+    data: {
+      ...engaged,
+      engaged_at: strictlyAfter(state.lastEngagedAt, command.at),
+      filtered: state.optedOut,
+      ...(supersedes.length === 0 ? {} : { supersedes }),
+    },
   }
   const details = merged(state.details, command.details)
-  const changes = isNewer(submittedAt, leadId, state.detailsOf) && !sameDetails(details, state.details)
-  return changes ? [{ type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }, engagement] : [engagement]
+  const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
+  return E.right(
+    changes ? [{ type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }, engagement] : [engagement],
+  )
 }
 
-const isNewer = (
-  submittedAt: Instant,
-  leadId: LeadId,
-  than: { readonly leadId: LeadId; readonly submittedAt: Instant } | undefined,
-): boolean =>
+/** The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit yet. */
+const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<EngagementId> =>
+  open.slice(0, Math.min(Math.max(open.length + 1 - maximalOpen, 0), maximalOpen))
+
+const isNewer = ({ leadId, submittedAt }: SubmittedLead, than: SubmittedLead | undefined): boolean =>
   than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)
-
-const hasLead = (leads: Leads, leadId: LeadId): boolean => {
-  for (let rest = leads; rest !== undefined; rest = rest.rest) if (rest.leadId === leadId) return true
-  return false
-}
 
 /** The newest lead's values; what it did not send stays as it was, so that nothing is lost. */
 const merged = (old: LeadDetails, sent: LeadDetails): LeadDetails => ({
@@ -218,7 +251,7 @@ const sameEntries = (one: Readonly<Record<string, string>>, other: Readonly<Reco
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
 }
 
-export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal> = {
+export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal | ForgottenLead> = {
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,

@@ -1,4 +1,4 @@
-import type { ContactRefusal, ContactState } from './contact.js'
+import { maximalOpen, type ContactRefusal, type ContactState } from './contact.js'
 import type { ConversionState } from './conversion.js'
 import type { ConversionRecordFacts } from './conversion-record.js'
 import { recordIdOf } from './derived-id.js'
@@ -44,6 +44,7 @@ export const recordFrom = (
     engagement_id: newest.engagementId,
     lead_id: newest.leadId,
     source_id: newest.sourceId,
-    ends: keepsEngagementsOpen === true ? [] : unconverted,
+    // More of them are open only in a log in which there was no limit yet.
+    ends: keepsEngagementsOpen === true ? [] : unconverted.slice(-maximalOpen),
   })
 }

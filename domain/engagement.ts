@@ -24,7 +24,7 @@ export type Attribution = t.TypeOf<typeof Attribution>
 export const EngagementEvent = t.union([
   eventOf('EngagementStarted', Attribution),
   eventOf('ActivityRecorded', t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) })),
-  /** `reason`: the outcome's label, or `conversion`. */
+  /** `reason`: the outcome's label, `conversion`, or `superseded`: the contact has too many newer engagements. */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>

@@ -66,9 +66,15 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }, now) => {
 const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   const { contact_id, account_id, lead_id, source_id, playbook_id, engagement_id } = data
   const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
-  const { engaged_at: engagedAt, filtered } = data
+  const { engaged_at: engagedAt, filtered, supersedes = [] } = data
   const command: EngagementCommand = { type: 'StartEngagement', attribution, engagedAt, filtered }
-  return [{ decider: engagement, id: engagement_id, command }]
+  return [
+    { decider: engagement, id: engagement_id, command },
+    ...supersedes.map((id): Intent => {
+      const end: EngagementCommand = { type: 'EndEngagement', reason: 'superseded', at: engagedAt }
+      return { decider: engagement, id, command: end }
+    }),
+  ]
 }
 
 const onEngagementStarted: Reaction<'EngagementStarted'> = ({ data }) => [

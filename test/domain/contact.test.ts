@@ -1,6 +1,7 @@
 import test from 'ava'
 import { contact, type ContactCommand, type ContactEvent } from '../../domain/contact.js'
 import { fold } from '../../domain/decider.js'
+import type { EngagementId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LeadDetails } from '../../domain/lead.js'
 import {
@@ -17,10 +18,14 @@ import {
   sourceId,
 } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
+import { rightOf } from '../kit/right-of.js'
 
 type Submitted = { readonly details?: LeadDetails; readonly submittedAt?: Instant; readonly at?: Instant }
 
-const engageLead = (n: number, submitted: Submitted = {}): ContactCommand => ({
+const engageLead = (
+  n: number,
+  submitted: Submitted = {},
+): Extract<ContactCommand, { readonly type: 'EngageLead' }> => ({
   type: 'EngageLead',
   contactId: contactId(),
   accountId: accountId(),
@@ -47,7 +52,12 @@ const created: ContactEvent = {
 
 const engaged = (
   n: number,
-  when: { readonly submittedAt?: Instant; readonly engagedAt?: Instant; readonly filtered?: boolean } = {},
+  when: {
+    readonly submittedAt?: Instant
+    readonly engagedAt?: Instant
+    readonly filtered?: boolean
+    readonly supersedes?: ReadonlyArray<EngagementId>
+  } = {},
 ): ContactEvent => ({
   type: 'ContactEngaged',
   data: {
@@ -60,6 +70,7 @@ const engaged = (
     submitted_at: when.submittedAt ?? at(n * 1000),
     engaged_at: when.engagedAt ?? at(n * 1000),
     filtered: when.filtered ?? false,
+    ...(when.supersedes === undefined ? {} : { supersedes: when.supersedes }),
   },
 })
 
@@ -201,7 +212,69 @@ test('a contact knows its newest conversation and those that no conversion has e
   const state = fold(contact, contact.initial, [...known, engaged(2), converted, engaged(3)])
   t.is(state.kind, 'known')
   if (state.kind === 'unknown') return
-  t.deepEqual(state.newest, { leadId: leadId(3), sourceId: sourceId(3), engagementId: engagementId(3) })
+  const newest = { leadId: leadId(3), submittedAt: at(3000), sourceId: sourceId(3), engagementId: engagementId(3) }
+  t.deepEqual(state.newest, newest)
   t.deepEqual(state.unconverted, [engagementId(2), engagementId(3)])
   t.deepEqual(state.records, [recordId(1)])
+})
+
+/** The events of so many leads, one after the other. */
+const afterLeads = (count: number): ReadonlyArray<ContactEvent> => {
+  const events: Array<ContactEvent> = []
+  let state = contact.initial
+  for (let n = 1; n <= count; n += 1) {
+    const decided = rightOf(contact.decide(engageLead(n), state))
+    events.push(...decided)
+    state = fold(contact, state, decided)
+  }
+  return events
+}
+
+test('a hundred conversations are open at most: one more ends the oldest', (t) => {
+  given(t, contact, ...afterLeads(99))
+    .when(engageLead(100))
+    .then(engaged(100))
+  given(t, contact, ...afterLeads(100))
+    .when(engageLead(101))
+    .then(engaged(101, { supersedes: [engagementId(1)] }))
+  given(t, contact, ...afterLeads(101))
+    .when(engageLead(102))
+    .then(engaged(102, { supersedes: [engagementId(2)] }))
+})
+
+test('where more are open, since there was no limit yet, each lead ends a hundred of them until there are not', (t) => {
+  const old = Array.from({ length: 250 }, (_, n) => engaged(n + 1))
+  const open = old.map(({ data }) => (data as { readonly engagement_id: EngagementId }).engagement_id)
+  const [next, afterNext] = [
+    engaged(251, { supersedes: open.slice(0, 100) }),
+    engaged(252, { supersedes: open.slice(100, 152) }),
+  ]
+  given(t, contact, created, ...old)
+    .when(engageLead(251))
+    .then(next)
+  given(t, contact, created, ...old, next)
+    .when(engageLead(252))
+    .then(afterNext)
+})
+
+test('what is known of a contact does not grow with its leads', (t) => {
+  const size = (leads: number): number => JSON.stringify(fold(contact, contact.initial, afterLeads(leads))).length
+  t.is(size(2_000), size(200))
+})
+
+test('a lead that may have been forgotten is engaged only once its own stream was asked', (t) => {
+  const many = afterLeads(150)
+  given(t, contact, ...many)
+    .when(engageLead(51))
+    .isAlreadySo()
+  given(t, contact, ...many)
+    .when(engageLead(50))
+    .refuses('lead-forgotten')
+  const late = engageLead(200, { submittedAt: at(50_000), at: at(200_000) })
+  given(t, contact, ...many)
+    .when(late)
+    .refuses('lead-forgotten')
+  given(t, contact, ...many)
+    .when({ ...late, isNotEnrolled: true })
+    .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })

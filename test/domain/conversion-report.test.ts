@@ -30,9 +30,9 @@ const contact = {
   accountId: accountId(),
   optedOut: false,
   details: details(),
-  detailsOf: undefined,
-  leads: undefined,
-  newest: { leadId: leadId(3), sourceId: sourceId(3), engagementId: engagementId(3) },
+  newest: { leadId: leadId(3), submittedAt: at(), sourceId: sourceId(3), engagementId: engagementId(3) },
+  leads: [],
+  forgottenUntil: undefined,
   lastEngagedAt: at(),
   unconverted: [engagementId(2), engagementId(3)],
   records: [],
@@ -74,6 +74,11 @@ test('time and value count as they were sent, else as the time of the request an
 test('every conversation that no conversion has ended is ended, or none where they are to be kept open', (t) => {
   t.deepEqual(recorded({ keepsEngagementsOpen: false }).ends, [engagementId(2), engagementId(3)])
   t.deepEqual(recorded({ keepsEngagementsOpen: true }).ends, [])
+})
+
+test('a record names a hundred conversations at most, the newest', (t) => {
+  const unconverted = Array.from({ length: 35_000 }, (_, n) => engagementId(n))
+  t.deepEqual(recorded({ contact: { ...contact, unconverted } }).ends, unconverted.slice(-100))
 })
 
 test('a negative value is refused', (t) => {

@@ -105,6 +105,16 @@ test('an engaged contact starts the conversation, filtered where it opted out be
   }
 })
 
+test('an engaged contact ends the conversations that are too many, once the new one has begun', (t) => {
+  const supersedes = [engagementId(7), engagementId(8)]
+  const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered: false, supersedes }
+  const end = { type: 'EndEngagement', reason: 'superseded', at: at(1001) } as const
+  t.deepEqual(
+    reactionsTo({ type: 'ContactEngaged', data }).slice(1),
+    supersedes.map((id) => ({ decider: engagement, id, command: end })),
+  )
+})
+
 test('a started conversation enrolls its lead', (t) => {
   t.deepEqual(reactionsTo({ type: 'EngagementStarted', data: attribution() }), [
     { decider: lead, id: leadId(), command: { type: 'MarkEnrolled' } },

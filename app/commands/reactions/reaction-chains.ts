@@ -6,13 +6,14 @@ import type { Position, Recorded } from '../../../domain/event.js'
 import type { Clock, CommandHandler, Contended, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { reactions, type Intent } from '../../../domain/reactions.js'
+import { forgottenLead } from './forgotten-lead.js'
 
 export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
 
 /** All events that were appended because of an event, directly or through further reactions, in no particular order. */
 export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
-type Handler = Pick<CommandHandler, 'execute'>
+type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
 /** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
 type ReactionChains = {
@@ -109,9 +110,15 @@ const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']
   'StartEngagement',
 ])
 
-const carryOut = (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
+const carryOut = async (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
   const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
+  const cause = { actor: 'reaction', event, eventId }
   const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
-  return handler.execute(decider, id, command, { actor: 'reaction', event, eventId }, assumed)
+  const done = await handler.execute(decider, id, command, cause, assumed)
+  if (E.isRight(done) || done.left.kind !== 'lead-forgotten' || intent.command.type !== 'EngageLead') return done
+  const forgotten = await forgottenLead(handler, intent.command)
+  if (E.isLeft(forgotten)) return forgotten
+  if (forgotten.right === undefined) return E.right({ events: [] })
+  return handler.execute(decider, id, forgotten.right, cause)
 }
