@@ -52,29 +52,32 @@ export const maximalOpen = 100
 /** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
 const rememberedLeads = 100
 
-type SubmittedLead = { readonly leadId: LeadId; readonly submittedAt: Instant }
+const SubmittedLead = t.type({ leadId: LeadId, submittedAt: Instant })
+type SubmittedLead = t.TypeOf<typeof SubmittedLead>
 
-/** The lead that began an engagement. */
-type EngagedLead = SubmittedLead & { readonly sourceId: SourceId; readonly engagementId: EngagementId }
-
-export type ContactState =
-  | { readonly kind: 'unknown' }
-  | {
-      readonly kind: 'known'
-      readonly accountId: AccountId
-      readonly optedOut: boolean
-      readonly details: LeadDetails
-      /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
-      readonly newest: EngagedLead | undefined
-      /** The leads that were engaged last. */
-      readonly leads: ReadonlyArray<SubmittedLead>
-      /** No lead that was forgotten was submitted after this. */
-      readonly forgottenUntil: Instant | undefined
-      readonly lastEngagedAt: Instant | undefined
-      /** Engagements that neither a conversion nor a later lead has ended, in their order. */
-      readonly unconverted: ReadonlyArray<EngagementId>
-      readonly records: ReadonlyArray<RecordId>
-    }
+const ContactState = t.union([
+  t.type({ kind: t.literal('unknown') }),
+  t.type({
+    kind: t.literal('known'),
+    accountId: AccountId,
+    optedOut: t.boolean,
+    details: LeadDetails,
+    /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
+    newest: t.union([
+      t.type({ leadId: LeadId, submittedAt: Instant, sourceId: SourceId, engagementId: EngagementId }),
+      t.undefined,
+    ]),
+    /** The leads that were engaged last. */
+    leads: t.readonlyArray(SubmittedLead),
+    /** No lead that was forgotten was submitted after this. */
+    forgottenUntil: t.union([Instant, t.undefined]),
+    lastEngagedAt: t.union([Instant, t.undefined]),
+    /** Engagements that neither a conversion nor a later lead has ended, in their order. */
+    unconverted: t.readonlyArray(EngagementId),
+    records: t.readonlyArray(RecordId),
+  }),
+])
+export type ContactState = t.TypeOf<typeof ContactState>
 
 export type ContactCommand =
   | {
@@ -255,5 +258,6 @@ export const contact: Decider<ContactState, ContactCommand, ContactEvent, Contac
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,
+  snapshot: { version: 1, codec: ContactState },
   decide,
 }

@@ -4,7 +4,7 @@ import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { streamReads } from './states/stream-reads.js'
-import { causeOf, type Aggregates, type Evolver } from './aggregates.js'
+import { causeOf, needsSnapshot, type Aggregates, type Evolver } from './aggregates.js'
 
 const capacity = 5_000
 
@@ -39,7 +39,8 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right
-        cache.set(stream, { state, revision, last: causeOf(events.at(-1)) })
+        if (needsSnapshot(evolver, revision, events.length)) cache.delete(stream)
+        else cache.set(stream, { state, revision, last: causeOf(events.at(-1)) })
       }
       return appended
     },

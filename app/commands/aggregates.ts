@@ -1,13 +1,16 @@
-import type { Aggregate, CausingEvent } from '../../domain/aggregate.js'
-import { fold } from '../../domain/decider.js'
+import { newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
+import { fold, type StateSnapshot } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
+import type { Recorded } from '../../domain/event.js'
 import { E, type Either } from '../../domain/prelude.js'
+import type { Snapshots } from './snapshots.js'
 
 /** The part of a decider that a stream is folded with. */
 export type Evolver<State, Event> = {
   readonly initial: State
   readonly evolve: (state: State, event: Event) => State
+  readonly snapshot?: StateSnapshot<State>
 }
 
 /** An append, and the state after it. */
@@ -32,19 +35,97 @@ export type Aggregates = {
   ) => Promise<Either<StoreFailure | Conflict, AppendedState<State>>>
 }
 
-/** Aggregates as the store has them: each one is read and folded. */
-export const storedAggregates = (store: Pick<EventStore, 'read' | 'append'>): Aggregates => ({
+type Store = Pick<EventStore, 'read' | 'readLast' | 'append'>
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
+/** A stream with fewer events is read at once; of a longer one so many of the newest. */
+const recentEvents = 100
+
+/** Events behind a snapshot that are worth another. */
+const snapshotInterval = 50
+
+/** Whether an append has made a long stream so much longer that it should be loaded, which leaves a snapshot for the next start. */
+export const needsSnapshot = (
+  { snapshot }: { readonly snapshot?: unknown },
+  revision: number,
+  appended: number,
+): boolean => snapshot !== undefined && revision >= recentEvents && revision % snapshotInterval < appended
+
+/** Aggregates as the store has them: each one is read and folded, that of a long stream behind its snapshot. */
+export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates => ({
   isCached: () => false,
-  load: async (evolver, stream) => {
-    const read = await store.read(stream)
-    if (E.isLeft(read)) return read
-    const { events, revision } = read.right
-    return E.right({ state: folded(evolver, evolver.initial, events), revision, last: causeOf(events.at(-1)) })
+  load: (evolver, stream) => {
+    const { snapshot: shape } = evolver
+    return shape === undefined
+      ? loadWhole(store, evolver, stream)
+      : loadLong({ store, snapshots }, evolver, shape, stream)
   },
   append: async (evolver, stream, { state, revision }, events) => {
     const appended = await store.append(stream, revision, events)
     return E.isLeft(appended) ? appended : E.right({ ...appended.right, state: folded(evolver, state, events) })
   },
+})
+
+const loadWhole = async <State, Event extends DomainEvent>(
+  store: Store,
+  evolver: Evolver<State, Event>,
+  stream: string,
+): Promise<Either<StoreFailure, Aggregate<State>>> => {
+  const read = await store.read(stream)
+  return E.isLeft(read) ? read : E.right(after(evolver, newAggregate(evolver), read.right.events))
+}
+
+/** However long the stream is, this reads few events, unless its snapshot was lost. */
+const loadLong = async <State, Event extends DomainEvent>(
+  { store, snapshots }: { readonly store: Store; readonly snapshots: Snapshots },
+  evolver: Evolver<State, Event>,
+  shape: StateSnapshot<State>,
+  stream: string,
+): Promise<Either<StoreFailure, Aggregate<State>>> => {
+  const recent = await store.readLast(stream, recentEvents)
+  if (E.isLeft(recent)) return recent
+  if (recent.right.length < recentEvents) return E.right(after(evolver, newAggregate(evolver), recent.right))
+  const snapshot = await snapshots.find(shape, stream)
+  const behind = snapshot === undefined ? E.right(undefined) : await eventsBehind(snapshot, stream, recent.right, store)
+  if (E.isLeft(behind)) return behind
+  const isOfThisStream = snapshot !== undefined && behind.right !== undefined
+  const read = isOfThisStream ? E.right({ events: behind.right }) : await store.read(stream)
+  if (E.isLeft(read)) return read
+  const { events } = read.right
+  const loaded = after(evolver, isOfThisStream ? snapshot : newAggregate(evolver), events)
+  const newest = events.at(-1)
+  if (events.length >= snapshotInterval && newest !== undefined) {
+    const { revision, id, correlationId, position } = newest
+    snapshots.save(shape, stream, { state: loaded.state, revision, last: { id, correlationId } }, position)
+  }
+  return E.right(loaded)
+}
+
+/**
+ * What stands behind a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined where it
+ * does not, since the snapshot is of another log, or the stream was erased.
+ */
+const eventsBehind = async (
+  { revision, last }: { readonly revision: number; readonly last: CausingEvent },
+  stream: string,
+  recent: Events,
+  store: Store,
+): Promise<Either<StoreFailure, Events | undefined>> => {
+  const isRecent = recent[0] !== undefined && recent[0].revision <= revision
+  const read = isRecent ? E.right({ events: recent }) : await store.read(stream, revision)
+  if (E.isLeft(read)) return read
+  const at = read.right.events.findIndex((event) => event.revision === revision && event.id === last.id)
+  return E.right(at === -1 ? undefined : read.right.events.slice(at + 1))
+}
+
+const after = <State, Event extends DomainEvent>(
+  evolver: Evolver<State, Event>,
+  { state, revision, last }: Aggregate<State>,
+  events: Events,
+): Aggregate<State> => ({
+  state: folded(evolver, state, events),
+  revision: events.at(-1)?.revision ?? revision,
+  last: causeOf(events.at(-1)) ?? last,
 })
 
 /** A stream holds the events of its own decider. */

@@ -7,6 +7,7 @@ import type { LeasedFollower } from '../../projections/subscriptions/leased-foll
 import { aggregateCache } from '../commands/aggregate-cache.js'
 import { storedAggregates } from '../commands/aggregates.js'
 import { commandHandler } from '../commands/command-handler.js'
+import { documentSnapshots, type Snapshots } from '../commands/snapshots.js'
 import { loadedStates, type CurrentStates } from '../commands/states/current-states.js'
 import { inMemoryProjection, type InMemoryProjection } from '../commands/states/in-memory-projection.js'
 import { ownPendingReactions, sharedPendingReactions } from '../commands/reactions/pending-reactions.js'
@@ -27,24 +28,26 @@ type CommandSide = {
 
 type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
 
-export const commandSide = ({ store, isLogEmbedded }: Stores, { clock, logger, time }: Ports): CommandSide => {
-  const parts = isLogEmbedded ? cached(store, clock) : projected(store, clock, time)
+export const commandSide = (stores: Stores, { clock, logger, time }: Ports): CommandSide => {
+  const { store, isLogEmbedded } = stores
+  const snapshots = documentSnapshots(stores.documents)
+  const parts = isLogEmbedded ? cached(store, snapshots, clock) : projected(store, snapshots, clock, time)
   return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
 }
 
 /** Only this process writes to the log, so its cache is current. */
-const cached = (store: EventStore, clock: Clock) => {
-  const aggregates = aggregateCache(storedAggregates(store))
+const cached = (store: EventStore, snapshots: Snapshots, clock: Clock) => {
+  const aggregates = aggregateCache(storedAggregates(store, snapshots))
   const handler = streamQueue(commandHandler({ aggregates, store, clock }))
   return { store, commandHandler: handler, currentStates: loadedStates(handler), projection: undefined }
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
-const projected = (stored: EventStore, clock: Clock, time: Time) => {
-  const { load } = commandHandler({ aggregates: storedAggregates(stored), store: stored, clock })
+const projected = (stored: EventStore, snapshots: Snapshots, clock: Clock, time: Time) => {
+  const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
   const projection = inMemoryProjection({ store: stored, load, time })
   const store = projection.probed(stored)
-  const handler = streamQueue(commandHandler({ aggregates: storedAggregates(store), store, clock }))
+  const handler = streamQueue(commandHandler({ aggregates: storedAggregates(store, snapshots), store, clock }))
   return { store, commandHandler: handler, currentStates: projection, projection }
 }
 

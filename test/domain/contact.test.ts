@@ -278,3 +278,26 @@ test('a lead that may have been forgotten is engaged only once its own stream wa
     .when({ ...late, isNotEnrolled: true })
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })
+
+test('what these events make of a contact is version 1 of its snapshot: another outcome needs another version', (t) => {
+  const converted: ContactEvent = {
+    type: 'ContactConverted',
+    data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1)] },
+  }
+  const state = fold(contact, contact.initial, [...known, engaged(2), converted, changed(2, details()), optedOut])
+  t.is(contact.snapshot?.version, 1)
+  t.deepEqual(JSON.parse(JSON.stringify(state)), {
+    kind: 'known',
+    accountId: accountId(),
+    optedOut: true,
+    details: details(),
+    newest: { leadId: leadId(2), submittedAt: at(2000), sourceId: sourceId(2), engagementId: engagementId(2) },
+    leads: [
+      { leadId: leadId(1), submittedAt: at(1000) },
+      { leadId: leadId(2), submittedAt: at(2000) },
+    ],
+    lastEngagedAt: at(2000),
+    unconverted: [engagementId(2)],
+    records: [recordId(1)],
+  })
+})

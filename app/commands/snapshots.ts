@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache'
+import type { Aggregate } from '../../domain/aggregate.js'
+import { decode, NaturalNumber, t } from '../../domain/codec.js'
+import type { StateSnapshot } from '../../domain/decider.js'
+import { beginning, type Position } from '../../domain/event.js'
+import { E } from '../../domain/prelude.js'
+import type { Collection, Documents, Json } from '../../projections/ports.js'
+
+/** An aggregate as it was at a revision. */
+type Snapshot<State> = Aggregate<State> & {
+  readonly revision: number
+  readonly last: NonNullable<Aggregate<State>['last']>
+}
+
+/** Aggregates of long streams as they were some time ago. Whoever finds one checks it against the stream before it counts. */
+export type Snapshots = {
+  readonly find: <State>(shape: StateSnapshot<State>, stream: string) => Promise<Snapshot<State> | undefined>
+  /** `position`: of its last event. Returns at once; what is not saved costs time and nothing else. */
+  readonly save: <State>(
+    shape: StateSnapshot<State>,
+    stream: string,
+    snapshot: Snapshot<State>,
+    position: Position,
+  ) => void
+}
+
+/** In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to remove. */
+const collection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
+
+/** Snapshots of the busiest streams, which need not be looked up. */
+const cached = 200
+
+/** Snapshots in documents, under the names of their streams. They may be dropped at any time. */
+export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' | 'apply'>): Snapshots => {
+  const cache = new LRUCache<string, Json>({ max: cached })
+  let isPrepared = false
+  let isSaving = false
+
+  const lookUp = async (stream: string): Promise<Json | undefined> => {
+    const found = await documents.get(collection, [stream])
+    return E.isRight(found) ? found.right.get(stream)?.document : undefined
+  }
+
+  const write = async (stream: string, document: Json, position: Position): Promise<void> => {
+    isSaving = true
+    if (!isPrepared) isPrepared = E.isRight(await documents.prepare(collection))
+    if (isPrepared) await documents.apply(collection, [{ key: stream, document, position }], beginning)
+    isSaving = false
+  }
+
+  return {
+    find: async (shape, stream) => {
+      const document = cache.get(stream) ?? (await lookUp(stream))
+      const decoded = decode(StoredSnapshot(shape), document)
+      return E.isRight(decoded) ? decoded.right : undefined
+    },
+    save: ({ version, codec }, stream, { state, revision, last }, position) => {
+      const document = { version, revision, last, state: codec.encode(state) }
+      cache.set(stream, document)
+      // One at a time: the next one holds more. What is in the cache can't be lost by a server that is away.
+      if (!isSaving) void write(stream, document, position)
+    },
+  }
+}
+
+/** Of another version, or of another shape, it is none. */
+const StoredSnapshot = <State>({ version, codec }: StateSnapshot<State>) =>
+  t.type({
+    version: t.literal(version),
+    revision: NaturalNumber,
+    last: t.type({ id: t.string, correlationId: t.string }),
+    state: codec,
+  })

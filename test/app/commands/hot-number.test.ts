@@ -1,0 +1,138 @@
+import test from 'ava'
+import { randomIds } from '../../../adapters/node/ids.js'
+import { reactor } from '../../../app/commands/reactions/reactor.js'
+import { documentSnapshots } from '../../../app/commands/snapshots.js'
+import { newAggregate } from '../../../domain/aggregate.js'
+import { contact } from '../../../domain/contact.js'
+import { fold } from '../../../domain/decider.js'
+import { lead } from '../../../domain/lead.js'
+import type { CommandHandler, EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Documents } from '../../../projections/ports.js'
+import { contactId, details, engagementId, leadFacts, leadId } from '../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { cachedHandler, sharedHandler } from '../../kit/parts/command-handlers.js'
+import { countedReads } from '../../kit/parts/counted-reads.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { settled } from '../../kit/time/turns.js'
+
+const clock = manualClock()
+const cause = { actor: 'vendor', eventId: randomIds(clock).uuid }
+
+const kinds = { cached: cachedHandler, shared: sharedHandler } as const
+
+/** A process on a log, and on documents which hold its snapshots. */
+const open = (kind: keyof typeof kinds, stored: EventStore, documents: Documents) => {
+  const { store, taken } = countedReads(stored)
+  const handler: CommandHandler = kinds[kind](store, clock, documentSnapshots(documents))
+  const { react } = reactor({ commandHandler: handler, clock, logger: recordingLogger() })
+  return {
+    taken,
+    load: async () => rightOf(await handler.load(contact, contactId())),
+    /** Gives what was read for it. */
+    submit: async (n: number, order = String(n)) => {
+      taken()
+      const ofItsOwn = { lead_id: leadId(n), engagement_id: engagementId(n) }
+      const facts = leadFacts({ ...ofItsOwn, details: details({ additional_info: { order } }) })
+      const command = { type: 'SubmitLead', facts } as const
+      await clock.sleepUntil(clock.now(), new AbortController().signal)
+      const { events } = rightOf(await handler.execute(lead, leadId(n), command, cause, newAggregate(lead)))
+      const known = events.length > 0 ? events : rightOf(await stored.read(`lead-${leadId(n)}`)).events
+      await react(known)
+      await settled()
+      return taken()
+    },
+  }
+}
+
+const wholeState = async (store: EventStore) => {
+  const { events } = rightOf(await store.read(`contact-${contactId()}`))
+  return fold(contact, contact.initial, events as unknown as ReadonlyArray<Parameters<typeof contact.evolve>[1]>)
+}
+
+for (const kind of ['cached', 'shared'] as const) {
+  test(`${kind}: whatever its number, a lead of a hot number is decided by as few events, before and after a restart`, async (t) => {
+    const store = memoryEventStore(memoryLog())
+    const documents = memoryDocuments(documentState())
+    const process = open(kind, store, documents)
+    const most = { early: 0, late: 0 }
+    for (let n = 1; n <= 500; n += 1) {
+      const { events } = await process.submit(n)
+      if (n > 150 && n <= 250) most.early = Math.max(most.early, events)
+      if (n > 400) most.late = Math.max(most.late, events)
+    }
+    t.is(most.late, most.early)
+    t.true(most.late <= 300, `${most.late} events`)
+    t.deepEqual((await process.load()).state, await wholeState(store))
+
+    const next = open(kind, store, documents)
+    t.deepEqual((await next.load()).state, await wholeState(store))
+    t.true(next.taken().events <= 150)
+    t.true((await next.submit(501)).events <= 300)
+  })
+
+  test(`${kind}: an old lead that comes again engages nobody a second time, and costs no more`, async (t) => {
+    const store = memoryEventStore(memoryLog())
+    const { submit } = open(kind, store, memoryDocuments(documentState()))
+    for (let n = 1; n <= 150; n += 1) await submit(n)
+    const before = rightOf(await store.head())
+    for (const n of [1, 30, 149, 150]) t.true((await submit(n)).events <= 300)
+    t.is(rightOf(await store.head()), before)
+  })
+}
+
+test('with one more lead than may be open the oldest conversation ends', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const { submit } = open('shared', store, memoryDocuments(documentState()))
+  for (let n = 1; n <= 102; n += 1) await submit(n)
+  const endOf = async (n: number) =>
+    rightOf(await store.read(`engagement-${engagementId(n)}`)).events.find(({ type }) => type === 'EngagementEnded')
+      ?.data
+  t.like(await endOf(1), { engagement_id: engagementId(1), reason: 'superseded' })
+  t.like(await endOf(2), { engagement_id: engagementId(2), reason: 'superseded' })
+  t.is(await endOf(3), undefined)
+})
+
+test('a snapshot of another log, version or shape is none, and neither is one that can not be read', async (t) => {
+  const state = documentState()
+  const documents = memoryDocuments(state)
+  const first = memoryEventStore(memoryLog())
+  const one = open('shared', first, documents)
+  for (let n = 1; n <= 120; n += 1) await one.submit(n)
+
+  const away = () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' } as const))
+  const unreachable = { ...documents, get: away, apply: away, prepare: away }
+  t.deepEqual((await open('shared', first, unreachable).load()).state, await wholeState(first))
+
+  const changed = (
+    how: (document: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+  ): Documents => ({
+    ...documents,
+    get: async (...query) => {
+      const found = rightOf(await documents.get(...query))
+      return E.right(new Map([...found].map(([key, one]) => [key, { ...one, document: how(one.document ?? {}) }])))
+    },
+  })
+  const optedOut = { ...((await one.load()).state as object), optedOut: true }
+  const usual = open(
+    'shared',
+    first,
+    changed((document) => ({ ...document, state: optedOut })),
+  )
+  t.like((await usual.load()).state, { optedOut: true }, 'the snapshot counts otherwise')
+  const wrong = [
+    changed((document) => ({ ...document, state: optedOut, version: 0 })),
+    changed((document) => ({ ...document, state: { ...optedOut, leads: 7 } })),
+    changed((document) => ({ ...document, state: optedOut, revision: 10 })),
+    changed(() => ({})),
+  ]
+  for (const one of wrong) t.deepEqual((await open('shared', first, one).load()).state, await wholeState(first))
+
+  const second = memoryEventStore(memoryLog())
+  const other = open('shared', second, memoryDocuments(documentState()))
+  for (let n = 1; n <= 130; n += 1) await other.submit(n, 'other')
+  t.deepEqual((await open('shared', second, documents).load()).state, await wholeState(second))
+})
