@@ -55,6 +55,26 @@ export const Text = new t.Type<string, string, unknown>(
   t.identity,
 )
 
+const maximalTitle = 1_000
+
+const ShortText = refined(
+  `a text of at most ${maximalTitle.toLocaleString('en-US')} characters`,
+  (value): value is string => typeof value === 'string' && value.trim().length <= maximalTitle,
+)
+
+/** A text that events carry along, so that their size has a bound. */
+export const Title = new t.Type<string, string, unknown>(
+  Text.name,
+  (value): value is string => Text.is(value) && ShortText.is(value),
+  (value, context) => {
+    if (ShortText.is(value)) return Text.validate(value, context)
+    const entry = context.at(-1)
+    const isTooLong = typeof value === 'string' && entry !== undefined
+    return t.failure(value, isTooLong ? [...context.slice(0, -1), { ...entry, type: ShortText }] : context)
+  },
+  t.identity,
+)
+
 /** A whole number from 0 to 2^53-1. `t.number` would accept NaN. */
 export const NaturalNumber = refined(
   'a whole number that is zero or more',

@@ -1,4 +1,5 @@
 import { t } from './codec.js'
+import { fieldsByAge, merged, sameDetails } from './contact-details.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, ContactId, ConversionId, EngagementId, LeadId, PlaybookId, RecordId, SourceId } from './ids.js'
@@ -62,6 +63,8 @@ const ContactState = t.union([
     accountId: AccountId,
     optedOut: t.boolean,
     details: LeadDetails,
+    /** The names in `additional_info`, those first that got their values longest ago. */
+    byAge: t.readonlyArray(t.string),
     /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
     newest: t.union([
       t.type({ leadId: LeadId, submittedAt: Instant, sourceId: SourceId, engagementId: EngagementId }),
@@ -115,6 +118,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       accountId: event.data.account_id,
       optedOut: false,
       details: event.data.details,
+      byAge: Object.keys(event.data.details.additional_info),
       newest: undefined,
       leads: [],
       forgottenUntil: undefined,
@@ -125,8 +129,11 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
   }
   if (state.kind === 'unknown') return state
   switch (event.type) {
-    case 'ContactDetailsChanged':
-      return { ...state, details: event.data.details }
+    case 'ContactDetailsChanged': {
+      const { details } = event.data
+      const byAge = fieldsByAge(state.byAge, state.details.additional_info, details.additional_info)
+      return { ...state, details, byAge }
+    }
     case 'ContactEngaged':
       return engagedState(state, event.data)
     case 'ContactConverted': {
@@ -220,7 +227,7 @@ const engage = (
       ...(supersedes.length === 0 ? {} : { supersedes }),
     },
   }
-  const details = merged(state.details, command.details)
+  const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
   return E.right(
     changes ? [{ type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }, engagement] : [engagement],
@@ -233,26 +240,6 @@ const superseded = (open: ReadonlyArray<EngagementId>): ReadonlyArray<Engagement
 
 const isNewer = ({ leadId, submittedAt }: SubmittedLead, than: SubmittedLead | undefined): boolean =>
   than === undefined || submittedAt > than.submittedAt || (submittedAt === than.submittedAt && leadId > than.leadId)
-
-/** The newest lead's values; what it did not send stays as it was, so that nothing is lost. */
-const merged = (old: LeadDetails, sent: LeadDetails): LeadDetails => ({
-  first_name: sent.first_name === '' ? old.first_name : sent.first_name,
-  last_name: sent.last_name === '' ? old.last_name : sent.last_name,
-  email: sent.email === '' ? old.email : sent.email,
-  phone: old.phone,
-  additional_info: { ...old.additional_info, ...sent.additional_info },
-})
-
-const sameDetails = (one: LeadDetails, other: LeadDetails): boolean =>
-  one.first_name === other.first_name &&
-  one.last_name === other.last_name &&
-  one.email === other.email &&
-  sameEntries(one.additional_info, other.additional_info)
-
-const sameEntries = (one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean => {
-  const names = Object.keys(one)
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
-}
 
 export const contact: Decider<ContactState, ContactCommand, ContactEvent, ContactRefusal | ForgottenLead> = {
   category: 'contact',

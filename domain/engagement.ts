@@ -67,6 +67,8 @@ export type EngagementCommand =
 export type EngagementRefusal =
   | { readonly kind: 'engagement-not-found' }
   | { readonly kind: 'engagement-ended' }
+  /** Note and properties are more than an event can carry. */
+  | { readonly kind: 'report-too-large' }
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
 
@@ -100,6 +102,7 @@ const decide = (
       if (attribution.account_id !== command.accountId) return E.left({ kind: 'engagement-not-found' })
       const { label, note, properties } = command
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
+      if (bytesOfJson({ note, properties }) > maximalReport) return E.left({ kind: 'report-too-large' })
       const isOutcome = typeOf(label) === 'outcome'
       // A contact that opts out is heard, even where the engagement has ended.
       if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
@@ -122,6 +125,11 @@ const decide = (
       return unreachable(command)
   }
 }
+
+/** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
+const maximalReport = 32 * 1024
+
+const bytesOfJson = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,

@@ -23,6 +23,8 @@ export type Problem =
   | { readonly kind: 'no-match'; readonly message: string }
   | { readonly kind: 'method-not-allowed' }
   | { readonly kind: 'too-large' }
+  /** The body may be smaller than its limit and hold more than a lead may. */
+  | { readonly kind: 'fields-too-large' }
   | { readonly kind: 'unsupported-media-type' }
   | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
@@ -70,6 +72,10 @@ export const answerTo = (problem: Problem): Answer => {
       return errors(405, 'the method is not allowed here')
     case 'too-large':
       return errors(413, 'the body is larger than 100 kB')
+    case 'fields-too-large':
+      return errors(413, 'the fields are larger than 64 kB')
+    case 'report-too-large':
+      return errors(413, 'note and properties are larger than 32 kB')
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')
     case 'compressed':

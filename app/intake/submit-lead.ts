@@ -1,5 +1,6 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { decode, optional, refined } from '../../domain/codec.js'
+import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
 import { submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
@@ -53,7 +54,9 @@ const submissionIn = (
   now: Instant,
 ): Either<Problem, Submission> => {
   const submission = decodeSubmission(requiredFields, now, body)
-  return E.isLeft(submission) ? E.left({ kind: 'invalid', messages: submission.left }) : submission
+  if (E.isLeft(submission)) return E.left({ kind: 'invalid', messages: submission.left })
+  const isTooLarge = bytesOf(submission.right.fields) > maximalDetails.bytes
+  return isTooLarge ? E.left({ kind: 'fields-too-large' }) : submission
 }
 
 /** What the lead holds; it is the lead of whoever used the same idempotency key first. */

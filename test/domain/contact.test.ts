@@ -230,7 +230,7 @@ const afterLeads = (count: number): ReadonlyArray<ContactEvent> => {
   return events
 }
 
-test('a hundred conversations are open at most: one more ends the oldest', (t) => {
+test('a hundred engagements are open at most: one more ends the oldest', (t) => {
   given(t, contact, ...afterLeads(99))
     .when(engageLead(100))
     .then(engaged(100))
@@ -291,6 +291,7 @@ test('what these events make of a contact is version 1 of its snapshot: another 
     accountId: accountId(),
     optedOut: true,
     details: details(),
+    byAge: [],
     newest: { leadId: leadId(2), submittedAt: at(2000), sourceId: sourceId(2), engagementId: engagementId(2) },
     leads: [
       { leadId: leadId(1), submittedAt: at(1000) },

@@ -30,6 +30,7 @@ const contact = {
   accountId: accountId(),
   optedOut: false,
   details: details(),
+  byAge: [],
   newest: { leadId: leadId(3), submittedAt: at(), sourceId: sourceId(3), engagementId: engagementId(3) },
   leads: [],
   forgottenUntil: undefined,
@@ -76,7 +77,7 @@ test('every conversation that no conversion has ended is ended, or none where th
   t.deepEqual(recorded({ keepsEngagementsOpen: true }).ends, [])
 })
 
-test('a record names a hundred conversations at most, the newest', (t) => {
+test('a record names a hundred engagements at most, the newest', (t) => {
   const unconverted = Array.from({ length: 35_000 }, (_, n) => engagementId(n))
   t.deepEqual(recorded({ contact: { ...contact, unconverted } }).ends, unconverted.slice(-100))
 })

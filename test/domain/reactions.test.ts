@@ -105,7 +105,7 @@ test('an engaged contact starts the conversation, filtered where it opted out be
   }
 })
 
-test('an engaged contact ends the conversations that are too many, once the new one has begun', (t) => {
+test('an engaged contact ends the engagements that are too many, once the new one has begun', (t) => {
   const supersedes = [engagementId(7), engagementId(8)]
   const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered: false, supersedes }
   const end = { type: 'EndEngagement', reason: 'superseded', at: at(1001) } as const

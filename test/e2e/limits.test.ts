@@ -64,3 +64,54 @@ test('the limit of a key is set and lifted at any time', async (t) => {
   t.is((await account.manage('PATCH', `/api_keys/${key.id}`, { limit_per_minute: null })).status, 200)
   t.is((await listed(key.secret)).status, 200)
 })
+
+/** A lead whose fields, names and values, have so many bytes. */
+const leadOf = (bytes: number) => {
+  const sent: Record<string, unknown> = lead()
+  const size = (): number =>
+    Object.entries(sent).reduce((sum, [name, value]) => sum + name.length + String(value).length, 0)
+  for (let n = 10; size() < bytes; n += 1) {
+    const left = bytes - size() - 'extra 10'.length
+    sent[`extra ${n}`] = 'x'.repeat(left > 9_000 ? 8_000 : left)
+  }
+  return sent
+}
+
+test('a lead whose own fields exceed 64 kB is 413 and stores nothing; one of 64 kB is taken', async (t) => {
+  const account = await openAccount(site)
+  const tooLarge = await account.submit(leadOf(65_537))
+  t.is(tooLarge.status, 413)
+  t.deepEqual(tooLarge.body.errors, ['the fields are larger than 64 kB'])
+  t.is((await account.submit(leadOf(65_536))).status, 200)
+  const leads = await account.manage('GET', `/marketing_sources/${account.sourceId}/leads`)
+  t.is(having(leads, 'leads').length, 1)
+})
+
+test('a contact of many leads with ever new fields stays within 64 kB, and has the fields of the newest', async (t) => {
+  const account = await openAccount(site)
+  const { phone } = lead()
+  for (let n = 0; n < 12; n += 1) await account.submit({ ...lead({ phone }), [`extra_${n}`]: 'x'.repeat(9_900) })
+  const path = `${site.url}/api/v3/contacts/find?phone=${encodeURIComponent(String(phone))}`
+  const answer = await send(path, { headers: bearer(account.apiKey) })
+  const contact = having(answer, 'contact')
+  t.true(JSON.stringify(contact).length < 67_000, `${JSON.stringify(contact).length}`)
+  const extras = Object.keys(contact['additional_info'] as object).filter((name) => name.startsWith('extra_'))
+  t.deepEqual(extras, ['extra_6', 'extra_7', 'extra_8', 'extra_9', 'extra_10', 'extra_11'])
+})
+
+test('a report with more than 32 kB of note and properties is 413, and a title of more than 1,000 characters is 400', async (t) => {
+  const account = await openAccount(site)
+  const { next_engagement_id: engagement } = await account.submitted()
+  const path = `/engagements/${engagement}/activities`
+  const report = (note: string) => account.manage('POST', path, { type: 'event', label: 'interested', note })
+  const tooLarge = await report('x'.repeat(33_000))
+  t.is(tooLarge.status, 413)
+  t.deepEqual(tooLarge.body.errors, ['note and properties are larger than 32 kB'])
+  t.is((await report('x'.repeat(32_000))).status, 201)
+  const define = (title: string) => account.manage('POST', '/conversions', { title, value: 1 })
+  const tooLong = await define('x'.repeat(1_001))
+  t.is(tooLong.status, 400)
+  t.deepEqual(tooLong.body.errors, ['title must be a text of at most 1,000 characters'])
+  t.is((await define('x'.repeat(1_000))).status, 201)
+  t.deepEqual((await define(' ')).body.errors, ['title must be a text that is not blank'])
+})

@@ -84,7 +84,7 @@ for (const kind of ['cached', 'shared'] as const) {
   })
 }
 
-test('with one more lead than may be open the oldest conversation ends', async (t) => {
+test('with one more lead than may be open the oldest engagement ends', async (t) => {
   const store = memoryEventStore(memoryLog())
   const { submit } = open('shared', store, memoryDocuments(documentState()))
   for (let n = 1; n <= 102; n += 1) await submit(n)
