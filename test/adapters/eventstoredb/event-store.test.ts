@@ -372,3 +372,14 @@ test.serial('a store that is closed ends its subscriptions, and begins none', as
   t.deepEqual(await following, eventIds(newEvents(2)))
   t.deepEqual(await followed(store, beginning, 1), [])
 })
+
+test.serial('a long stream is read by calls that do not grow with it', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', newEvents(1_200)))
+  const before = double.calls().reads
+  t.is(rightOf(await store.read('account-1')).events.length, 1_200)
+  t.is(double.calls().reads, before + 3)
+  t.is(rightOf(await store.read('account-1', 1_190)).events.length, 10)
+  t.is(rightOf(await store.readLast('account-1', 7)).length, 7)
+  t.is(double.calls().reads, before + 5)
+})
