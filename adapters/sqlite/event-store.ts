@@ -33,22 +33,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     )
   const tail = logTail(orThrow(head()), tailCapacity)
 
-  const rowsOf = (order: string, stream: string, from: number, limit: number) => {
-    const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
-    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, from, limit))
-    if (E.isLeft(rows)) return rows
-    const { events, failure } = decodeEvents(rows.right)
-    return failure === undefined ? E.right(events) : E.left(failure)
-  }
-  const read = readByPages(async (stream, from, limit) => {
-    // Reads are synchronous: between two pages everything else has its turn.
-    if (from > 0) await new Promise(setImmediate)
-    return rowsOf('revision', stream, from, limit)
-  })
-  const readLast: EventStore['readLast'] = (stream, count) => {
-    const newestFirst = rowsOf('revision DESC', stream, 0, count)
-    return Promise.resolve(E.isLeft(newestFirst) ? newestFirst : E.right(newestFirst.right.toReversed()))
-  }
+  const { read, readLast } = streamReadsOf(database)
 
   const append: EventStore['append'] = async (stream, expected, events) => {
     const written = await database.write({
@@ -107,4 +92,25 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     liveSubscription(tail, history, after, categories, signal)
 
   return { read, readLast, append, subscribe, history, head: () => Promise.resolve(head()) }
+}
+
+const streamReadsOf = (database: SqliteDatabase): Pick<EventStore, 'read' | 'readLast'> => {
+  const eventsOf = (order: string, stream: string, from: number, limit: number) => {
+    const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
+    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, from, limit))
+    if (E.isLeft(rows)) return rows
+    const { events, failure } = decodeEvents(rows.right)
+    return failure === undefined ? E.right(events) : E.left(failure)
+  }
+  return {
+    read: readByPages(async (stream, from, limit) => {
+      // Reads are synchronous: between two pages everything else has its turn.
+      if (from > 0) await new Promise(setImmediate)
+      return eventsOf('revision', stream, from, limit)
+    }),
+    readLast: (stream, count) => {
+      const newestFirst = eventsOf('revision DESC', stream, 0, count)
+      return Promise.resolve(E.isLeft(newestFirst) ? newestFirst : E.right(newestFirst.right.toReversed()))
+    },
+  }
 }
