@@ -47,7 +47,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
   const lookForWork = (queue: WebhookQueue): void => {
-    schedule(queue)
+    expect(queue, 'retry')
     settling.run(queue)
     if (resends.areRunning(queue.webhookId)) resending.run(queue)
   }

@@ -33,6 +33,8 @@ export type DeliveryDocument = {
   readonly queue?: string
   /** Present only while the delivery is due. */
   readonly next_attempt_at?: Instant
+  /** When its schedule began. Present only while it waits for a retry: whatever else is due, that which fails longest goes on. */
+  readonly failing_since?: Instant
   /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. */
   readonly state_since: Instant
   /** The webhook, while somebody asked for a resend that was not posted yet. */
@@ -56,10 +58,11 @@ export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${we
 
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
-  version: 3,
+  version: 4,
   categories: ['delivery'],
   indexes: {
     due: ['queue', 'next_attempt_at'],
+    failing: ['queue', 'failing_since'],
     resends: ['resend', 'resend_at'],
     backlog: ['backlog', 'backlog_order'],
     by_webhook: ['webhook_id', 'created_at'],
@@ -101,7 +104,7 @@ export const deliveries: Projection<DeliveryDocument> = {
         const { outcome, next_attempt_at } = event.data
         const tried = { ...document, ...after(outcome) }
         // The attempt may have been in flight when the delivery was held.
-        return document.state === 'due' ? due(tried, 'retry', next_attempt_at) : tried
+        return document.state === 'due' ? retried(tried, next_attempt_at) : tried
       }
       case 'DeliveryHeld':
         return waiting(document, 'held', event.data.webhook_version)
@@ -142,6 +145,12 @@ const due = (document: DeliveryDocument, attempt: 'retry' | 'caught-up', at: Ins
   state_since: at,
 })
 
+const retried = (document: DeliveryDocument, at: Instant): DeliveryDocument => ({
+  ...due(document, 'retry', at),
+  // The first attempt was due when the schedule began.
+  failing_since: document.failing_since ?? document.next_attempt_at ?? document.created_at,
+})
+
 const waiting = (document: DeliveryDocument, state: 'held' | 'failed', version = 0): DeliveryDocument => ({
   ...inState(document, state),
   backlog: document.webhook_id,
@@ -151,7 +160,7 @@ const waiting = (document: DeliveryDocument, state: 'held' | 'failed', version =
 
 /** The document in a state, without the fields of whatever it waited for before. */
 const inState = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocument => {
-  const { queue: _queue, next_attempt_at: _next, undelivered: _undelivered, ...rest } = document
+  const { queue: _queue, next_attempt_at: _next, failing_since: _since, undelivered: _undelivered, ...rest } = document
   const { backlog: _backlog, backlog_order: _order, backlog_version: _version, ...remaining } = rest
   const { webhook_id, created_at } = document
   return {

@@ -7,7 +7,7 @@ import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import type { RareKind, WebhookQueue } from '../queue/webhook-queue.js'
+import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: settling a backlog, and carrying out a bulk resend. */
 export type JobPorts = {
@@ -20,7 +20,7 @@ export type JobPorts = {
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
   /** Called where the job made deliveries due, in a way that the read model shows. */
-  readonly expect: (queue: WebhookQueue, kind: RareKind) => void
+  readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
 }
 
 /** Deliveries that a job changes together, and that wait in a queue because of a job at most. */

@@ -58,7 +58,8 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     if (end.position === undefined) await backoff(0, lease.lost)
     else await projected.caughtUpTo(end.position, lease.lost)
     reserved.delete(id)
-    if (end.isStillDue && (kind === 'resend' || kind === 'caught-up')) expected.add(kind)
+    if (end.isStillDue) expected.add('retry')
+    if (end.isStillDue && kind !== 'first') expected.add(kind)
     // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested meanwhile.
     if (end.isStillDue || expected.size > 0) schedule(queue)
   }
@@ -66,6 +67,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   return (queue, id, kind) => {
     if (isLost(queue.lease)) return
     queue.reserved.add(id)
+    queue.isRetryNext = kind !== 'retry'
     queue.inFlight.set(id, run(queue, id, kind))
   }
 }

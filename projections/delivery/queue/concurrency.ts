@@ -8,18 +8,18 @@ export type ConcurrencyLimit = {
 }
 
 /** Requests that are open to one webhook at most. */
-const most = 8
+export const mostRequests = 8
 
 /** In milliseconds: a webhook whose last attempt took longer is slow. */
 const slowFrom = 1_000
 
-export const initialLimit: ConcurrencyLimit = { requests: most, isSlow: false }
+export const initialLimit: ConcurrencyLimit = { requests: mostRequests, isSlow: false }
 
 /** A failure halves what may be open, a success adds one to it: an endpoint that recovers is not flooded. */
 export const limitAfter = (
   { requests }: ConcurrencyLimit,
   { delivered, durationMs }: WebhookResponse,
 ): ConcurrencyLimit => ({
-  requests: delivered ? Math.min(requests + 1, most) : Math.max(Math.floor(requests / 2), 1),
+  requests: delivered ? Math.min(requests + 1, mostRequests) : Math.max(Math.floor(requests / 2), 1),
   isSlow: durationMs > slowFrom,
 })

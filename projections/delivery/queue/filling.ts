@@ -1,100 +1,91 @@
-import type { Instant } from '../../../domain/instant.js'
-import type { Clock } from '../../../domain/ports.js'
-import { orThrow } from '../../../domain/store-failed.js'
-import type { Documents } from '../../ports.js'
-import { collectionOf } from '../../projection.js'
-import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import type { DeliveryId } from '../../../domain/ids.js'
 import type { Begin } from './attempts-in-flight.js'
+import { due, dueRetries, type DuePorts } from './due.js'
 import type { Slots } from './slots.js'
-import type { AttemptKind, RareKind, WebhookQueue } from './webhook-queue.js'
+import type { AttemptKind, ExpectedKind, WebhookQueue } from './webhook-queue.js'
 
-type FillingPorts = {
-  readonly documents: Documents
-  readonly clock: Clock
+type FillingPorts = DuePorts & {
   readonly slots: Slots
   readonly begin: Begin
 }
-
-const collection = collectionOf(deliveries)
 
 /** First attempts that are read ahead, so that a busy queue is not read for each of them. */
 const readAtOnce = 64
 
 /**
  * Begins what is due to a webhook, in the order of `AttemptKind`. Resolves with `no-slot` where it ran out of slots, so that
- * there may be more; otherwise with the time of the next retry, or undefined where none waits.
+ * there may be more.
  * @throws where the read model can't be read
  */
-export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
-  if (!(await beginFirst(ports, queue))) return 'no-slot'
-  if (!(await beginRare(ports, queue, 'resend'))) return 'no-slot'
-  const nextRetry = await beginRetries(ports, queue)
-  if (nextRetry === 'no-slot') return nextRetry
-  return (await beginRare(ports, queue, 'caught-up')) ? nextRetry : 'no-slot'
+export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<'no-slot' | 'all-begun'> => {
+  if (ports.slots.freeFor(queue) <= 0) return 'no-slot'
+  const retries = await dueRetries(ports, queue)
+  try {
+    const isAllBegun =
+      (await beginFirst(ports, queue, retries)) &&
+      (await beginExpected(ports, queue, 'resend', retries)) &&
+      beginRetries(ports, queue, retries) &&
+      (await beginExpected(ports, queue, 'caught-up', retries))
+    return isAllBegun ? 'all-begun' : 'no-slot'
+  } finally {
+    if (retries.length > 0) queue.expected.add('retry')
+  }
+}
+
+/** Begins it, and a retry before it where that is next. False where no slot is left. */
+const beginInTurn = (
+  { slots, begin }: FillingPorts,
+  queue: WebhookQueue,
+  id: DeliveryId,
+  kind: AttemptKind,
+  retries: Array<DeliveryId>,
+): boolean => {
+  const retry = queue.isRetryNext && slots.freeFor(queue) > 0 ? retries.shift() : undefined
+  if (retry !== undefined) begin(queue, retry, 'retry')
+  if (slots.freeFor(queue) <= 0) return false
+  begin(queue, id, kind)
+  return true
 }
 
 /** False where it ran out of slots: there may be more first attempts, and all others come after them. */
-const beginFirst = async (ports: FillingPorts, queue: WebhookQueue): Promise<boolean> => {
-  const { slots, begin } = ports
+const beginFirst = async (ports: FillingPorts, queue: WebhookQueue, retries: Array<DeliveryId>): Promise<boolean> => {
   const { readAhead, reserved } = queue
-  if (slots.freeFor(queue) <= 0) return false
   if (readAhead.length === 0) {
     for (const { id } of (await due(ports, queue, 'first', readAtOnce)).found) {
       reserved.add(id)
       readAhead.push(id)
     }
   }
-  for (const id of readAhead.splice(0, Math.max(slots.freeFor(queue), 0))) begin(queue, id, 'first')
-  return readAhead.length === 0
+  for (let id = readAhead[0]; id !== undefined; id = readAhead[0]) {
+    if (!beginInTurn(ports, queue, id, 'first', retries)) return false
+    readAhead.shift()
+  }
+  return true
 }
 
 /** False where it ran out of slots: there may be more. */
-const beginRare = async (ports: FillingPorts, queue: WebhookQueue, kind: RareKind): Promise<boolean> => {
-  const { slots, begin } = ports
-  const free = slots.freeFor(queue)
+const beginExpected = async (
+  ports: FillingPorts,
+  queue: WebhookQueue,
+  kind: Exclude<ExpectedKind, 'retry'>,
+  retries: Array<DeliveryId>,
+): Promise<boolean> => {
+  const free = ports.slots.freeFor(queue)
   if (free <= 0) return false
   if (!queue.expected.delete(kind)) return true
+  let isMore = true
   try {
-    const { found, isMore } = await due(ports, queue, kind, free)
+    const page = await due(ports, queue, kind, free)
+    const isAllBegun = page.found.every(({ id }) => beginInTurn(ports, queue, id, kind, retries))
+    isMore = page.isMore || !isAllBegun
+    return isAllBegun && page.found.length < free
+  } finally {
     if (isMore) queue.expected.add(kind)
-    for (const { id } of found) begin(queue, id, kind)
-    return found.length < free
-  } catch (error) {
-    queue.expected.add(kind)
-    throw error
   }
 }
 
-const beginRetries = async (ports: FillingPorts, queue: WebhookQueue): Promise<Instant | 'no-slot' | undefined> => {
-  const { slots, begin, clock } = ports
-  const free = slots.freeFor(queue)
-  if (free <= 0) return 'no-slot'
-  const now = clock.now()
-  const { found } = await due(ports, queue, 'retry', free + 1)
-  for (const { id, next_attempt_at } of found) {
-    if (next_attempt_at === undefined || next_attempt_at > now) return next_attempt_at
-    if (slots.freeFor(queue) <= 0) return 'no-slot'
-    begin(queue, id, 'retry')
-  }
-  return undefined
-}
-
-type Due = {
-  readonly found: ReadonlyArray<DeliveryDocument>
-  /** Whether there may be more: beyond the limit, or among those that are reserved now. */
-  readonly isMore: boolean
-}
-
-/** Deliveries that wait for an attempt of this kind and are not reserved, the earliest first, `limit` at most. */
-const due = async (
-  { documents }: FillingPorts,
-  { webhookId, reserved }: WebhookQueue,
-  kind: AttemptKind,
-  limit: number,
-): Promise<Due> => {
-  const [index, equals] = kind === 'resend' ? ['resends', webhookId] : ['due', queueOf(webhookId, kind)]
-  const query = { index, equals: [equals], limit: limit + reserved.size }
-  const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
-  const found = shown.filter(({ id }) => !reserved.has(id)).slice(0, limit)
-  return { found, isMore: found.length >= limit || found.length < shown.length }
+/** False where more of them are due than there are slots. */
+const beginRetries = ({ slots, begin }: FillingPorts, queue: WebhookQueue, retries: Array<DeliveryId>): boolean => {
+  for (const id of retries.splice(0, Math.max(slots.freeFor(queue), 0))) begin(queue, id, 'retry')
+  return retries.length === 0 && !queue.expected.has('retry')
 }

@@ -8,7 +8,7 @@ import { isLost } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { processSlots } from './slots.js'
-import type { RareKind, WebhookQueue } from './webhook-queue.js'
+import type { ExpectedKind, WebhookQueue } from './webhook-queue.js'
 
 type Scheduler = {
   /**
@@ -16,8 +16,8 @@ type Scheduler = {
    * retry is due. To be called where something else changes: a delivery became due.
    */
   readonly schedule: (queue: WebhookQueue) => void
-  /** Does the same where the read model may show deliveries of a rare kind. */
-  readonly expect: (queue: WebhookQueue, kind: RareKind) => void
+  /** Does the same where the read model may show deliveries of this kind. */
+  readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
   /** Called when the lease of the queue is lost; resolves when none of its attempts is in flight any more. */
   readonly end: (queue: WebhookQueue) => Promise<void>
   /** Attempts that are in flight now. */
@@ -46,7 +46,6 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   }
 
   const begin = attemptsInFlight({ ...ports, slots }, schedule)
-  const filling = { ...ports, slots, begin }
 
   /** Fills the queue until nothing has changed meanwhile: two that fill it at once would begin a delivery twice. */
   const run = async (queue: WebhookQueue): Promise<void> => {
@@ -55,7 +54,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     do {
       queue.needsRefill = false
       try {
-        wait(queue, await fill(filling, queue))
+        if ((await fill(filling, queue)) === 'no-slot') waitForSlot(queue)
         failures = 0
       } catch (error) {
         logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
@@ -69,37 +68,35 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     slots.wake(schedule)
   }
 
-  /** Waits for what makes the queue worth filling again: a free slot, or the time of the next retry. */
-  const wait = (queue: WebhookQueue, filled: Awaited<ReturnType<typeof fill>>): void => {
-    // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
-    if (isLost(queue.lease) || filled === undefined) return
-    if (filled === 'no-slot') waitForSlot(queue)
-    else setTimer(queue, filled)
-  }
-
   const waitForSlot = (queue: WebhookQueue): void => {
     // The end of an attempt that is in flight schedules the queue.
-    if (queue.inFlight.size >= queue.limit.requests) return
+    if (isLost(queue.lease) || queue.inFlight.size >= queue.limit.requests) return
     // A slot that has become free since the queue was filled wakes no queue that begins to wait only now.
     if (slots.freeFor(queue) > 0) queue.needsRefill = true
     else slots.wait(queue)
   }
 
-  const setTimer = (queue: WebhookQueue, instant: Instant): void => {
+  const wakeForRetry = (queue: WebhookQueue, instant: Instant): void => {
+    // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
+    if (isLost(queue.lease)) return
     queue.timer?.abort()
     const timer = new AbortController()
     queue.timer = timer
     void clock.sleepUntil(instant, timer.signal).then(() => {
-      if (!timer.signal.aborted) schedule(queue)
+      if (!timer.signal.aborted) expect(queue, 'retry')
     })
   }
 
+  const expect = (queue: WebhookQueue, kind: ExpectedKind): void => {
+    queue.expected.add(kind)
+    schedule(queue)
+  }
+
+  const filling = { ...ports, slots, begin, wakeForRetry }
+
   return {
     schedule,
-    expect: (queue, kind) => {
-      queue.expected.add(kind)
-      schedule(queue)
-    },
+    expect,
     end: async ({ timer, inFlight }) => {
       timer?.abort()
       await Promise.all(inFlight.values())

@@ -4,12 +4,13 @@ import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
 
 /**
  * Kinds of attempts, in the order in which a queue begins them, so that new activity does not wait for old: first attempts,
- * resends that somebody asked for, retries, and what is caught up with after the webhook was turned on.
+ * resends that somebody asked for, retries, and what is caught up with after the webhook was turned on. While a retry is due,
+ * every second attempt is one: else a busy webhook whose receiver is silent would never be turned off.
  */
 export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 
-/** Kinds that are so rare that the read model is asked for them only where there may be some. */
-export type RareKind = 'resend' | 'caught-up'
+/** Kinds of which there are few at most times: the read model is asked for them only where there may be some. */
+export type ExpectedKind = Exclude<AttemptKind, 'first'>
 
 /** The queue of one webhook. One whose receiver does not answer delays no other. */
 export type WebhookQueue = {
@@ -25,8 +26,10 @@ export type WebhookQueue = {
   readonly reserved: Set<DeliveryId>
   /** First attempts that were read from the read model together and wait to be begun, oldest first. */
   readonly readAhead: Array<DeliveryId>
-  /** The rare kinds of which the read model may show some now. */
-  readonly expected: Set<RareKind>
+  /** The kinds, beside first attempts, of which the read model may show some now. */
+  readonly expected: Set<ExpectedKind>
+  /** The last attempt was no retry, so that the next one is, where one is due. */
+  isRetryNext: boolean
   limit: ConcurrencyLimit
   isFilling: boolean
   /** Something changed while the queue was being filled, so it is filled once more. */
@@ -42,7 +45,8 @@ export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue =
   inFlight: new Map(),
   reserved: new Set(),
   readAhead: [],
-  expected: new Set(['resend', 'caught-up']),
+  expected: new Set(['resend', 'retry', 'caught-up']),
+  isRetryNext: false,
   limit: initialLimit,
   isFilling: false,
   needsRefill: false,

@@ -72,7 +72,7 @@ test('a delivery that became due waits among the first attempts of its webhook, 
 })
 
 test('a delivery that failed waits among the retries for its next attempt', (t) => {
-  const waiting = { ...settled, queue: queueOf(webhookId(), 'retry') }
+  const waiting = { ...settled, queue: queueOf(webhookId(), 'retry'), failing_since: at(5) }
   t.deepEqual(deliveryAfter(due, failed(1)), {
     ...waiting,
     ...inState('due', at(60_000)),

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { DeliveryId } from '../../../../domain/ids.js'
-import { later } from '../../../../domain/instant.js'
+import { later, type Instant } from '../../../../domain/instant.js'
 import { E } from '../../../../domain/prelude.js'
 import type { AttemptEnd } from '../../../../projections/delivery/queue/attempts-in-flight.js'
 import { scheduler } from '../../../../projections/delivery/queue/scheduler.js'
@@ -36,6 +36,7 @@ const openStage = async () => {
   const clock = manualClock()
   const begun: Array<Begun> = []
   const reads: Array<unknown> = []
+  const sizes: Array<number> = []
   const shown: Array<() => void> = []
   const failing = new Set<unknown>()
   let isLagging = false
@@ -60,6 +61,7 @@ const openStage = async () => {
         const [equals] = query.equals
         reads.push(equals)
         const found = await documents.find(of, query)
+        if (E.isRight(found)) sizes.push(found.right.length)
         await gate
         return failing.delete(equals) ? E.left({ kind: 'unavailable', reason: 'the test says so' }) : found
       },
@@ -78,6 +80,8 @@ const openStage = async () => {
     clock,
     begun,
     reads,
+    /** How many documents each read found. */
+    sizes,
     remove,
     openQueue: (n = 1): WebhookQueue & { readonly lease: ReturnType<typeof testLease> } => {
       const lease = testLease(`shard ${n}`)
@@ -90,6 +94,14 @@ const openStage = async () => {
         ...(kind === 'resend'
           ? { resend: webhookId(to), resend_at: due }
           : { queue: queueOf(webhookId(to), kind), next_attempt_at: due }),
+      }),
+    /** The delivery number `n` waits for a retry, in a schedule that began at `since`. */
+    retry: (n: number, due: Instant, since: Instant): Promise<void> =>
+      write(n, {
+        id: deliveryId(n),
+        queue: queueOf(webhookId(), 'retry'),
+        next_attempt_at: due,
+        failing_since: since,
       }),
     /** The read model lags behind until the function that this returns is called. */
     lag: (): (() => void) => {
@@ -123,7 +135,7 @@ const openStage = async () => {
 
 const upTo = (last: number): ReadonlyArray<number> => Array.from({ length: last }, (_, n) => n + 1)
 
-test('first attempts are begun before resends, those before retries, and those before what is caught up with', async (t) => {
+test('first attempts are begun before resends, and those before retries, which have every second slot, and what is caught up with comes last', async (t) => {
   const { schedule, openQueue, put, begun, succeed, numbers } = await openStage()
   const queue = openQueue()
   queue.limit = { requests: 1, isSlow: true }
@@ -146,11 +158,46 @@ test('first attempts are begun before resends, those before retries, and those b
     t.is(begun.length, nth + 1)
     await succeed(nth)
   }
-  t.deepEqual(numbers(), [7, 8, 5, 6, 3, 4, 1, 2])
+  t.deepEqual(numbers(), [7, 3, 8, 4, 5, 6, 1, 2])
   t.deepEqual(
-    begun.map(({ kind }) => kind).filter((kind, nth, kinds) => kind !== kinds[nth - 1]),
-    ['first', 'resend', 'retry', 'caught-up'],
+    begun.map(({ kind }) => kind),
+    ['first', 'retry', 'first', 'retry', 'resend', 'resend', 'caught-up', 'caught-up'],
   )
+})
+
+test('every second slot goes to the due retry that fails longest, however much else is due', async (t) => {
+  const { schedule, openQueue, put, retry, succeed, begun, numbers, sizes } = await openStage()
+  const queue = openQueue()
+  queue.limit = { requests: 1, isSlow: true }
+  for (const n of upTo(60)) await put(n, n % 2 === 0 ? 'first' : 'resend')
+  for (const n of upTo(100)) await retry(100 + n, at(-1_000 + n), at(-5_000 + n))
+  // It became due last, and its schedule began first.
+  await retry(300, at(-1), at(-90_000))
+  schedule(queue)
+  for (let nth = 0; nth < 40; nth += 1) {
+    await settled()
+    await succeed(nth)
+  }
+  t.deepEqual(
+    begun.slice(0, 40).map(({ kind }) => kind === 'retry'),
+    upTo(40).map((nth) => nth % 2 === 0),
+  )
+  t.is(numbers()[1], 300)
+  t.true(Math.max(...sizes) <= 65, `${Math.max(...sizes)} documents were read at once`)
+})
+
+test('while no retry is due none is looked for, however many attempts are made', async (t) => {
+  const { schedule, openQueue, put, clock, succeed, numbers, reads } = await openStage()
+  for (const n of upTo(40)) await put(n, 'first')
+  await put(50, 'retry', later(clock.now(), 15_000))
+  schedule(openQueue())
+  await settled()
+  for (const n of upTo(20)) await succeed(n - 1)
+  t.is(reads.filter((part) => part === queueOf(webhookId(), 'retry')).length, 1)
+  t.true(clock.toNextTimer())
+  await settled()
+  await succeed(20)
+  t.true(numbers().includes(50))
 })
 
 test('a webhook has as many requests open as its limit allows, and each that ends leaves room for the next', async (t) => {
@@ -295,7 +342,7 @@ test('a read model that can not be read is read again', async (t) => {
   failReads(...parts)
   schedule(openQueue())
   await settled()
-  t.deepEqual(numbers(), [1, 2, 3, 4])
+  t.deepEqual(numbers(), [1, 3, 2, 4])
 })
 
 test('256 attempts are in flight at most, and a slot that is free goes to a queue that waits for one', async (t) => {

@@ -1,0 +1,75 @@
+import type { DeliveryId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { Clock } from '../../../domain/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Documents } from '../../ports.js'
+import { collectionOf } from '../../projection.js'
+import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { mostRequests } from './concurrency.js'
+import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
+
+export type DuePorts = {
+  readonly documents: Documents
+  readonly clock: Clock
+  /** Called with the time of the next retry, which is still to come. */
+  readonly wakeForRetry: (queue: WebhookQueue, at: Instant) => void
+}
+
+type Due = {
+  /** The earliest first. */
+  readonly found: ReadonlyArray<DeliveryDocument>
+  /** Whether there may be more: beyond the limit, or among those that are reserved now. */
+  readonly isMore: boolean
+}
+
+const collection = collectionOf(deliveries)
+
+/** Deliveries that wait for an attempt of this kind and are not reserved, `limit` at most. */
+export const due = ({ documents }: DuePorts, queue: WebhookQueue, kind: AttemptKind, limit: number): Promise<Due> =>
+  kind === 'resend'
+    ? unreserved(documents, queue, 'resends', queue.webhookId, limit)
+    : unreserved(documents, queue, 'due', queueOf(queue.webhookId, kind), limit)
+
+/**
+ * Retries that are due now, those of the oldest schedules first, as many as may be open at once at most. Where more are due, the
+ * oldest of all is found among the first few, so that it is tried on time however many others are due before it.
+ */
+export const dueRetries = async (ports: DuePorts, queue: WebhookQueue): Promise<Array<DeliveryId>> => {
+  const { documents, clock, wakeForRetry } = ports
+  if (!queue.expected.delete('retry')) return []
+  try {
+    const now = clock.now()
+    const isDue = ({ next_attempt_at }: DeliveryDocument): boolean => (next_attempt_at ?? now) <= now
+    const { found } = await due(ports, queue, 'retry', mostRequests + 1)
+    const ready = found.filter(isDue)
+    if (ready.length <= mostRequests) {
+      const next = found[ready.length]?.next_attempt_at
+      if (next !== undefined) wakeForRetry(queue, next)
+      return ready.toSorted(bySchedule).map(({ id }) => id)
+    }
+    queue.expected.add('retry')
+    const oldest = await unreserved(documents, queue, 'failing', queueOf(queue.webhookId, 'retry'), mostRequests)
+    const ids = [...oldest.found.filter(isDue), ...ready].map(({ id }) => id)
+    return [...new Set(ids)].slice(0, mostRequests)
+  } catch (error) {
+    queue.expected.add('retry')
+    throw error
+  }
+}
+
+const bySchedule = (one: DeliveryDocument, other: DeliveryDocument): number =>
+  (one.failing_since ?? '') < (other.failing_since ?? '') ? -1 : 1
+
+const unreserved = async (
+  documents: Documents,
+  { reserved, readAhead }: WebhookQueue,
+  index: string,
+  part: string,
+  limit: number,
+): Promise<Due> => {
+  // What is read ahead are first attempts, of which more are read only when none is left.
+  const query = { index, equals: [part], limit: limit + reserved.size - readAhead.length }
+  const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+  const found = shown.filter(({ id }) => !reserved.has(id)).slice(0, limit)
+  return { found, isMore: found.length >= limit || found.length < shown.length }
+}
