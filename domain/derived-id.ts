@@ -1,15 +1,16 @@
 import { createHmac, hash } from 'node:crypto'
-import type {
-  ContactId,
-  ConversionId,
-  DeliveryId,
-  LeadId,
-  MemberId,
-  NoticeId,
-  RecordId,
-  SourceId,
-  SubmissionKeyId,
-  WebhookId,
+import {
+  idBody,
+  type ContactId,
+  type ConversionId,
+  type DeliveryId,
+  type LeadId,
+  type MemberId,
+  type NoticeId,
+  type RecordId,
+  type SourceId,
+  type SubmissionKeyId,
+  type WebhookId,
 } from './ids.js'
 import type { Phone } from './phone.js'
 
@@ -42,9 +43,9 @@ export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
 export const derivedEventId = (cause: string, name: string, index: number): string => uuid5(cause, `${name}/${index}`)
 
 const keyed = (secret: AccountSecret, ...parts: ReadonlyArray<string>): string =>
-  crockford(createHmac('sha256', secret).update(joined(parts)).digest())
+  idBody(createHmac('sha256', secret).update(joined(parts)).digest())
 
-const plain = (...parts: ReadonlyArray<string>): string => crockford(hash('sha256', joined(parts), 'buffer'))
+const plain = (...parts: ReadonlyArray<string>): string => idBody(hash('sha256', joined(parts), 'buffer'))
 
 /** A part may hold any text, so each is led by its length: ('ab', 'c') and ('a', 'bc') must differ. */
 const joined = (parts: ReadonlyArray<string>): string => parts.map((part) => `${part.length}:${part}`).join('')
@@ -55,22 +56,4 @@ const uuid5 = (namespace: string, name: string): string => {
   const hex = hash('sha1', named, 'hex')
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
-}
-
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-
-/** The first 128 bits in 26 letters, the leading one of three bits, as in a ULID. */
-const crockford = (digest: Buffer): string => {
-  let letters = ''
-  let bits = 0
-  let count = 2
-  for (let index = 0; index < 16; index += 1) {
-    bits = ((bits << 8) | (digest[index] ?? 0)) & 0xffff
-    count += 8
-    while (count >= 5) {
-      count -= 5
-      letters += alphabet[(bits >> count) & 31] ?? ''
-    }
-  }
-  return letters
 }

@@ -3,6 +3,24 @@ import { refined, type t } from './codec.js'
 /** 128 bits in Crockford's base 32, which follow the prefix of every id. */
 const body = '[0-9A-HJKMNP-TV-Z]{26}'
 
+const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** What follows the prefix of an id: the first 128 bits in 26 letters, the leading one of three bits, as in a ULID. */
+export const idBody = (bytes: Uint8Array): string => {
+  let text = ''
+  let bits = 0
+  let count = 2
+  for (let index = 0; index < 16; index += 1) {
+    bits = ((bits << 8) | (bytes[index] ?? 0)) & 0xffff
+    count += 8
+    while (count >= 5) {
+      count -= 5
+      text += letters[(bits >> count) & 31] ?? ''
+    }
+  }
+  return text
+}
+
 const prefixed = <P extends string>(prefix: P, name: string): t.Type<`${P}_${string}`, `${P}_${string}`> => {
   const pattern = new RegExp(`^${prefix}_${body}$`)
   return refined(name, (value): value is `${P}_${string}` => typeof value === 'string' && pattern.test(value))

@@ -127,8 +127,15 @@ export type CommandHandler = {
   ) => Promise<Either<Refusal | StoreFailure | Contended, CommandResult<State>>>
 }
 
-/** Fresh ids: time-ordered letters for our own, UUIDs for events. */
-export type Ids = { readonly ulid: () => string; readonly uuid: () => string; readonly secret: () => string }
+/** Fresh ids: letters for our own, UUIDs for events. */
+export type Ids = {
+  /** In the order of time, so that the next one can be guessed: never for what is a credential. */
+  readonly ulid: () => string
+  /** As long as a ULID, and all of its 128 bits are random. */
+  readonly unguessable: () => string
+  readonly uuid: () => string
+  readonly secret: () => string
+}
 
 /** Keeps secrets unreadable at rest. */
 export type Vault = {

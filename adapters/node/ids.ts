@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
+import { idBody } from '../../domain/ids.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import type { Clock, Ids } from '../../domain/ports.js'
 
@@ -8,6 +9,7 @@ export const randomIds = (clock: Pick<Clock, 'now'>): Ids => {
   const next = monotonicFactory(pooledRandom())
   return {
     ulid: () => next(millisecondsOf(clock.now())),
+    unguessable: () => idBody(randomBytes(16)),
     uuid: () => randomUUID(),
     secret: () => randomBytes(32).toString('base64url'),
   }

@@ -18,7 +18,8 @@ export const createSource = async (
 ): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
   const used = await ownPlaybook(commandHandler, source.accountId, source.playbookId)
   if (E.isLeft(used)) return used
-  const sourceId: SourceId = `mks_${ids.ulid()}`
+  // It stands in the post URL, which is a credential (contract 5).
+  const sourceId: SourceId = `mks_${ids.unguessable()}`
   const command = { type: 'CreateSource', sourceId, ...source } as const
   return clientCommands.execute(marketingSource, sourceId, command, actor, newAggregate(marketingSource))
 }

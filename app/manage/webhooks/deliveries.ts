@@ -144,6 +144,7 @@ const shown = ({
   undelivered: _undelivered,
   queue: _queue,
   state_since: _since,
+  failing_since: _failing,
   backlog: _backlog,
   backlog_order: _order,
   backlog_version: _version,

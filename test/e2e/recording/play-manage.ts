@@ -3,6 +3,7 @@ import { bearer, having } from '../../kit/network/http.js'
 import { manage, openAccount, type Account } from '../../kit/service/account.js'
 import { operatorKey } from '../../kit/service/settings.js'
 import { nobody } from '../../kit/domain/samples.js'
+import { sleep } from '../../kit/time/until.js'
 import { json } from '../../kit/network/http.js'
 import { callsOf, inWords, long, raw, type Calls, type Stage } from './stage.js'
 
@@ -211,6 +212,8 @@ const playPlaybooks = async ({ manage: call }: Calls): Promise<string> => {
 const playSources = async ({ manage: call, submit }: Calls, account: Account, playbook_id: string): Promise<void> => {
   const asked = { title: ' Partner ', playbook_id, originator_field: ' ref no ' }
   const { id } = having(await call('a source', 'POST', '/marketing_sources', asked), 'marketing_source')
+  // Sources of one millisecond are listed in no order.
+  await sleep(2)
   await call('a source without more', 'POST', '/marketing_sources', {
     title: 'Mail',
     playbook_id,
