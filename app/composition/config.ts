@@ -88,6 +88,11 @@ const key = (text: string): Buffer | undefined => {
   return bytes.length === 32 ? bytes : undefined
 }
 
+export const operatorKeyForm = 'at least 16 characters long, all of them ASCII and none a blank'
+
+/** What a header can carry as it is: any other key would be taken, and never be met by a request. */
+export const isOperatorKey = (text: string): boolean => /^[\x21-\x7e]{16,}$/.test(text)
+
 const levels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 
 const beginsWith =
@@ -129,7 +134,7 @@ const Settings = t.partial({
   PORT: setting('a port number from 0 to 65535', numberWithin(0, 65_535, true)),
   PUBLIC_URL: setting('an http or https URL', siteUrl),
   DATA_DIR: t.string,
-  OPERATOR_KEY: setting('at least 16 characters long', (text) => (text.length >= 16 ? text : undefined)),
+  OPERATOR_KEY: setting(operatorKeyForm, (text) => (isOperatorKey(text) ? text : undefined)),
   SECRET_KEY: setting('32 bytes in base64', key),
   ALLOW_PRIVATE_WEBHOOKS: setting(
     'true or false',

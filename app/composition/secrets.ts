@@ -6,7 +6,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import type { Config } from './config.js'
+import { isOperatorKey, operatorKeyForm, type Config } from './config.js'
 
 export type Secrets = {
   readonly vault: Vault
@@ -39,5 +39,6 @@ export const secretsFor = (config: Keys, first: Recorded<DomainEvent> | undefine
     return E.right({ vault, operatorKey: config.operatorKey, newOperatorKey: undefined })
   }
   const { secret, isNew } = storedSecret(join(config.dataDir, 'operator-key'))
+  if (!isOperatorKey(secret)) return E.left(`OPERATOR_KEY: the file operator-key must hold a key ${operatorKeyForm}.`)
   return E.right({ vault, operatorKey: secret, newOperatorKey: isNew ? secret : undefined })
 }

@@ -64,6 +64,15 @@ test('a secret-key file that is no key stops the start with a sentence that name
   await isRefused(t, startService(t, dataDir), /SECRET_KEY|secret-key/)
 })
 
+test('an operator key that no request can carry stops the start, as a setting and in its file', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  await isRefused(t, startService(t, dataDir, { OPERATOR_KEY: 'an operator key of words' }), /OPERATOR_KEY/)
+  for (const unusable of ['an operator key of words', '']) {
+    writeFileSync(join(dataDir, 'operator-key'), `${unusable}\n`)
+    await isRefused(t, startService(t, dataDir, { OPERATOR_KEY: undefined }), /OPERATOR_KEY/)
+  }
+})
+
 test('the first start makes both keys, with mode 0600, and says the operator key once', async (t) => {
   const dataDir = join(temporaryDirectory(t), 'made', 'data')
   const unset = { OPERATOR_KEY: undefined }
