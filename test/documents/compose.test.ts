@@ -1,0 +1,15 @@
+import test from 'ava'
+import { readFileSync } from 'node:fs'
+
+const compose = readFileSync('docker-compose.yml', 'utf8')
+
+/** What stands in quotes in the lists of ports. */
+const published = [...compose.matchAll(/^ +ports:\n((?: +- '.*'\n)+)/gm)].flatMap(([, list = '']) =>
+  [...list.matchAll(/'(.*)'/g)].map(([, port = '']) => port),
+)
+
+test('docker-compose publishes every port to this machine alone, unless it is told otherwise', (t) => {
+  t.is(published.length, 3)
+  t.is(compose.match(/^ +ports:$/gm)?.length, 3)
+  for (const port of published) t.regex(port, /^(127\.0\.0\.1|\$\{PUBLISH_AT:-127\.0\.0\.1\}):/, port)
+})
