@@ -9,12 +9,17 @@ import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 /** About how many writes one transaction takes at most: bounds how long the first of them waits. */
 const largestCommit = 512
 
+/** In bytes: some times what it grows to between two checkpoints. */
+const largestIdleLog = 16 * 1024 * 1024
+
 const openFile = (file: string): Database.Database => {
   const database = new Database(file)
   if (Number(database.pragma('user_version', { simple: true })) > schemaVersion) throw newerVersion()
   database.pragma('journal_mode = WAL')
   // The driver reopens a WAL file as NORMAL, which would lose acknowledged writes in a power cut.
   database.pragma('synchronous = FULL')
+  // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a snapshot.
+  database.pragma(`journal_size_limit = ${largestIdleLog}`)
   database.pragma('cache_size = -16384')
   database.exec(schema)
   // Written at every open, so that a disk that takes no writes is found out now.
