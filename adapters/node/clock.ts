@@ -2,6 +2,9 @@ import { instantOf, millisecondsOf } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
 import { monotonicTime } from './monotonic-time.js'
 
+/** Milliseconds since 1970, by the clock on the wall. */
+export const wallTime = (): number => Date.now()
+
 /** In milliseconds: a sleep is divided into such pieces, so that a clock that was set, or a machine that slept, is noticed. */
 const longestSleep = 30_000
 
@@ -10,8 +13,8 @@ const longestSleep = 30_000
  * retries pass in seconds.
  */
 export const systemClock = (rate: number): Clock => {
-  const start = Date.now()
-  const now = (): number => start + (Date.now() - start) * rate
+  const start = wallTime()
+  const now = (): number => start + (wallTime() - start) * rate
   let last = { milliseconds: Number.NaN, instant: instantOf(start) }
 
   return {

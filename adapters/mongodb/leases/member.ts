@@ -14,12 +14,16 @@ type MemberPorts = {
   readonly shares: ReadonlyArray<Share>
   readonly stopping: AbortSignal
   readonly time: Time
+  readonly lifetime: () => number
   readonly timing: Timing
   readonly logger: Logger
 }
 
+/** When something was sent, by the clock by which others are observed and by that of our own life. */
+type Sent = { readonly at: number; readonly inLife: number }
+
 /**
- * Lives as one member from a join that was sent at `joinedAt` until it leaves or is lost, and all work under its leases has
+ * Lives as one member from a join that was `joined` until it leaves or is lost, and all work under its leases has
  * ended.
  *
  * Why a name never has two holders:
@@ -27,7 +31,8 @@ type MemberPorts = {
  * - A member works under its leases until `lease - margin` after it sent the last heartbeat that was acknowledged.
  * - Another member takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read that showed
  *   the heartbeat, so after it was sent; it ends when the other sends a heartbeat of its own, after which it reads again. So the
- *   first member's own time is over before. Only durations are compared, each by one clock, never the clocks of two members.
+ *   first member's own time is over before. Only durations are compared, each by one clock, never the clocks of two members. A clock that stands still while the machine
+ *   is paused would serve the second only: the first member's time goes on then (`lifetime`).
  * - The other's heartbeat must be acknowledged before it reads: so it does not read from a primary that has lost its majority.
  * - Of the members that then insert the next token one succeeds. If that token was inserted, released and removed in between,
  *   a late insertion of it succeeds too. But only tokens below the highest are ever removed, so it stands below a higher one: a
@@ -35,22 +40,22 @@ type MemberPorts = {
  */
 export const liveAs = async (
   id: string,
-  joinedAt: number,
-  { members, leases, shares, stopping, time, timing, logger }: MemberPorts,
+  joined: Sent,
+  { members, leases, shares, stopping, time, lifetime, timing, logger }: MemberPorts,
 ): Promise<void> => {
-  const liveness = livenessSince(joinedAt, timing, time, (reason) =>
+  const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
     logger.warn({ member: id, names: held.count(), reason }, 'this process lost its leases, and joins anew'),
   )
   const held = heldLeases(leases, liveness.isAlive)
   const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
   const rebalance = rebalancing({ member: id, members, leases, held, shares, mayAcquire })
 
-  const heartbeat = async (sentAt: number): Promise<boolean> => {
+  const heartbeat = async (sent: Sent): Promise<boolean> => {
     const work = shares.map((share) => share.work)
     const acknowledged = await tryCatch(() => members.heartbeat(id, work))
     // An answer that comes too late must not renew leases that others may hold by now.
     if (!liveness.isAlive() || E.isLeft(acknowledged)) return false
-    if (acknowledged.right) liveness.renew(sentAt)
+    if (acknowledged.right) liveness.renew(sent.inLife)
     else liveness.lose('it was taken for dead')
     return acknowledged.right
   }
@@ -62,13 +67,13 @@ export const liveAs = async (
   /** Heartbeats go on while a rebalancing takes its time, and until all work has ended. */
   const heartbeats = async (): Promise<void> => {
     let rebalancingNow: Promise<void> | undefined
-    let sentAt = joinedAt
+    let sent = joined
     let isAcknowledged = true
     while (!liveness.ended.aborted) {
-      if (isAcknowledged) rebalancingNow ??= rebalanceOrWarn(sentAt).finally(() => (rebalancingNow = undefined))
-      await time.sleep(timing.heartbeatEvery - (time.now() - sentAt), liveness.ended)
-      sentAt = time.now()
-      isAcknowledged = liveness.isAlive() && (await heartbeat(sentAt))
+      if (isAcknowledged) rebalancingNow ??= rebalanceOrWarn(sent.at).finally(() => (rebalancingNow = undefined))
+      await time.sleep(timing.heartbeatEvery - (time.now() - sent.at), liveness.ended)
+      sent = { at: time.now(), inLife: lifetime() }
+      isAcknowledged = liveness.isAlive() && (await heartbeat(sent))
     }
     await rebalancingNow
   }

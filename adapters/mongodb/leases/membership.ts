@@ -2,6 +2,7 @@ import type { Db } from 'mongodb'
 import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
+import { lifetime as lifetimeOfProcess } from '../../node/lifetime.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { tryCatch } from '../failure.js'
 import type { Share } from './held-leases.js'
@@ -16,6 +17,8 @@ type MongoMembershipPorts = {
   readonly newId: () => string
   readonly logger: Logger
   readonly time?: Time
+  /** Milliseconds that count against the leases of this process: they go on while its machine is paused. */
+  readonly lifetime?: () => number
   readonly timing?: Timing
 }
 
@@ -28,6 +31,7 @@ export const mongoMembership = ({
   newId,
   logger,
   time = monotonicTime,
+  lifetime = lifetimeOfProcess,
   timing = standardTiming,
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []
@@ -49,11 +53,11 @@ export const mongoMembership = ({
   const run = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const id = newId()
-      const sentAt = time.now()
+      const sent = { at: time.now(), inLife: lifetime() }
       const joined = await tryCatch(() => join(id))
       formerIds = [...formerIds, id]
       if (E.isRight(joined))
-        await liveAs(id, sentAt, { members, leases, shares, stopping: stopping.signal, time, timing, logger })
+        await liveAs(id, sent, { members, leases, shares, stopping: stopping.signal, time, lifetime, timing, logger })
       else await time.sleep(timing.heartbeatEvery, stopping.signal)
     }
     await tryCatch(() => members.remove(formerIds))

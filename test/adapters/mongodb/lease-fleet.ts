@@ -55,7 +55,13 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
     start: (names, work = 'work') => {
       const own = time.process()
       const newId = (): string => `member_${(ids += 1)}`
-      const membership = mongoMembership({ db: connection.db, newId, logger: leaseLogger, time: own })
+      const membership = mongoMembership({
+        db: connection.db,
+        newId,
+        logger: leaseLogger,
+        time: own,
+        lifetime: own.now,
+      })
       const leases: Array<Lease> = []
       const worked = new Set<string>()
       membership.share(

@@ -35,7 +35,7 @@ if (mongoUrl === undefined) {
     let ids = 0
     const newId = (): string => `alone_${(ids += 1)}`
     return {
-      membership: mongoMembership({ db: fleet.connection.db, newId, logger: leaseLogger, time }),
+      membership: mongoMembership({ db: fleet.connection.db, newId, logger: leaseLogger, time, lifetime: time.now }),
       advance: fleet.advance,
       close: fleet.close,
     }

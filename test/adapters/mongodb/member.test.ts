@@ -4,6 +4,7 @@ import type { LeaseRecord, LeaseRecords } from '../../../adapters/mongodb/leases
 import { standardTiming } from '../../../adapters/mongodb/leases/liveness.js'
 import { liveAs } from '../../../adapters/mongodb/leases/member.js'
 import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/members.js'
+import { lifetimeOf } from '../../../adapters/node/lifetime.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
@@ -28,6 +29,8 @@ type Lives = {
   /** Stops the timers of the member, though not what it has sent. */
   readonly freeze: () => void
   readonly thaw: () => void
+  /** The machine is paused: its monotonic clock stands still, and the clock on the wall is set right afterwards. */
+  readonly pause: (milliseconds: number) => void
 }
 
 /** One member that lives as `me`, and whose work takes until `finish` to end. */
@@ -93,15 +96,22 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     },
   }
   const own = time.process()
-  const life = liveAs('me', time.now(), {
-    members: memberRecords,
-    leases: leaseRecords,
-    shares: [share],
-    stopping: stopping.signal,
-    time: own,
-    timing: standardTiming,
-    logger: recordingLogger(),
-  })
+  let paused = 0
+  const lifetime = lifetimeOf(own.now, () => own.now() + paused)
+  const life = liveAs(
+    'me',
+    { at: own.now(), inLife: lifetime() },
+    {
+      members: memberRecords,
+      leases: leaseRecords,
+      shares: [share],
+      stopping: stopping.signal,
+      time: own,
+      lifetime,
+      timing: standardTiming,
+      logger: recordingLogger(),
+    },
+  )
   await check({
     time,
     records: { members, leases, beforeAnswer: (operation, run) => hooks.set(operation, run) },
@@ -109,6 +119,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     finish: () => finish(),
     freeze: own.freeze,
     thaw: own.thaw,
+    pause: (milliseconds) => (paused += milliseconds),
   })
   stopping.abort()
   await settled()
@@ -143,6 +154,18 @@ test('a heartbeat whose acknowledgement comes too late renews no lease', (t) =>
     t.false(leases[0]?.isHeld())
     thaw()
     await time.advance(0)
+    t.true(leases[0]?.lost.aborted)
+    finish()
+  }))
+
+test('a member whose machine was paused for longer than its lease holds nothing, before any timer fires', (t) =>
+  living(t, async ({ time, leases, finish, pause }) => {
+    await time.advance(1_500)
+    pause(3_000)
+    t.true(leases[0]?.isHeld())
+    pause(2_000)
+    t.false(leases[0]?.isHeld())
+    await time.advance(6_000)
     t.true(leases[0]?.lost.aborted)
     finish()
   }))
