@@ -8,31 +8,41 @@ import { causeOf, needsSnapshot, type Aggregates, type Evolver } from './aggrega
 
 const capacity = 5_000
 
+/** Streams that are not there: whoever asks for ids that he made up must not push out those that are. */
+const capacityOfMissing = 500
+
 /**
  * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other
  * process writes to: the cache would not learn what others append.
  */
 export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
+  const missing = new LRUCache<string, Aggregate<unknown>>({ max: capacityOfMissing })
+  const cached = (stream: string): Aggregate<unknown> | undefined => cache.get(stream) ?? missing.get(stream)
   const reads = streamReads()
 
   return {
-    isCached: (stream) => cache.has(stream),
+    isCached: (stream) => cache.has(stream) || missing.has(stream),
     load: async <State, Event extends DomainEvent>(evolver: Evolver<State, Event>, stream: string) => {
-      const hit = cache.get(stream)
+      const hit = cached(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
       const read = reads.begin(stream)
       const loaded = await aggregates.load(evolver, stream)
       read.end()
-      if (E.isRight(loaded) && read.lacksNothing(loaded.right.revision)) cache.set(stream, loaded.right)
+      if (E.isRight(loaded) && read.lacksNothing(loaded.right.revision)) {
+        const isMissing = loaded.right.revision === 'no-stream'
+        const entries = isMissing ? missing : cache
+        entries.set(stream, loaded.right)
+      }
       return loaded
     },
     append: async (evolver, stream, aggregate, events) => {
-      const isCertain = cache.get(stream)?.revision === aggregate.revision
+      const isCertain = cached(stream)?.revision === aggregate.revision
       const appended = await aggregates.append(evolver, stream, aggregate, events)
       // A read in flight may have begun before. Nobody knows whether an append that failed was written.
       reads.appended(stream, E.isRight(appended) ? appended.right.revision : Number.POSITIVE_INFINITY)
+      missing.delete(stream)
       // Where the revision was assumed: a reaction's events have derived ids, so the store may have answered for events that
       // it already had, and the stream may be longer by now.
       const isFirstTime = isCertain || beginsChain(events[0])

@@ -125,3 +125,15 @@ test('what a reaction wrote before a crash is not mistaken for the end of its st
   rightOf(await again())
   t.is(rightOf(await handler.load(conversion, conversionId(1))).revision, 1)
 })
+
+test('ids that nobody has push no stream out of the cache, and one that is asked for again costs no second read', async (t) => {
+  const { handler, execute, reads } = await open(t)
+  rightOf(await execute(create))
+  await handler.load(marketingSource, sourceId(1))
+  const before = reads()
+  for (let n = 2; n <= 6_000; n += 1) rightOf(await handler.load(marketingSource, sourceId(n)))
+  t.is(reads(), before + 5_999)
+  await handler.load(marketingSource, sourceId(1))
+  await handler.load(marketingSource, sourceId(6_000))
+  t.is(reads(), before + 5_999)
+})
