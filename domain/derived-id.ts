@@ -4,10 +4,12 @@ import {
   type ContactId,
   type ConversionId,
   type DeliveryId,
+  type EngagementId,
   type LeadId,
   type MemberId,
   type NoticeId,
   type RecordId,
+  type ReportId,
   type SourceId,
   type SubmissionKeyId,
   type WebhookId,
@@ -26,6 +28,9 @@ export const leadIdOf = (secret: AccountSecret, source: SourceId, originatorKey:
 
 export const submissionKeyIdOf = (secret: AccountSecret, source: SourceId, key: string): SubmissionKeyId =>
   `sub_${keyed(secret, 'submission', source, key)}`
+
+export const reportIdOf = (secret: AccountSecret, engagement: EngagementId, key: string): ReportId =>
+  `rpt_${keyed(secret, 'report', engagement, key)}`
 
 /** One record per conversion and contact: the pair decides the id. */
 export const recordIdOf = (conversion: ConversionId, contact: ContactId): RecordId =>

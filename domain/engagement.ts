@@ -3,7 +3,7 @@ import { t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, SourceId } from './ids.js'
+import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, ReportId, SourceId } from './ids.js'
 import { Instant, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 
@@ -20,16 +20,24 @@ const Attribution = t.type(
 )
 export type Attribution = t.TypeOf<typeof Attribution>
 
-/** `record_id` ties an activity to the conversion record it stands for. */
+/** `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable report that it was. */
 export const EngagementEvent = t.union([
   eventOf('EngagementStarted', Attribution),
-  eventOf('ActivityRecorded', t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) })),
+  eventOf(
+    'ActivityRecorded',
+    t.intersection([
+      t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) }),
+      t.partial({ report_id: ReportId }),
+    ]),
+  ),
   /** `reason`: the outcome's label, `conversion`, or `superseded`: the contact has too many newer engagements. */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
-type EngagementState =
+type Reported = Pick<Activity, 'label' | 'at'>
+
+export type EngagementState =
   | { readonly kind: 'unknown' }
   | {
       readonly kind: 'started'
@@ -37,6 +45,8 @@ type EngagementState =
       readonly ended: boolean
       readonly lastActivityAt: Instant | undefined
       readonly records: ReadonlyArray<RecordId>
+      /** What was recorded of the newest reports that may be repeated. */
+      readonly reports: ReadonlyMap<ReportId, Reported>
     }
 
 export type EngagementCommand =
@@ -53,6 +63,8 @@ export type EngagementCommand =
       readonly note: string | null
       readonly properties: Readonly<Record<string, unknown>>
       readonly at: Instant
+      /** The same where the report is repeated; left out where nobody can tell. */
+      readonly reportId?: ReportId
     }
   | {
       readonly type: 'RecordConversionActivity'
@@ -72,16 +84,34 @@ export type EngagementRefusal =
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
 
+/** A repetition follows what it repeats within minutes: what is remembered of reports must not grow with its engagement. */
+const rememberedReports = 100
+
+const withReport = (
+  reports: ReadonlyMap<ReportId, Reported>,
+  id: ReportId,
+  reported: Reported,
+): ReadonlyMap<ReportId, Reported> => new Map([...reports, [id, reported] as const].slice(-rememberedReports))
+
 const evolve = (state: EngagementState, event: EngagementEvent): EngagementState => {
   if (event.type === 'EngagementStarted') {
-    return { kind: 'started', attribution: event.data, ended: false, lastActivityAt: undefined, records: [] }
+    return {
+      kind: 'started',
+      attribution: event.data,
+      ended: false,
+      lastActivityAt: undefined,
+      records: [],
+      reports: new Map(),
+    }
   }
   if (state.kind === 'unknown') return state
   switch (event.type) {
     case 'ActivityRecorded': {
-      const { activity, record_id } = event.data
+      const { activity, record_id, report_id } = event.data
+      const { label, at } = activity
       const records = record_id === null ? state.records : [...state.records, record_id]
-      return { ...state, lastActivityAt: activity.at, records }
+      const reports = report_id === undefined ? state.reports : withReport(state.reports, report_id, { label, at })
+      return { ...state, lastActivityAt: at, records, reports }
     }
     case 'EngagementEnded':
       return { ...state, ended: true }
@@ -100,14 +130,15 @@ const decide = (
   switch (command.type) {
     case 'RecordActivity': {
       if (attribution.account_id !== command.accountId) return E.left({ kind: 'engagement-not-found' })
-      const { label, note, properties } = command
+      const { label, note, properties, reportId } = command
+      if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
       if (bytesOfJson({ note, properties }) > maximalReport) return E.left({ kind: 'report-too-large' })
       const isOutcome = typeOf(label) === 'outcome'
       // A contact that opts out is heard, even where the engagement has ended.
       if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
-      const activity = recorded(attribution, { label, note, properties, at }, null)
+      const activity = recorded(attribution, { label, note, properties, at }, null, reportId)
       return E.right(isOutcome && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
     }
     case 'RecordConversionActivity': {
@@ -150,9 +181,14 @@ const recorded = (
   attribution: Attribution,
   what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
+  reportId?: ReportId,
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
-  data: { activity: { ...attribution, type: typeOf(what.label), ...what }, record_id: recordId },
+  data: {
+    activity: { ...attribution, type: typeOf(what.label), ...what },
+    record_id: recordId,
+    ...(reportId === undefined ? {} : { report_id: reportId }),
+  },
 })
 
 const ended = (attribution: Attribution, reason: string, at: Instant): EngagementEvent => ({

@@ -74,6 +74,10 @@ export type NoticeId = t.TypeOf<typeof NoticeId>
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>
 
+/** The id of a report of an activity that came with an `Idempotency-Key`. */
+export const ReportId = prefixed('rpt', 'a report id')
+export type ReportId = t.TypeOf<typeof ReportId>
+
 /** The id of an event: a UUID. */
 export const Uuid = refined(
   'a UUID',

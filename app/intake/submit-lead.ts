@@ -1,5 +1,4 @@
 import { newAggregate } from '../../domain/aggregate.js'
-import { decode, optional, refined } from '../../domain/codec.js'
 import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
 import { submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { LeadId } from '../../domain/ids.js'
@@ -11,6 +10,7 @@ import { submissionKey } from '../../domain/submission-key.js'
 import { decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
+import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
 import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
@@ -34,19 +34,6 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
     bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
-
-const IdempotencyKey = optional(
-  refined(
-    'a text of 1 to 255 characters',
-    (value): value is string => typeof value === 'string' && value.length > 0 && value.length <= 255,
-  ),
-)
-
-const idempotencyKeyIn = (request: Request): Either<Problem, string | undefined> => {
-  const key = decode(IdempotencyKey, request.header('idempotency-key'))
-  if (E.isRight(key)) return key
-  return E.left({ kind: 'invalid', messages: [`Idempotency-Key must be ${IdempotencyKey.name}`] })
-}
 
 const submissionIn = (
   { body }: Request,

@@ -1,9 +1,10 @@
 import test from 'ava'
+import { fold } from '../../domain/decider.js'
 import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domain/activity.js'
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
-import { accountId, activity, at, attribution, engagementId, recordId } from '../kit/domain/samples.js'
+import { accountId, activity, at, attribution, engagementId, recordId, reportId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
 const start = (filtered = false): EngagementCommand => ({
@@ -66,6 +67,43 @@ test('an event is recorded with its note and properties and ends nothing', (t) =
   given(t, engagement, ...playing)
     .when({ ...report('phone_call_completed'), note: 'Ten minutes', properties: { seconds: 600 } })
     .then(recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }))
+})
+
+test('a report that says which one it is is recorded once, whatever has happened since', (t) => {
+  const missed = { ...report('phone_call_missed'), reportId: reportId(1) }
+  const before = recorded({ label: 'phone_call_missed', at: at(1000) })
+  const noted: EngagementEvent = { ...before, data: { ...before.data, report_id: reportId(1) } } as EngagementEvent
+  given(t, engagement, ...playing)
+    .when(missed)
+    .then(noted)
+  for (const since of [[], [ended('dormant', at(2000))]]) {
+    given(t, engagement, ...playing, noted, ...since)
+      .when({ ...missed, at: at(3000) })
+      .isAlreadySo()
+    given(t, engagement, ...playing, noted, ...since)
+      .when({ ...missed, label: 'dormant' })
+      .isAlreadySo()
+  }
+  given(t, engagement, ...playing, noted)
+    .when({ ...missed, reportId: reportId(2), at: at(3000) })
+    .then({
+      ...noted,
+      data: { ...recorded({ label: 'phone_call_missed', at: at(3000) }).data, report_id: reportId(2) },
+    } as EngagementEvent)
+})
+
+test('of the reports that say which one they are the newest hundred are remembered', (t) => {
+  const reported = (n: number): EngagementEvent => {
+    const { data } = recorded({ label: 'phone_call_missed', at: at(n) })
+    return { type: 'ActivityRecorded', data: { ...data, report_id: reportId(n) } } as EngagementEvent
+  }
+  const events = [...playing, ...Array.from({ length: 101 }, (_, n) => reported(n + 1))]
+  const again = (n: number) => ({ ...report('phone_call_missed', at(5000)), reportId: reportId(n) })
+  given(t, engagement, ...events)
+    .when(again(2))
+    .isAlreadySo()
+  const state = fold(engagement, engagement.initial, events)
+  t.is(state.kind === 'started' && state.reports.size, 100)
 })
 
 test('an outcome ends the conversation', (t) => {

@@ -1,6 +1,7 @@
 import test from 'ava'
-import { sendForm, sendJson, type Answer, having } from '../kit/network/http.js'
+import { bearer, sendForm, sendJson, type Answer, having } from '../kit/network/http.js'
 import { formLead, lead, newPhone, spellings } from '../kit/service/leads.js'
+import { operatorKey } from '../kit/service/settings.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { idsOf, openAccount, type Account } from '../kit/service/account.js'
 
@@ -154,4 +155,50 @@ test('one key with different leads at once is one of them', async (t) => {
   t.is((await leadIds(account)).length, 1)
   const found = await Promise.all(phones.map((phone) => account.find(phone)))
   t.is(found.filter(({ status }) => status === 200).length, 1)
+})
+
+/** Reports an activity under an Idempotency-Key. */
+const reportUnder = (account: Account, engagementId: string, name: string, fields: object): Promise<Answer> => {
+  const path = `/manage/v1/accounts/${account.id}/engagements/${engagementId}/activities`
+  return sendJson(`${site.url}${path}`, 'POST', fields, { ...bearer(operatorKey), ...key(name) })
+}
+
+test('a report that is repeated under its Idempotency-Key is recorded once, and answered as the first time', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id, next_engagement_id } = await account.submitted()
+  const call = { type: 'event', label: 'phone_call_missed', note: 'No answer' }
+  const first = await reportUnder(account, next_engagement_id, 'call 1', call)
+  t.is(first.status, 201)
+  for (const again of [call, call, { ...call, label: 'phone_call_completed' }]) {
+    const answer = await reportUnder(account, next_engagement_id, 'call 1', again)
+    t.is(answer.status, 200)
+    t.deepEqual(answer.body, first.body)
+  }
+  t.deepEqual(await timelineKinds(account, contact_id), ['lead', 'activity', 'activity'])
+  t.is((await reportUnder(account, next_engagement_id, 'call 2', call)).status, 201)
+  t.is((await account.report(next_engagement_id, 'event', 'phone_call_missed')).status, 201)
+  t.is((await timelineKinds(account, contact_id)).length, 5)
+})
+
+test('an outcome that is reported again under its Idempotency-Key is no conflict, although it ended the engagement', async (t) => {
+  const account = await openAccount(site)
+  const { next_engagement_id } = await account.submitted()
+  const outcome = { type: 'outcome', label: 'dormant' }
+  const first = await reportUnder(account, next_engagement_id, 'end', outcome)
+  const again = await reportUnder(account, next_engagement_id, 'end', outcome)
+  t.deepEqual([first.status, again.status], [201, 200])
+  t.deepEqual(again.body, first.body)
+  t.is((await reportUnder(account, next_engagement_id, 'another', outcome)).status, 409)
+})
+
+test('reports that are repeated at the same moment are recorded once', async (t) => {
+  const account = await openAccount(site)
+  const { contact_id, next_engagement_id } = await account.submitted()
+  const call = { type: 'event', label: 'phone_call_missed' }
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => reportUnder(account, next_engagement_id, 'one', call)),
+  )
+  t.is(answers.filter(({ status }) => status === 201).length, 1)
+  t.is(answers.filter(({ status }) => status === 200).length, 7)
+  t.deepEqual(await timelineKinds(account, contact_id), ['lead', 'activity', 'activity'])
 })

@@ -1,15 +1,17 @@
 import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
 import { optional, t } from '../../../domain/codec.js'
-import { engagement } from '../../../domain/engagement.js'
+import { reportIdOf } from '../../../domain/derived-id.js'
+import { engagement, type EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { EngagementId } from '../../../domain/ids.js'
+import { EngagementId, type ReportId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
-import { flow } from '../../../domain/prelude.js'
-import type { Endpoint } from '../../http/endpoint.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
+import type { Endpoint, Request } from '../../http/endpoint.js'
+import { idempotencyKeyIn } from '../../http/idempotency-key.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
-import { withAccount } from '../account-in-path.js'
+import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
+import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -31,17 +33,41 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body)),
-      execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, caller }) => {
+      bind('reportId', ({ request, account, engagement_id }) => reportIdIn(ports, request, account, engagement_id)),
+      execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {
         const what = { label, note: note ?? null, properties: properties ?? {} }
-        const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now() } as const
+        const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now(), ...reportId } as const
         return ports.clientCommands.execute(engagement, engagement_id, command, caller.actor)
       }),
-      answer(201, ({ body: { type, label }, engagement_id, result }) => ({
-        activity: { type, label, next_engagement_id: engagement_id, created_at: timeIn(result.events) },
-      })),
+      answer(
+        ({ result }) => (result.events.length > 0 ? 201 : 200),
+        ({ body, engagement_id, reportId, result: { state, events } }) => {
+          const { label, at } = repeated(state, reportId) ?? { label: body.label, at: timeIn(events) }
+          return { activity: { type: typeOf(label), label, next_engagement_id: engagement_id, created_at: at } }
+        },
+      ),
     ),
   },
 ]
+
+/** What tells a repetition of a report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
+const reportIdIn = (
+  { vault }: ManagePorts,
+  request: Request,
+  { sealedSecret }: OpenAccount,
+  engagementId: EngagementId,
+): Either<Problem, { readonly reportId?: ReportId }> => {
+  const key = idempotencyKeyIn(request)
+  if (E.isLeft(key)) return key
+  if (key.right === undefined) return E.right({})
+  const secret = vault.accountSecret(sealedSecret)
+  if (E.isLeft(secret)) return E.left({ kind: 'corrupt', reason: 'the secret of an account can not be opened' })
+  return E.right({ reportId: reportIdOf(secret.right, engagementId, key.right) })
+}
+
+/** What was recorded of the report, the first time that it came. */
+const repeated = (state: EngagementState, { reportId }: { readonly reportId?: ReportId }) =>
+  state.kind === 'started' && reportId !== undefined ? state.reports.get(reportId) : undefined
 
 /** The label decides the type, which the caller names too. */
 const labelProblem = ({ type, label }: ReportRequest): Problem | undefined =>

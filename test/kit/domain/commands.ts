@@ -28,6 +28,7 @@ import {
   memberId,
   playbookId,
   recordId,
+  reportId,
   resendId,
   sourceId,
   submissionKeyId,
@@ -192,6 +193,15 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     note: fc.constantFrom(null, 'a note'),
     properties: fc.dictionary(word, fc.jsonValue()),
     at: moment,
+  }),
+  fc.record({
+    type: is('RecordActivity'),
+    accountId: fc.constant(accountId(1)),
+    label: fc.constantFrom(...activityLabels),
+    note: fc.constant(null),
+    properties: fc.constant({}),
+    at: moment,
+    reportId: few(reportId),
   }),
   fc.record({
     type: is('RecordConversionActivity'),
