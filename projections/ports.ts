@@ -44,6 +44,12 @@ export type IndexPart = {
   readonly upTo?: IndexValue
 }
 
+/** Counts as far as `limit`: what there is beyond it costs nothing. */
+export type CountedPart = IndexPart & { readonly limit: number }
+
+/** Where somebody is shown a count it stops here, and stands for as many or more. */
+export const mostCounted = 10_000
+
 export type Query = IndexPart & {
   /** Begin behind this entry, in the direction of the query. */
   readonly after?: Cursor
@@ -61,8 +67,8 @@ export type Documents = {
     keys: ReadonlyArray<string>,
   ) => Promise<Either<StoreFailure, ReadonlyMap<string, Stored>>>
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
-  /** How many documents there are, or how many of them stand in a part of an index. */
-  readonly count: (collection: Collection, part?: IndexPart) => Promise<Either<StoreFailure, number>>
+  /** How many documents there are, or how many of them stand in a part of an index, its limit at most. */
+  readonly count: (collection: Collection, part?: CountedPart) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */
   readonly all: (collection: Collection) => AsyncIterable<Entry>
   /** Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. */

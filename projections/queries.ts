@@ -5,7 +5,15 @@ import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, type Contact, type ContactDocument } from './contact.js'
 import { contacts } from './read-models/contacts.js'
-import type { Collection, Documents, Entry, IndexPart, Json, Query } from './ports.js'
+import {
+  mostCounted,
+  type Collection,
+  type Documents,
+  type Entry,
+  type IndexPart,
+  type Json,
+  type Query,
+} from './ports.js'
 import { collectionOf, type Projection } from './projection.js'
 
 /** Reads for the surfaces. */
@@ -21,7 +29,7 @@ export type Queries = {
     projection: Projection<Document>,
     key: string,
   ) => Promise<Either<StoreFailure, Document | undefined>>
-  /** How many documents stand in a part of an index. */
+  /** How many documents stand in a part of an index; `mostCounted` where there are as many or more. */
   readonly count: <Document extends Json>(
     projection: Projection<Document>,
     part: IndexPart,
@@ -118,7 +126,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
 
   const count: Queries['count'] = async (projection, part) => {
     const collection = collectionOf(projection)
-    const counted = await documents.count(collection, part)
+    const counted = await documents.count(collection, { ...part, limit: mostCounted })
     if (E.isLeft(counted)) return counted
     const missing = counted.right > 0 ? undefined : await replaced(collection)
     return missing === undefined ? counted : E.left(missing)

@@ -58,7 +58,7 @@ export const documentReads = (
         const { filter, options } =
           part === undefined
             ? { filter: isPresent, options: {} }
-            : { ...selectionOf(collection, part), options: { hint: part.index } }
+            : { ...selectionOf(collection, part), options: { hint: part.index, limit: part.limit } }
         return locator.read(
           collection,
           0,

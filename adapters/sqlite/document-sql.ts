@@ -1,5 +1,5 @@
 import { positionOf } from '../../domain/event.js'
-import type { Change, Collection, Entry, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
+import type { Change, Collection, Entry, CountedPart, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
 import type { DocumentRow } from './writer/writer-protocol.js'
 
 /** How documents stand in tables: a column for the JSON, and one for each field that an index is about. */
@@ -84,10 +84,12 @@ export const selection = (
   return { sql, values: [...values, ...(after === undefined ? [] : [after.value, after.key]), limit] }
 }
 
-export const counting = (collection: Collection, table: string, part: IndexPart | undefined): Selection => {
-  const { where, values } =
-    part === undefined ? { where: 'body IS NOT NULL', values: [] } : conditions(fieldsOf(collection, part.index), part)
-  return { sql: `SELECT count(*) AS documents FROM "${table}" WHERE ${where}`, values }
+export const counting = (collection: Collection, table: string, part: CountedPart | undefined): Selection => {
+  if (part === undefined)
+    return { sql: `SELECT count(*) AS documents FROM "${table}" WHERE body IS NOT NULL`, values: [] }
+  const { where, values } = conditions(fieldsOf(collection, part.index), part)
+  const sql = `SELECT count(*) AS documents FROM (SELECT 1 FROM "${table}" WHERE ${where} LIMIT ?)`
+  return { sql, values: [...values, part.limit] }
 }
 
 const fieldsOf = ({ name, indexes }: Collection, index: string): ReadonlyArray<string> => {

@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { millisecondsOf } from '../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import type { Clock, EventStore, StoreFailure } from '../../domain/ports.js'
+import { mostCounted } from '../../projections/ports.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import type { WebhookResponse } from '../../projections/delivery/sender.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -134,6 +135,9 @@ type Waiting = {
   readonly read: () => Promise<Either<StoreFailure, number>>
 }
 
+/** A metric must cost the same however many there are. */
+const isCountedTo = `${mostCounted} stands for as many or more.`
+
 /** Of all webhooks, whichever process posts to them. */
 const waitingToBeDelivered = (
   { count, page }: Pick<Queries, 'count' | 'page'>,
@@ -143,7 +147,7 @@ const waitingToBeDelivered = (
   return [
     {
       name: 'leadloop_deliveries_due',
-      help: 'Deliveries whose next attempt is due.',
+      help: `Deliveries whose next attempt is due. ${isCountedTo}`,
       read: () => count(deliveries, dueBy(clock.now())),
     },
     {
@@ -159,12 +163,12 @@ const waitingToBeDelivered = (
     },
     {
       name: 'leadloop_deliveries_held',
-      help: 'Deliveries that wait for their webhook to be turned on.',
+      help: `Deliveries that wait for their webhook to be turned on. ${isCountedTo}`,
       read: () => count(deliveries, { index: 'of_all', equals: ['held'] }),
     },
     {
       name: 'leadloop_webhooks_off',
-      help: 'Webhooks that are turned off.',
+      help: `Webhooks that are turned off. ${isCountedTo}`,
       read: () => count(webhookList, { index: 'by_state', equals: ['off'] }),
     },
   ]

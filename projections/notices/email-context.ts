@@ -4,7 +4,7 @@ import type { NoticeFacts } from '../../domain/notice.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webhook.js'
-import type { Documents } from '../ports.js'
+import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { deliveries, queueOf } from '../read-models/deliveries.js'
 
@@ -16,7 +16,7 @@ export type EmailContext = {
   readonly url: string
   /** The state of the webhook now. */
   readonly state: KnownWebhook['kind'] | 'removed'
-  /** Deliveries that wait for the webhook now. */
+  /** Deliveries that wait for the webhook now; `mostCounted` where there are as many or more. */
   readonly waiting: number
 }
 
@@ -46,6 +46,11 @@ const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<n
     { index: 'backlog', equals: [webhookId] },
     ...queued.map((queue) => ({ index: 'due', equals: [queue] })),
   ]
-  const counts = await Promise.all(parts.map((part) => documents.count(collectionOf(deliveries), part)))
-  return counts.reduce((sum, count) => sum + orThrow(count), 0)
+  const counts = await Promise.all(
+    parts.map((part) => documents.count(collectionOf(deliveries), { ...part, limit: mostCounted })),
+  )
+  return Math.min(
+    counts.reduce((sum, count) => sum + orThrow(count), 0),
+    mostCounted,
+  )
 }

@@ -1,6 +1,7 @@
 import type { Instant } from '../../domain/instant.js'
 import type { NoticeFacts } from '../../domain/notice.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
+import { mostCounted } from '../ports.js'
 import type { EmailContext } from './email-context.js'
 import type { Mail } from './sender.js'
 
@@ -32,7 +33,7 @@ const outlook = (call: URL, { state, waiting }: EmailContext): ReadonlyArray<str
       return ['It was removed since: nothing is left to do.']
     case 'off':
       return [
-        `Held for it now: ${waiting} ${waiting === 1 ? 'delivery' : 'deliveries'}.`,
+        `Held for it now: ${waiting} ${waiting === 1 ? 'delivery' : 'deliveries'}${waiting < mostCounted ? '' : ' or more'}.`,
         'New activity is held too: nothing is lost.',
         '',
         'Once the receiver answers again, turn it on. The call takes the operator key:',

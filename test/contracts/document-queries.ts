@@ -81,8 +81,15 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
     t.deepEqual(await within(1.5, 99), ['a', 'c', 'b'])
     t.deepEqual(await within(3, 2), [])
     const counted = async (bound: number) =>
-      rightOf(await documents.count(collection, { index: 'by_group', equals: ['a'], upTo: bound }))
+      rightOf(await documents.count(collection, { index: 'by_group', equals: ['a'], upTo: bound, limit: 99 }))
     t.deepEqual([await counted(0), await counted(1), await counted(2), await counted(99)], [0, 1, 3, 4])
+  })
+
+  behaviour('a count goes no further than its limit', async (t, { documents }) => {
+    const collection = await filled(documents)
+    const counted = async (limit: number) =>
+      rightOf(await documents.count(collection, { index: 'by_group', equals: ['a'], limit }))
+    t.deepEqual([await counted(1), await counted(3), await counted(4), await counted(5)], [1, 3, 4, 4])
   })
 
   behaviour('a query finds no more documents than its limit', async (t, { documents }) => {
@@ -151,7 +158,8 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
           }
           assert.deepEqual(rightOf(await documents.find(collection, asked)), walk(plain, asked))
           const { after: _after, descending: _descending, limit: _limit, ...part } = asked
-          assert.equal(rightOf(await documents.count(collection, part)), walk(plain, { ...part, limit: 99 }).length)
+          const counted = rightOf(await documents.count(collection, { ...part, limit: 3 }))
+          assert.equal(counted, walk(plain, { ...part, limit: 3 }).length)
         }
       }),
       { numRuns: 60 },

@@ -7,6 +7,7 @@ import { DeliveryId, LeadId, type WebhookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
+import { mostCounted } from '../../../projections/ports.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
@@ -49,6 +50,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
         deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
         next_cursor: page.next_cursor,
         count,
+        count_or_more: count === mostCounted ? true : undefined,
       })),
     ),
   },

@@ -93,7 +93,7 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 
 /** Until most of those that were caught up with before have been posted. */
 const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
-  const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')] }
+  const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')], limit: batchSize }
   while (!isLost(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
 }
 

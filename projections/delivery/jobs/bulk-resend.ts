@@ -84,7 +84,7 @@ const request = async (
 }
 
 const waitingResends = async ({ documents }: JobPorts, { webhookId }: WebhookQueue): Promise<number> =>
-  orThrow(await documents.count(collection, { index: 'resends', equals: [webhookId] }))
+  orThrow(await documents.count(collection, { index: 'resends', equals: [webhookId], limit: batchSize }))
 
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }

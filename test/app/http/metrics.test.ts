@@ -1,5 +1,6 @@
 import test from 'ava'
 import { metrics } from '../../../app/http/metrics.js'
+import type { Documents } from '../../../projections/ports.js'
 import { queries } from '../../../projections/queries.js'
 import type { Instant } from '../../../domain/instant.js'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
@@ -96,4 +97,30 @@ test('a read model that was replaced counts nothing as nothing', async (t) => {
     },
   )
   t.deepEqual(samplesIn(await told.text()), {})
+})
+
+test('metrics read ten thousand documents at most for a count, however many there are', async (t) => {
+  const told = metrics()
+  const many = 1_000_000
+  let read = 0
+  const documents: Documents = {
+    ...memoryDocuments(documentState()),
+    count: (_collection, part) => {
+      const counted = Math.min(part?.limit ?? many, many)
+      read += counted
+      return Promise.resolve(E.right(counted))
+    },
+    find: (_collection, { limit }) => {
+      read += Math.min(limit, many)
+      return Promise.resolve(E.right([{ key: 'dlv', document: { state_since: now } }]))
+    },
+  }
+  told.observeDeliveries(
+    queries({ store: {} as EventStore, documents, hasPendingReactions: () => Promise.resolve(false) }),
+    { now: () => now },
+  )
+  const text = await told.text()
+  t.is(samplesIn(text)['leadloop_deliveries_due'], 10_000)
+  t.regex(text, /^# HELP leadloop_deliveries_held .* 10000 stands for as many or more\.$/m)
+  t.is(read, 3 * 10_000 + 1)
 })

@@ -95,7 +95,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
     count: (collection, part) =>
       steps.read(collection.name, () => {
-        if (part !== undefined) return E.right(indexed(collection, part).length)
+        if (part !== undefined) return E.right(indexed(collection, part).slice(0, part.limit).length)
         return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
       }),
     all,
