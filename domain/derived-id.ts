@@ -8,6 +8,7 @@ import {
   type LeadId,
   type MemberId,
   type NoticeId,
+  type ParkedEventId,
   type RecordId,
   type ReportId,
   type SourceId,
@@ -43,6 +44,10 @@ export const deliveryIdOf = (webhook: WebhookId, activityId: string): DeliveryId
 /** One notice per turning off of a webhook, known by its event's id, and member. */
 export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
   `ntc_${plain('notice', turnedOffId, member)}`
+
+/** One parked event per process manager and event that it could not handle. */
+export const parkedEventIdOf = (processManager: string, eventId: string): ParkedEventId =>
+  `prk_${plain('parked', processManager, eventId)}`
 
 /** The id of the `index`-th event that the reaction `name` to the event `cause` writes. */
 export const derivedEventId = (cause: string, name: string, index: number): string => uuid5(cause, `${name}/${index}`)

@@ -8,6 +8,7 @@ import { EngagementEvent } from './engagement.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
 import { NoticeEvent } from './notice.js'
+import { ParkedEventEvent } from './parked-event.js'
 import { PlaybookEvent } from './playbook.js'
 import { ResendEvent } from './resend.js'
 import { SubmissionKeyEvent } from './submission-key.js'
@@ -28,6 +29,7 @@ const eventsByCategory = {
   delivery: DeliveryEvent,
   resend: ResendEvent,
   notice: NoticeEvent,
+  parked: ParkedEventEvent,
 } as const
 
 export type Category = keyof typeof eventsByCategory

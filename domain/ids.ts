@@ -70,6 +70,10 @@ export type ResendId = t.TypeOf<typeof ResendId>
 export const NoticeId = prefixed('ntc', 'a notice id')
 export type NoticeId = t.TypeOf<typeof NoticeId>
 
+/** The id of an event that one process manager could not handle. */
+export const ParkedEventId = prefixed('prk', 'a parked event id')
+export type ParkedEventId = t.TypeOf<typeof ParkedEventId>
+
 /** The id of a remembered `Idempotency-Key` header. */
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>

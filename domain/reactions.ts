@@ -178,6 +178,10 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   NoticeAttemptFailed: none,
   NoticeSent: none,
   NoticeAbandoned: none,
+  EventParked: none,
+  ParkedEventRetryRequested: none,
+  ParkedEventRetryFailed: none,
+  ParkedEventHandled: none,
 }
 
 /** The types of the events that have a reaction. */

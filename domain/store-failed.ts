@@ -1,15 +1,35 @@
+import type { Position } from './event.js'
 import type { StoreFailure } from './ports.js'
 import { E, type Either } from './prelude.js'
 
 /** A failure of a store where no answer can carry it: inside an iteration, or at the start. Its message holds no value. */
 export class StoreFailed extends Error {
-  constructor({ reason }: StoreFailure) {
+  readonly kind: StoreFailure['kind']
+
+  constructor({ kind, reason }: StoreFailure) {
     super(reason)
+    this.kind = kind
   }
 }
 
+/** What is known of an event that can't be decoded: where it stands, and what it is called. */
+export type UndecodableEntry = {
+  readonly stream: string
+  readonly position: Position
+  readonly id: string
+  readonly type: string
+  readonly failure: StoreFailure
+}
+
 /** An event stands in the log that can't be decoded: asking again gives the same. */
-export class UndecodableEvent extends StoreFailed {}
+export class UndecodableEvent extends StoreFailed {
+  readonly entry: UndecodableEntry
+
+  constructor(entry: UndecodableEntry) {
+    super(entry.failure)
+    this.entry = entry
+  }
+}
 
 /** @throws StoreFailed */
 export const orThrow = <A>(result: Either<StoreFailure, A>): A => {

@@ -47,7 +47,7 @@ export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
   const stream = event.streamId
   const position = positionFrom(event.position)
   const decoded = decodeStoredEvent(event.type, metadata.schema_version, event.data)
-  if (E.isLeft(decoded)) return { stream, position, failure: decoded.left }
+  if (E.isLeft(decoded)) return { stream, position, id: event.id, type: event.type, failure: decoded.left }
   return {
     ...decoded.right,
     id: event.id,

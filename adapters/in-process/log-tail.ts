@@ -1,13 +1,11 @@
 import { abortable } from '../../domain/abortable.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Position, Recorded } from '../../domain/event.js'
-import type { EventBatch, StoreFailure } from '../../domain/ports.js'
-import { UndecodableEvent } from '../../domain/store-failed.js'
+import type { EventBatch } from '../../domain/ports.js'
+import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 
-/** An event of the log that can't be decoded: subscriptions to its category stop there, the others skip it. */
-type Undecodable = { readonly stream: string; readonly position: Position; readonly failure: StoreFailure }
-
-export type LogEntry = Recorded<DomainEvent> | Undecodable
+/** Subscriptions to the category of an entry that can't be decoded stop there, the others skip it. */
+export type LogEntry = Recorded<DomainEvent> | UndecodableEntry
 
 /** An `EventBatch` whose undecodable events still stand among the others, because not every subscriber wants them. */
 export type EntryBatch = { readonly entries: ReadonlyArray<LogEntry>; readonly position: Position }
@@ -21,7 +19,7 @@ export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
   for (const entry of entries) {
     if ('failure' in entry) {
       const last = events.at(-1)
-      if (last === undefined) throw new UndecodableEvent(entry.failure)
+      if (last === undefined) throw new UndecodableEvent(entry)
       return { events, position: last.position }
     }
     events.push(entry)

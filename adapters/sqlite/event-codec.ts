@@ -3,6 +3,7 @@ import { positionOf, type Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { NewEvent, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import type { UndecodableEntry } from '../../domain/store-failed.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { EventRow } from './writer/writer-protocol.js'
 
@@ -35,14 +36,17 @@ export const encodeEvent = (event: NewEvent): EventRow => [
   JSON.stringify(event.data),
 ]
 
-/** The events up to the first one that can't be decoded, and why it can't. */
+/** The events up to the first one that can't be decoded, and that one. */
 export const decodeEvents = (
   rows: ReadonlyArray<StoredEventRow>,
-): { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly failure?: StoreFailure } => {
+): { readonly events: ReadonlyArray<Recorded<DomainEvent>>; readonly undecodable?: UndecodableEntry } => {
   const events: Array<Recorded<DomainEvent>> = []
   for (const row of rows) {
     const event = decodeEvent(row)
-    if (E.isLeft(event)) return { events, failure: event.left }
+    if (E.isLeft(event)) {
+      const { stream, id, type } = row
+      return { events, undecodable: { stream, position: positionOf(BigInt(row.position)), id, type, failure: event.left } }
+    }
     events.push(event.right)
   }
   return { events }

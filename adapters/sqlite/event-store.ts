@@ -65,9 +65,9 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     const each = [...new Set(categories)]
     const bounds = each.flatMap((category) => [category, position, end])
     const rows = orThrow(database.read((prepare) => prepare<StoredEventRow>(pageOf(each.length)).all(...bounds)))
-    const { events, failure } = decodeEvents(rows)
-    if (failure !== undefined && events.length === 0) throw new UndecodableEvent(failure)
-    const isComplete = failure === undefined && events.length < pageSize
+    const { events, undecodable } = decodeEvents(rows)
+    if (undecodable !== undefined && events.length === 0) throw new UndecodableEvent(undecodable)
+    const isComplete = undecodable === undefined && events.length < pageSize
     return { events, position: isComplete ? end : (events.at(-1)?.position ?? end) }
   }
 
@@ -99,8 +99,8 @@ const streamReadsOf = (database: SqliteDatabase): Pick<EventStore, 'read' | 'rea
     const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
     const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, from, limit))
     if (E.isLeft(rows)) return rows
-    const { events, failure } = decodeEvents(rows.right)
-    return failure === undefined ? E.right(events) : E.left(failure)
+    const { events, undecodable } = decodeEvents(rows.right)
+    return undecodable === undefined ? E.right(events) : E.left(undecodable.failure)
   }
   return {
     read: readByPages(async (stream, from, limit) => {

@@ -4,6 +4,7 @@ import { conversionList } from './conversion-list.js'
 import { deliveries } from './deliveries.js'
 import { leadList } from './lead-list.js'
 import { notices } from './notices.js'
+import { parkedEvents } from './parked-events.js'
 import { playbookList } from './playbook-list.js'
 import { anyProjection, type AnyProjection } from '../projection.js'
 import { resends } from './resends.js'
@@ -22,4 +23,5 @@ export const readModels: ReadonlyArray<AnyProjection> = [
   anyProjection(resends),
   anyProjection(contactTimeline),
   anyProjection(notices),
+  anyProjection(parkedEvents),
 ]

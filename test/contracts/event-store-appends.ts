@@ -92,12 +92,17 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
       t.true(E.isLeft(read) && read.left.kind === 'corrupt')
       t.regex(E.isLeft(read) ? read.left.reason : '', /AccountVanished/)
       const seen: Array<Event> = []
-      await t.throwsAsync(
+      const met = await t.throwsAsync(
         async () => {
           for await (const { events } of store.history(start, ['resend'], neverAborted)) seen.push(...events)
         },
         { instanceOf: UndecodableEvent },
       )
+      const { position = 0n, ...named } = met?.entry ?? {}
+      t.like(named, { stream, id: unknown.id, type: unknown.type })
+      const behind: Array<Event> = []
+      for await (const { events } of store.history(position, ['resend', 'account'])) behind.push(...events)
+      t.deepEqual(idsOf(behind), idsOf(await historyOf(store, beginning, ['account'], [other])))
       t.is(idsOf(seen).at(-1), first?.id)
       t.is((await historyOf(store, beginning, ['account'], [other])).length, 1)
     },

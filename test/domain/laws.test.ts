@@ -11,6 +11,7 @@ import { codecOf, type DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
+import { parkedEvent } from '../../domain/parked-event.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
@@ -25,6 +26,7 @@ import {
   deliveryCommands,
   engagementCommands,
   leadCommands,
+  parkedEventCommands,
   playbookCommands,
   recordCommands,
   resendCommands,
@@ -138,6 +140,7 @@ obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity'
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)
+obeysTheLaws(parkedEvent, parkedEventCommands)
 
 const sequence = <Command>(commands: fc.Arbitrary<Command>) => fc.array(commands, { maxLength: 40 })
 

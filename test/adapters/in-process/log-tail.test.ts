@@ -262,7 +262,13 @@ test('an event that can not be decoded ends the subscriptions to its category af
   const tail = logTail(positionAt(0), 100)
   const entries = [
     eventAt(1),
-    { stream: 'account-2', position: positionAt(2), failure: { kind: 'corrupt', reason: 'it is unreadable' } } as const,
+    {
+      stream: 'account-2',
+      position: positionAt(2),
+      id: 'any',
+      type: 'AccountVanished',
+      failure: { kind: 'corrupt', reason: 'it is unreadable' },
+    } as const,
     eventAt(3, 'lead'),
   ]
   tail.add(positionAt(0), { entries, position: positionAt(3) })

@@ -9,6 +9,7 @@ import type { EngagementCommand } from '../../../domain/engagement.js'
 import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
 import { standardPlaybook, type PlaybookCommand } from '../../../domain/playbook.js'
+import type { ParkedEventCommand } from '../../../domain/parked-event.js'
 import type { ResendCommand } from '../../../domain/resend.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
@@ -26,6 +27,7 @@ import {
   leadFacts,
   leadId,
   memberId,
+  parkedEventFacts,
   playbookId,
   recordId,
   reportId,
@@ -295,4 +297,10 @@ export const resendCommands: fc.Arbitrary<ResendCommand> = fc.oneof(
   }),
   fc.record({ type: is('CancelResend'), webhookId: few(webhookId) }),
   fc.record({ type: is('CompleteResend') }),
+)
+
+export const parkedEventCommands: fc.Arbitrary<ParkedEventCommand> = fc.oneof(
+  fc.record({ type: is('ParkEvent'), facts: fc.constant(parkedEventFacts()) }),
+  fc.record({ type: is('RequestRetry') }),
+  fc.record({ type: is('RecordRetry'), failure: fc.constantFrom(undefined, 'contact-not-found') }),
 )

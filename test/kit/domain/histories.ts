@@ -12,6 +12,7 @@ import {
   deliveryIdOf,
   derivedEventId,
   noticeIdOf,
+  parkedEventIdOf,
   recordIdOf,
   type AccountSecret,
 } from '../../../domain/derived-id.js'
@@ -22,6 +23,7 @@ import type { AccountId, DeliveryId } from '../../../domain/ids.js'
 import { lead } from '../../../domain/lead.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
+import { parkedEvent } from '../../../domain/parked-event.js'
 import { playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
@@ -83,6 +85,7 @@ const doings = [
   'turn a webhook on',
   'mail a notice',
   'change a playbook',
+  'park an event',
 ] as const
 
 const steps: fc.Arbitrary<Step> = fc.record({
@@ -388,6 +391,20 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const outcome = outcomes[how % outcomes.length] ?? 'sent'
         const nextAttemptAt = at(now + 60_000)
         execute(notice, notice_id, { type: 'RecordAttempt', attempt: failures + 1, outcome, nextAttemptAt })
+        return
+      }
+      case 'park an event': {
+        const event = log[whom % Math.max(log.length, 1)]
+        if (event === undefined) return
+        const process_manager = how % 2 === 0 ? 'reactions' : 'delivery_projector'
+        const parked_event_id = parkedEventIdOf(process_manager, event.id)
+        const of = { event_id: event.id, event_type: event.type, event_stream: event.stream }
+        const facts = { parked_event_id, process_manager, ...of, reason: `reason ${how}` }
+        execute(parkedEvent, parked_event_id, { type: 'ParkEvent', facts }, event)
+        if (how % 3 === 0) return
+        execute(parkedEvent, parked_event_id, { type: 'RequestRetry' })
+        if (how % 5 === 0) return
+        execute(parkedEvent, parked_event_id, { type: 'RecordRetry', failure: how % 3 === 1 ? undefined : 'again' })
         return
       }
       case 'change a playbook': {

@@ -13,6 +13,7 @@ import type {
   LeadId,
   MemberId,
   NoticeId,
+  ParkedEventId,
   PlaybookId,
   RecordId,
   ReportId,
@@ -24,6 +25,7 @@ import type {
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import type { LeadDetails, LeadFacts } from '../../../domain/lead.js'
 import type { NoticeFacts } from '../../../domain/notice.js'
+import type { ParkedEventFacts } from '../../../domain/parked-event.js'
 import type { Phone } from '../../../domain/phone.js'
 import type { WebhookSettings } from '../../../domain/webhook.js'
 
@@ -46,6 +48,7 @@ export const recordId = (n = 1): RecordId => `ccv_${body(n)}`
 export const webhookId = (n = 1): WebhookId => `whk_${body(n)}`
 export const resendId = (n = 1): ResendId => `rsd_${body(n)}`
 export const deliveryId = (n = 1): DeliveryId => `dlv_${body(n)}`
+export const parkedEventId = (n = 1): ParkedEventId => `prk_${body(n)}`
 export const noticeId = (n = 1): NoticeId => `ntc_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 
@@ -133,6 +136,16 @@ export const deliveryFacts = (changed: Partial<DeliveryFacts> = {}): DeliveryFac
   engagement_id: engagementId(),
   due_at: at(),
   body: '{"activity":{}}',
+  ...changed,
+})
+
+export const parkedEventFacts = (changed: Partial<ParkedEventFacts> = {}): ParkedEventFacts => ({
+  parked_event_id: parkedEventId(),
+  process_manager: 'reactions',
+  event_id: uuid(1),
+  event_type: 'LeadSubmitted',
+  event_stream: `lead-${leadId()}`,
+  reason: 'contact-not-found',
   ...changed,
 })
 

@@ -142,7 +142,7 @@ const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number
 const entryOf = ({ json, ...event }: Logged): LogEntry => {
   const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
   return E.isLeft(decoded)
-    ? { stream: event.stream, position: event.position, failure: decoded.left }
+    ? { stream: event.stream, position: event.position, id: event.id, type: event.type, failure: decoded.left }
     : { ...event, ...decoded.right }
 }
 
