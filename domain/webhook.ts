@@ -128,6 +128,8 @@ const decide = (command: WebhookCommand, state: WebhookState): Either<WebhookRef
     }
     return E.right(signing === undefined ? [added] : [added, issued(signing)])
   }
+  // Its last retry may have failed while it was being removed: nothing is left to turn off.
+  if (state.kind === 'removed' && command.type === 'TurnOffWebhook') return E.right([])
   if (state.kind === 'unknown' || state.kind === 'removed') return E.left({ kind: 'webhook-not-found' })
   switch (command.type) {
     case 'ChangeWebhook': {

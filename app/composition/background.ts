@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
+import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook } from '../../domain/webhook.js'
@@ -23,8 +24,10 @@ import type { Stores } from './stores.js'
 type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
-  /** Takes this process's share of the work; resolves once the read models can answer. */
+  /** Takes this process's share of the work; resolves once the read models can answer, or after ten seconds. */
   readonly begin: () => Promise<void>
+  /** The followers that have not come yet to where the log stood when this process began. */
+  readonly lateFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
 }
 
@@ -54,6 +57,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { delivery, mails } = workers(ports)
   const stopping = new AbortController()
   let running: ReadonlyArray<RunningFollower> = []
+  let late: ReadonlyArray<string> = followers.all.map(({ name }) => name)
 
   const start = (follower: Follower): RunningFollower =>
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
@@ -74,15 +78,25 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     }
   }
 
+  /** In two steps: whether a follower runs in this process is known once every read model is there. */
+  const caughtUp = async (head: Position): Promise<void> => {
+    await built(ports, stopping.signal)
+    const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
+      await caughtUpHere(head)
+      late = late.filter((one) => one !== name)
+    }
+    await Promise.all(followers.all.map(catchUp))
+    if (roles.has('delivery') && !stopping.signal.aborted) running = [...running, start(delivery.follower)]
+  }
+
   return {
     openRequests: delivery.open,
+    lateFollowers: () => late,
     begin: async () => {
       const head = orThrow(await store.head())
       running = ports.everyProcessFollowers.map((one) => one.start())
       shareWork()
-      await built(ports, stopping.signal)
-      await Promise.all(followers.all.map((one) => one.caughtUpHere(head)))
-      if (roles.has('delivery')) running = [...running, start(delivery.follower)]
+      await inTime(caughtUp(head), ports)
     },
     stop: async () => {
       stopping.abort()
@@ -121,6 +135,16 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
   const found = readModels.find(({ projection }) => projection.name === name)
   if (found === undefined) throw new Error(`there is no read model ${name}`)
   return found.follower
+}
+
+/** In milliseconds: a start listens after that, whatever it waits for, and says `degraded`. */
+const longestStart = 10_000
+
+const inTime = async (starting: Promise<void>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
+  const started = new AbortController()
+  const waiting = starting.then(() => started.abort())
+  await Promise.race([waiting, time.sleep(longestStart, started.signal)])
+  if (!started.signal.aborted) logger.warn({}, 'a start listens before it has caught up with the log')
 }
 
 /** Waits until every read model exists: one appears only when it is completely built, by this process or another. */

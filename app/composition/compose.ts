@@ -7,6 +7,7 @@ import { webhookSender } from '../../adapters/webhook/sender.js'
 import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
+import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
 import { loggedAppends } from '../commands/logged-appends.js'
@@ -132,6 +133,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   metrics.observeFollowers(store, followers.all)
   metrics.observeOpenRequests(background.openRequests)
   metrics.observeDeliveries(queries, clock)
+  const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
+  metrics.observeParked(parkedCounts)
 
   const awaitReadModels = readYourWrites({
     readModels: followers.readModels,
@@ -162,6 +165,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const server = surfaces({
     ...surfacePorts,
     followers: followers.all,
+    parkedCounts,
+    lateFollowers: background.lateFollowers,
     operatorKey,
     metrics,
     logger,

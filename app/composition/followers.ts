@@ -17,6 +17,8 @@ import type { Stores } from './stores.js'
 export type Followers = {
   readonly readModels: ReadonlyArray<ServedReadModel & { readonly follower: LeasedFollower }>
   readonly reactions: LeasedFollower
+  /** What makes work from events, by name: each may park some. */
+  readonly processManagers: ReadonlyArray<string>
   /** The read models, the reactions, and what makes deliveries and notices due. */
   readonly all: ReadonlyArray<LeasedFollower>
 }
@@ -80,13 +82,18 @@ export const followersOn = (ports: Ports): Followers => {
   }
 
   const served = readModels.map(readModel)
-  const reactions = checkpointedFollower('reactions', reactor.follower)
+  const reactions = checkpointedFollower('reactions', (guarded) => reactor.follower({ store, ...guarded }))
   // Checkpoints and leases are stored under these two names: they stay as they are.
-  const delivery = checkpointedFollower('delivery_projector', (guarded) => deliveryFanOut({ store, clock, ...guarded }))
-  const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, clock, ...guarded }))
+  const delivery = checkpointedFollower('delivery_projector', (guarded) =>
+    deliveryFanOut({ store, clock, logger, ...guarded }),
+  )
+  const notices = checkpointedFollower('notice_projector', (guarded) =>
+    noticeFanOut({ store, clock, logger, ...guarded }),
+  )
   return {
     readModels: served,
     reactions,
+    processManagers: [reactions, delivery, notices].map(({ name }) => name),
     all: [...served.map(({ follower }) => follower), reactions, delivery, notices],
   }
 }

@@ -1,10 +1,18 @@
 import { E, flow, type Either } from '../../domain/prelude.js'
 import type { EventStore } from '../../domain/ports.js'
+import type { ParkedCount } from '../../projections/parking/parked-counts.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { Surface } from './endpoint.js'
 import { answer, bind } from './steps.js'
 
-export type HealthPorts = { readonly store: EventStore; readonly followers: ReadonlyArray<LeasedFollower> }
+export type HealthPorts = {
+  readonly store: EventStore
+  readonly followers: ReadonlyArray<LeasedFollower>
+  /** Undefined where it can't be told. */
+  readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
+  /** The followers that the start of this process still waits for. */
+  readonly lateFollowers: () => ReadonlyArray<string>
+}
 
 /** For whoever watches over the process: no key, no personal value. */
 export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
@@ -34,26 +42,46 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
   ],
 })
 
-/** `lag`: positions of the log that are still to be handled; null while the read models do not answer. */
+/**
+ * `lag`: positions of the log that are still to be handled; null while the read models do not answer. `failure`: why it has
+ * stopped. `retrying`: why it stands still for now. `parked`: events that process managers could not handle, of those that
+ * have any; null where the read models do not answer. `starting`: what the start of this process still waits for.
+ */
 type Readiness = {
   readonly status: 'ready' | 'degraded' | 'the event store does not answer'
   readonly projections?: ReadonlyArray<{
     readonly name: string
     readonly lag: number | null
     readonly failure: string | null
+    readonly retrying: string | null
   }>
+  readonly parked?: ReadonlyArray<{ readonly process_manager: string; readonly events: number }> | null
+  readonly starting?: ReadonlyArray<string>
 }
 
-const readinessOf = async ({ store, followers }: HealthPorts): Promise<Either<never, Readiness>> => {
+const readinessOf = async ({
+  store,
+  followers,
+  parkedCounts,
+  lateFollowers,
+}: HealthPorts): Promise<Either<never, Readiness>> => {
   const head = await store.head()
   if (E.isLeft(head)) return E.right({ status: 'the event store does not answer' })
   const projections = await Promise.all(
     followers.map(async (one) => {
       const position = await one.position()
       const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)
-      return { name: one.name, lag, failure: one.failure() ?? null }
+      return { name: one.name, lag, failure: one.failure() ?? null, retrying: one.retrying() ?? null }
     }),
   )
-  const isWhole = projections.every(({ lag, failure }) => lag !== null && failure === null)
-  return E.right({ status: isWhole ? 'ready' : 'degraded', projections })
+  const counts = await parkedCounts()
+  const parked = counts
+    ?.filter(({ events }) => events > 0)
+    .map(({ processManager, events }) => ({ process_manager: processManager, events }))
+  const starting = lateFollowers()
+  const isWhole =
+    projections.every(({ lag, failure, retrying }) => lag !== null && failure === null && retrying === null) &&
+    parked?.length === 0 &&
+    starting.length === 0
+  return E.right({ status: isWhole ? 'ready' : 'degraded', projections, parked: parked ?? null, starting })
 }

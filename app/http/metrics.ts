@@ -4,6 +4,7 @@ import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import type { Clock, EventStore, StoreFailure } from '../../domain/ports.js'
 import { mostCounted } from '../../projections/ports.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
+import type { ParkedCount } from '../../projections/parking/parked-counts.js'
 import type { WebhookResponse } from '../../projections/delivery/sender.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../projections/read-models/webhook-list.js'
@@ -18,6 +19,8 @@ export type Metrics = {
   /** Reports from now on how far these followers lag, and whether they have stopped. */
   readonly observeFollowers: (store: EventStore, followers: ReadonlyArray<LeasedFollower>) => void
   readonly observeOpenRequests: (openRequests: () => number) => void
+  /** Reports from now on how many events are parked; what can't be read is left out. */
+  readonly observeParked: (counts: () => Promise<ReadonlyArray<ParkedCount> | undefined>) => void
   /** Reports from now on what waits to be delivered; what can't be read is left out. */
   readonly observeDeliveries: (queries: Pick<Queries, 'count' | 'page'>, clock: Pick<Clock, 'now'>) => void
   /** In the text format of Prometheus. */
@@ -82,6 +85,19 @@ export const metrics = (): Metrics => {
         registers: [registry],
         collect() {
           this.set(openRequests())
+        },
+      })
+    },
+    observeParked: (counts) => {
+      new Gauge({
+        name: 'leadloop_parked_events',
+        help: 'Events that a process manager could not handle and that wait for an operator, up to 100.',
+        labelNames: ['process_manager'],
+        registers: [registry],
+        async collect() {
+          this.reset()
+          for (const { processManager, events } of (await counts()) ?? [])
+            this.set({ process_manager: processManager }, events)
         },
       })
     },

@@ -6,6 +6,7 @@ import type { DeliveryRefusal } from '../../domain/delivery.js'
 import type { EngagementRefusal } from '../../domain/engagement.js'
 import type { LeadRefusal } from '../../domain/lead.js'
 import type { MarketingSourceRefusal } from '../../domain/marketing-source.js'
+import type { ParkedEventRefusal } from '../../domain/parked-event.js'
 import type { PlaybookRefusal } from '../../domain/playbook.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
@@ -41,6 +42,7 @@ export type Problem =
   | WebhookRefusal
   | DeliveryRefusal
   | ResendRefusal
+  | ParkedEventRefusal
 
 export type Answer = {
   readonly status: number
@@ -115,6 +117,8 @@ export const answerTo = (problem: Problem): Answer => {
       return message('delivery not found')
     case 'resend-not-found':
       return message('resend not found')
+    case 'parked-event-not-found':
+      return message('parked event not found')
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
     case 'value-negative':

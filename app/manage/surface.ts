@@ -5,6 +5,7 @@ import { memberEndpoints } from './accounts/members.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { timelineEndpoints } from './contacts/timeline.js'
 import { operatorOf, type Operator } from './operator.js'
+import { parkedEventEndpoints } from './parked-events.js'
 import type { ManagePorts } from './ports.js'
 import { conversionDefinitionEndpoints } from './setup/conversions.js'
 import { marketingSourceEndpoints } from './setup/marketing-sources.js'
@@ -38,5 +39,6 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...resendEndpoints(ports),
     ...engagementEndpoints(ports),
     ...timelineEndpoints(ports),
+    ...parkedEventEndpoints(ports),
   ],
 })

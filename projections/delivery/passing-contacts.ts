@@ -3,7 +3,8 @@ import { contact } from '../../domain/contact.js'
 import { idIn, streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { ContactId } from '../../domain/ids.js'
-import type { EventStore } from '../../domain/ports.js'
+import type { EventStore, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { contactFrom, evolveContact, type Contact, type ContactDocument } from '../contact.js'
 import type { ProjectedEvent } from '../projection.js'
@@ -11,8 +12,14 @@ import type { ProjectedEvent } from '../projection.js'
 type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
 export type RecordedActivity = Recorded<'ActivityRecorded'>
 
-/** A contact that reflects all events of its stream up to a position, and none after it. */
-type Passing = { readonly document: ContactDocument | undefined; readonly position: Position }
+/** A contact that reflects all events of its stream up to a position, and none after it; or why it can't be told. */
+type Passing = {
+  readonly document: Either<StoreFailure, ContactDocument | undefined>
+  readonly position: Position
+}
+
+/** As it was when an activity happened; undefined where its stream was deleted since. */
+type Shown = Either<StoreFailure, Contact | undefined>
 
 /** In characters of their fields, and at least so many for each. */
 const capacity = { characters: 16_000_000, least: 500 }
@@ -27,12 +34,15 @@ const readsAtOnce = 16
 export const passingContacts = (store: Pick<EventStore, 'read'>) => {
   const cache = new LRUCache<ContactId, Passing>({
     maxSize: capacity.characters,
-    sizeCalculation: ({ document }) => capacity.least + lengthOf(document),
+    sizeCalculation: ({ document }) => capacity.least + (E.isLeft(document) ? 0 : lengthOf(document.right)),
   })
 
+  /** @throws StoreFailed where it may be read later */
   const readAsOf = async (id: ContactId, position: Position): Promise<Passing> => {
-    const { events } = orThrow(await store.read(streamOf(contact, id)))
-    return { document: contactFrom(events.filter((event) => event.position < position)), position }
+    const read = await store.read(streamOf(contact, id))
+    if (E.isLeft(read) && read.left.kind === 'corrupt') return { document: read, position }
+    const before = orThrow(read).events.filter((event) => event.position < position)
+    return { document: E.right(contactFrom(before)), position }
   }
 
   /** Those that must be read before the events can be folded, and as of which position. */
@@ -53,38 +63,59 @@ export const passingContacts = (store: Pick<EventStore, 'read'>) => {
 
   return {
     /**
-     * Folds the next events of the log. Gives for each of these activities the contact as it was then; none where its stream was
-     * deleted since.
+     * Folds the next events of the log. Gives for each of these activities the contact as it was then. What can't be read
+     * concerns its own activities alone, and is read again for the next ones.
      */
     pass: async (
       events: ReadonlyArray<ProjectedEvent>,
       activities: ReadonlySet<RecordedActivity>,
-    ): Promise<ReadonlyMap<RecordedActivity, Contact>> => {
+    ): Promise<ReadonlyMap<RecordedActivity, Shown>> => {
       const current = new Map<ContactId, Passing>()
       const missing = [...missingFor(events, activities)]
       for (let next = missing.splice(0, readsAtOnce); next.length > 0; next = missing.splice(0, readsAtOnce)) {
         await Promise.all(next.map(async ([id, position]) => current.set(id, await readAsOf(id, position))))
       }
-      const shown = new Map<RecordedActivity, Contact>()
+      const shown = new Map<RecordedActivity, Shown>()
       for (const event of events) {
         const id = idIn(contact, event.stream) as ContactId | undefined
         if (id !== undefined) {
           const before = current.get(id) ?? cache.get(id)
           const isNext = before === undefined ? event.type === 'ContactCreated' : event.position > before.position
-          if (isNext) current.set(id, { document: evolveContact(before?.document, event), position: event.position })
+          if (isNext) current.set(id, evolved(before, event))
         } else if (event.type === 'ActivityRecorded' && activities.has(event)) {
           const { contact_id } = event.data.activity
-          const document = (current.get(contact_id) ?? cache.get(contact_id))?.document
-          if (document !== undefined) shown.set(event, document.contact)
+          const passing = current.get(contact_id) ?? cache.get(contact_id)
+          if (passing !== undefined) shown.set(event, shownOf(passing))
         }
       }
-      for (const [id, passing] of current) cache.set(id, passing)
+      for (const [id, passing] of current) {
+        if (E.isRight(passing.document)) cache.set(id, passing)
+        else cache.delete(id)
+      }
       return shown
+    },
+    /** As it was when an activity happened that the log was followed beyond. */
+    asOf: async ({ data: { activity }, position }: RecordedActivity): Promise<Shown> =>
+      shownOf(await readAsOf(activity.contact_id, position)),
+    /** The stream holds an event that can't be decoded: whoever needs the contact next reads it, and is told so. */
+    skip: (stream: string): void => {
+      const id = idIn(contact, stream) as ContactId | undefined
+      if (id !== undefined) cache.delete(id)
     },
     /** Another stretch of the log begins. */
     forget: () => cache.clear(),
   }
 }
+
+const evolved = (before: Passing | undefined, event: ProjectedEvent): Passing => {
+  const document = before?.document ?? E.right(undefined)
+  return {
+    document: E.isLeft(document) ? document : E.right(evolveContact(document.right, event)),
+    position: event.position,
+  }
+}
+
+const shownOf = ({ document }: Passing): Shown => (E.isLeft(document) ? document : E.right(document.right?.contact))
 
 const lengthOf = (document: ContactDocument | undefined): number =>
   Object.entries(document?.contact.additional_info ?? {}).reduce(

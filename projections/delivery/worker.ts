@@ -2,6 +2,7 @@ import { aborted } from '../../domain/abortable.js'
 import { beginning } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { ProjectedEvent } from '../projection.js'
+import { decodableHistory } from '../parking/decodable-history.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import type { Lease } from '../subscriptions/leases.js'
@@ -76,7 +77,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         // What became due up to here is found in the read model, what becomes due later is learnt from the log.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
-        for await (const { events } of store.history(beginning, ['webhook', 'resend'], stopping)) events.forEach(learn)
+        const history = decodableHistory(store, beginning, ['webhook', 'resend'], stopping)
+        for await (const { events } of history) events.forEach(learn)
         for (const webhookId of webhooks) {
           const queue = queues.of(webhookId)
           if (queue !== undefined) lookForWork(queue)
@@ -88,6 +90,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         arrived.notifyWhenCaughtUp()
         return Promise.resolve()
       },
+      // There is nothing to learn from it; whoever makes deliveries due has parked it.
+      skip: () => Promise.resolve(),
       end: () => {
         arrived.stop()
         return Promise.resolve()

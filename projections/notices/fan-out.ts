@@ -4,9 +4,10 @@ import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
 import { notice, type NoticeFacts } from '../../domain/notice.js'
-import type { Clock, CommandHandler, EventStore } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import type { Clock, CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { executedOrThrow } from '../parking/final-failure.js'
+import { parking } from '../parking/parking.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
@@ -18,6 +19,7 @@ type FanOutPorts = {
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
   readonly clock: Clock
+  readonly logger: Logger
 }
 
 /** Roles whose members are notified (contract 6.6.4). */
@@ -28,7 +30,8 @@ const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'ma
  * each turning off out, to one notice for each admin and manager whom the account has at that point of the log, and mails nobody:
  * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
  */
-export const noticeFanOut = ({ store, commandHandler, checkpoint, clock }: FanOutPorts): Follower => {
+export const noticeFanOut = (ports: FanOutPorts): Follower => {
+  const { store, commandHandler, checkpoint, clock } = ports
   const makeDue = async (event: TurnedOff): Promise<void> => {
     const added = orThrow(await store.read(event.stream)).events[0]
     if (added?.type !== 'WebhookAdded') return
@@ -49,18 +52,27 @@ export const noticeFanOut = ({ store, commandHandler, checkpoint, clock }: FanOu
       const cause = { actor: 'notice', event, eventId }
       const command = { type: 'MakeDue', facts } as const
       const done = await commandHandler.execute(notice, facts.notice_id, command, cause, newAggregate(notice))
-      if (E.isLeft(done)) throw new Error(`a notice was ${done.left.kind}`)
+      executedOrThrow('a notice', done)
     }
   }
 
+  const work = async (event: ProjectedEvent): Promise<void> => {
+    if (event.type === 'WebhookTurnedOff') await makeDue(event)
+  }
+  const name = 'notice_projector'
+  const { handle, skip } = parking({ name, actor: 'notice', work }, ports)
+
   return {
-    name: 'notice_projector',
-    categories: ['webhook'],
+    name,
+    categories: ['webhook', 'parked'],
     begin: checkpoint.load,
     handle: async ({ events, position }) => {
-      for (const event of events) if (event.type === 'WebhookTurnedOff') await makeDue(event)
+      for (const event of events) await handle(event)
       await checkpoint.advance(position)
     },
+    skip,
+    // What was done already must not be parked when it comes again after a stop.
+    end: checkpoint.flush,
   }
 }
 

@@ -5,7 +5,7 @@ import { parkedEvent } from '../../domain/parked-event.js'
 import type { Projection } from '../projection.js'
 
 /** An event that waits for an operator; once it was handled there is no document of it. */
-export type ParkedEventDocument = {
+type ParkedEventDocument = {
   readonly id: ParkedEventId
   readonly process_manager: string
   readonly event_id: string

@@ -1,7 +1,7 @@
 import type { Category } from '../../domain/events.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
-import { UndecodableEvent } from '../../domain/store-failed.js'
+import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 import { CannotFollow } from '../projection.js'
 import type { Backoff } from './backoff.js'
 import { reasonOf } from './failure-reason.js'
@@ -13,6 +13,8 @@ export type Follower = {
   /** Whatever it reads of the log before it can begin ends when `stopping` aborts. */
   readonly begin: (stopping: AbortSignal) => Promise<Position>
   readonly handle: (batch: EventBatch) => Promise<void>
+  /** Leaves an event out that can't be decoded, and it goes on behind it; where this is not given it stops there. */
+  readonly skip?: (undecodable: UndecodableEntry) => Promise<void>
   /** Called when it is stopped, with the position that it has come to. */
   readonly end?: (position: Position) => Promise<void>
 }
@@ -26,6 +28,8 @@ export type RunningFollower = {
   readonly position: () => Position | undefined
   /** Why it has stopped; undefined while it follows. */
   readonly failure: () => string | undefined
+  /** Why it stands still for now and tries again; undefined while it goes on. */
+  readonly retrying: () => string | undefined
   /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
   readonly caughtUpTo: (position: Position) => Promise<void>
   readonly stop: () => Promise<void>
@@ -39,41 +43,49 @@ export type FollowPorts = {
 
 type Waiting = { readonly position: Position; readonly resolve: () => void }
 
+/** What it meets on its way, until everything up to `until` is handled. */
+type Obstacle = { readonly reason: string; readonly until: Position }
+
 /**
- * Follows the log until it is stopped. A store that fails is asked again for ever; an event that can't be decoded or
- * handled stops the follower for good.
+ * Follows the log until it is stopped. Whatever fails is tried again for ever; only an event that can't be decoded or folded
+ * stops the follower for good, unless it skips that one.
  */
 export const follow = (follower: Follower, { store, logger, backoff }: FollowPorts): RunningFollower => {
   const stopping = new AbortController()
-  let waiting: Array<Waiting> = []
   let position: Position | undefined
   let failure: string | undefined
   let failures = 0
+  let obstacle: Obstacle | undefined
+  /** Where what it handles now ends; the beginning while it begins. */
+  let handling = beginning
 
   const hasStopped = (): boolean => failure !== undefined || stopping.signal.aborted
-  const isOver = (wanted: Position): boolean => hasStopped() || (position !== undefined && wanted <= position)
-  const wake = (): void => {
-    if (waiting.length === 0) return
-    const all = waiting
-    waiting = []
-    for (const one of all) {
-      if (isOver(one.position)) one.resolve()
-      else waiting.push(one)
-    }
-  }
+  const { wake, reached } = waiters((wanted) => hasStopped() || (position !== undefined && wanted <= position))
   const moveTo = (handled: Position): void => {
     position = handled
+    if (obstacle !== undefined && obstacle.until <= handled) obstacle = undefined
     wake()
   }
 
-  const attempt = async (): Promise<void> => {
-    const begun = await follower.begin(stopping.signal)
-    moveTo(begun)
-    for await (const batch of store.subscribe(begun, follower.categories, stopping.signal)) {
+  const handleAll = async (): Promise<void> => {
+    for await (const batch of store.subscribe(position ?? beginning, follower.categories, stopping.signal)) {
+      handling = batch.position
       await follower.handle(batch)
       failures = 0
       moveTo(batch.position)
     }
+  }
+  /** Skips the event in front of which a subscription ended. */
+  const skip = async (error: unknown): Promise<void> => {
+    if (!(error instanceof UndecodableEvent) || follower.skip === undefined) throw error
+    handling = error.entry.position
+    await follower.skip(error.entry)
+    moveTo(error.entry.position)
+  }
+  const attempt = async (): Promise<void> => {
+    handling = beginning
+    moveTo(await follower.begin(stopping.signal))
+    while (!hasStopped()) await handleAll().catch(skip)
   }
   const run = async (): Promise<void> => {
     while (!hasStopped()) {
@@ -88,6 +100,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
           wake()
         } else {
           logger.warn({ follower: follower.name, reason }, 'a follower of the log tries again')
+          obstacle = { reason, until: handling }
           await backoff(failures, stopping.signal)
           failures += 1
         }
@@ -100,11 +113,8 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
     name: follower.name,
     position: () => position,
     failure: () => failure,
-    caughtUpTo: (wanted) =>
-      new Promise((resolve) => {
-        if (isOver(wanted)) resolve()
-        else waiting.push({ position: wanted, resolve })
-      }),
+    retrying: () => obstacle?.reason,
+    caughtUpTo: reached,
     stop: async () => {
       stopping.abort()
       wake()
@@ -112,4 +122,24 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
       await follower.end?.(position ?? beginning)
     },
   }
+}
+
+/** Who waits for a position; `isOver` says whether nothing is left to wait for. */
+const waiters = (isOver: (position: Position) => boolean) => {
+  let waiting: Array<Waiting> = []
+  const wake = (): void => {
+    if (waiting.length === 0) return
+    const all = waiting
+    waiting = []
+    for (const one of all) {
+      if (isOver(one.position)) one.resolve()
+      else waiting.push(one)
+    }
+  }
+  const reached = (position: Position): Promise<void> =>
+    new Promise((resolve) => {
+      if (isOver(position)) resolve()
+      else waiting.push({ position, resolve })
+    })
+  return { wake, reached }
 }

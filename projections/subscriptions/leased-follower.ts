@@ -15,6 +15,8 @@ export type LeasedFollower = {
   readonly position: () => Promise<Position | undefined>
   /** Why it has stopped; undefined while it follows, or runs elsewhere. */
   readonly failure: () => string | undefined
+  /** Why it stands still for now and tries again; undefined while it goes on, or runs elsewhere. */
+  readonly retrying: () => string | undefined
   /**
    * Resolves once everything up to `position` is handled, or `signal` aborts; at once where it has stopped for good.
    */
@@ -56,6 +58,7 @@ export const leasedFollower = (
     },
     position,
     failure: () => running?.failure(),
+    retrying: () => running?.retrying(),
     caughtUpTo: async (wanted, signal) => {
       for (let polls = 0; !signal.aborted; polls += 1) {
         // Where the lease is lost meanwhile another process goes on, and its checkpoint is polled.

@@ -98,10 +98,10 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
         },
         { instanceOf: UndecodableEvent },
       )
-      const { position = 0n, ...named } = met?.entry ?? {}
+      const { position, ...named } = met.entry
       t.like(named, { stream, id: unknown.id, type: unknown.type })
       const behind: Array<Event> = []
-      for await (const { events } of store.history(position, ['resend', 'account'])) behind.push(...events)
+      for await (const { events } of store.history(position, ['resend', 'account'], neverAborted)) behind.push(...events)
       t.deepEqual(idsOf(behind), idsOf(await historyOf(store, beginning, ['account'], [other])))
       t.is(idsOf(seen).at(-1), first?.id)
       t.is((await historyOf(store, beginning, ['account'], [other])).length, 1)

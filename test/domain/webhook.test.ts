@@ -102,9 +102,10 @@ test('a webhook that is off can be changed and removed, and a change does not tu
 
 test('a removed webhook is not found', (t) => {
   given(t, webhook, added).when(remove()).then(removed)
-  for (const command of [change(), turnOff, remove()]) {
+  for (const command of [change(), remove()]) {
     given(t, webhook, added, removed).when(command).refuses('webhook-not-found')
   }
+  given(t, webhook, added, removed).when(turnOff).isAlreadySo()
 })
 
 test('the webhook of another account is not found, like one that is missing', (t) => {

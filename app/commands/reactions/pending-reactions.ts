@@ -36,6 +36,10 @@ export const sharedPendingReactions = (
         newest = events.at(-1)?.position ?? newest
         return Promise.resolve()
       },
+      skip: ({ position }) => {
+        newest = position
+        return Promise.resolve()
+      },
     },
     hasPending: async () => {
       const wanted = newest

@@ -3,15 +3,17 @@ import { derivedEventId } from '../../../domain/derived-id.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position, Recorded } from '../../../domain/event.js'
-import type { Clock, CommandHandler, Contended, StoreFailure } from '../../../domain/ports.js'
+import type { Clock, CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { reactions, type Intent } from '../../../domain/reactions.js'
 import { forgottenLead } from './forgotten-lead.js'
+import { exceptionName, isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 
-export type ReactionFailure = StoreFailure | Contended | { readonly kind: string }
+/** What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it. */
+export type ReactionFailure = { readonly failure: CommandFailure; readonly event: Recorded<DomainEvent> }
 
 /** All events that were appended because of an event, directly or through further reactions, in no particular order. */
-export type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
+type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>>>>
 
 type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
@@ -23,8 +25,8 @@ type ReactionChains = {
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
   /** Drops the chain of this event: the next request for it starts it again. */
   readonly drop: (event: Recorded<DomainEvent>) => void
-  /** Drops the event for good: its reactions were refused. */
-  readonly dropForGood: (event: Recorded<DomainEvent>) => void
+  /** The follower has carried the event's reactions out, or parked it. */
+  readonly finished: (event: Recorded<DomainEvent>) => void
   /** The position up to which the follower of this process has handled events, and dropped their chains. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
@@ -48,32 +50,43 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
 
   const follow: ReactionChains['follow'] = async (handler, events) => {
     const appended = [...events]
+    let failed: Either<ReactionFailure, never> | undefined
     for (const event of events) {
       const done = await (chainOf(handler, event) ?? E.right([]))
-      if (E.isLeft(done)) return done
-      appended.push(...done.right)
+      if (E.isRight(done)) appended.push(...done.right)
+      else if (isTransient(done.left.failure)) return done
+      else failed ??= done
     }
-    return E.right(appended)
+    return failed ?? E.right(appended)
   }
 
   const run = async (handler: Handler, event: Recorded<DomainEvent>, intents: ReadonlyArray<Intent>): Chain => {
     const appended: Array<Recorded<DomainEvent>> = []
-    for (const intent of intents) {
-      const result = await carryOut(handler, intent, event)
-      if (E.isLeft(result)) return result
-      const done = await follow(handler, result.right.events)
-      if (E.isLeft(done)) return done
-      appended.push(...done.right)
+    let failed: Either<ReactionFailure, never> | undefined
+    try {
+      for (const intent of intents) {
+        const result = await carryOut(handler, intent, event)
+        if (E.isLeft(result)) return E.left({ failure: result.left, event })
+        // What was appended has its own place in the log: where its reactions can't succeed, those of this event go on.
+        const done = await follow(handler, result.right.events)
+        if (E.isRight(done)) appended.push(...done.right)
+        else if (isTransient(done.left.failure)) return done
+        else failed ??= done
+      }
+    } catch (error) {
+      return E.left({ failure: { kind: exceptionName(error) }, event })
     }
-    return E.right(appended)
+    return failed ?? E.right(appended)
   }
 
   const chainOf: ReactionChains['of'] = (handler, event) => {
     const begun = chains.get(event.id)
     if (begun !== undefined) return begun
-    const intents = reactions(event, now())
-    if (intents.length === 0) return undefined
-    const chain = run(handler, event, intents)
+    const intents = E.tryCatch(() => reactions(event, now()), exceptionName)
+    if (E.isRight(intents) && intents.right.length === 0) return undefined
+    const chain = E.isLeft(intents)
+      ? Promise.resolve(E.left({ failure: { kind: intents.left }, event }))
+      : run(handler, event, intents.right)
     if (handled === undefined || event.position > handled) chains.set(event.id, chain)
     void chain.then((done) => {
       if (E.isRight(done)) unfinished.delete(event.id)
@@ -89,7 +102,7 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
     follow,
     of: chainOf,
     drop: ({ id }) => void chains.delete(id),
-    dropForGood: ({ id }) => void unfinished.delete(id),
+    finished: ({ id }) => void unfinished.delete(id),
     handledUpTo: (position) => {
       handled = position
     },

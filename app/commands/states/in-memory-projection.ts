@@ -88,6 +88,12 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
       delivered(position)
       return Promise.resolve()
     },
+    skip: ({ stream }) => {
+      // Whoever reads the stream is told that it is corrupt.
+      entries.delete(stream)
+      reads.appended(stream, Number.MAX_SAFE_INTEGER)
+      return Promise.resolve()
+    },
   }
   return { get, follower, probed }
 }

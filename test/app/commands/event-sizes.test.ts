@@ -100,7 +100,7 @@ const open = async () => {
   await accountWithWebhook(commandHandler, cause)
   const { react } = reactor({ commandHandler, clock, logger: recordingLogger() })
   const checkpoint = checkpointIn(memoryDocuments(documentState()), 'delivery_projector', 1n)
-  const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, clock })
+  const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, clock, logger: recordingLogger() })
   let position = await fanOut.begin(neverAborted)
   const execute = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

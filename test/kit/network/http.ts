@@ -84,7 +84,14 @@ export type Body = {
   readonly timeline?: ReadonlyArray<Managed & { readonly kind: string }>
   readonly next_cursor?: string | null
   readonly status?: string
-  readonly projections?: ReadonlyArray<{ readonly name: string; readonly lag: number; readonly failure: null }>
+  readonly projections?: ReadonlyArray<{
+    readonly name: string
+    readonly lag: number
+    readonly failure: string | null
+    readonly retrying: string | null
+  }>
+  readonly parked?: ReadonlyArray<Managed> | Managed
+  readonly starting?: ReadonlyArray<string>
 }
 
 export type Answer = {

@@ -95,7 +95,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     (lease) => {
       const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', unsaved)
       return follow(
-        reactor.follower({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
+        reactor.follower({ store, commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
         following,
       )
     },
@@ -107,7 +107,13 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     (lease) => {
       const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'delivery_projector', unsaved)
       return follow(
-        deliveryFanOut({ store, commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint, clock }),
+        deliveryFanOut({
+          store,
+          commandHandler: guardedCommandHandler(commandHandler, lease),
+          checkpoint,
+          clock,
+          logger,
+        }),
         following,
       )
     },

@@ -8,6 +8,7 @@ import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { accountWithWebhook } from './account-with-webhook.js'
 import { noticeFanOut } from '../../../projections/notices/fan-out.js'
@@ -31,7 +32,7 @@ const openStage = async () => {
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
       const fresh = cachedHandler(store, clock)
-      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock })
+      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock, logger: recordingLogger() })
       await fanOut.begin(neverAborted)
       for await (const batch of store.history(beginning, fanOut.categories, neverAborted)) await fanOut.handle(batch)
     },

@@ -46,7 +46,13 @@ test('what the projector of deliveries reads of the log before it begins ends wi
   const checkpoint = checkpointIn(documents, 'work', 1n)
   const clock = manualClock()
   const logger = recordingLogger()
-  const fanOut: Follower = deliveryFanOut({ store, commandHandler: sharedHandler(store, clock), checkpoint, clock })
+  const fanOut: Follower = deliveryFanOut({
+    store,
+    commandHandler: sharedHandler(store, clock),
+    checkpoint,
+    clock,
+    logger,
+  })
   const follower = leasedFollower(
     'work',
     checkpointCollection('work'),

@@ -1,0 +1,110 @@
+import { newAggregate } from '../../domain/aggregate.js'
+import { idIn } from '../../domain/decider.js'
+import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
+import { parkedEvent, type ParkedEventFacts } from '../../domain/parked-event.js'
+import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { orThrow, type UndecodableEntry } from '../../domain/store-failed.js'
+import type { ProjectedEvent } from '../projection.js'
+import { executedOrThrow, finalReason } from './final-failure.js'
+
+/** What turns events into work, one by one. */
+type EventHandling = {
+  /** Of the process manager: parked events are known by it, so it stays as it is. */
+  readonly name: string
+  readonly actor: string
+  /**
+   * Does what the event asks for; a repeat changes nothing. `isRetry`: it was parked, and comes later than its place in the
+   * log.
+   * @throws StoreFailed, `unavailable`, where it may succeed later; anything else where it never will
+   */
+  readonly work: (event: ProjectedEvent, isRetry: boolean) => Promise<void>
+}
+
+/** An event of the log, whether it can be decoded or not. */
+type Parkable = Pick<UndecodableEntry, 'id' | 'type' | 'stream'>
+
+type Parking = {
+  /**
+   * Handles an event. One that can't succeed is parked; one that asks for a retry has its parked event tried again.
+   * @throws StoreFailed where it, or its parking, may succeed later
+   */
+  readonly handle: (event: ProjectedEvent) => Promise<void>
+  /** Parks an event that can't be decoded. */
+  readonly skip: (undecodable: UndecodableEntry) => Promise<void>
+}
+
+type ParkingPorts = {
+  readonly store: Pick<EventStore, 'read'>
+  readonly commandHandler: CommandHandler
+  readonly logger: Logger
+}
+
+/**
+ * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded in a
+ * stream of its own, and the process manager goes on.
+ */
+export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPorts): Parking => {
+  const { store, commandHandler, logger } = ports
+
+  const park = async ({ id, type, stream }: Parkable, reason: string): Promise<void> => {
+    const parked_event_id = parkedEventIdOf(name, id)
+    const facts: ParkedEventFacts = {
+      parked_event_id,
+      process_manager: name,
+      event_id: id,
+      event_type: type,
+      event_stream: stream,
+      reason,
+    }
+    const cause = { actor, eventId: (index: number): string => derivedEventId(id, parked_event_id, index) }
+    const command = { type: 'ParkEvent', facts } as const
+    const done = await commandHandler.execute(parkedEvent, parked_event_id, command, cause, newAggregate(parkedEvent))
+    if (executedOrThrow('the parking of an event', done).events.length === 0) return
+    logger.error({ follower: name, parked: parked_event_id, event: id, type, reason }, 'an event was parked')
+  }
+
+  /** Why the event can't be handled; undefined where it was. */
+  const failureOf = async (event: ProjectedEvent, isRetry: boolean): Promise<string | undefined> => {
+    try {
+      await work(event, isRetry)
+      return undefined
+    } catch (error) {
+      return finalReason(error)
+    }
+  }
+
+  const retried = async ({ event_stream, event_id }: ParkedEventFacts): Promise<string | undefined> => {
+    const read = await store.read(event_stream)
+    if (E.isLeft(read) && read.left.kind === 'corrupt') return read.left.reason
+    const event = orThrow(read).events.find(({ id }) => id === event_id)
+    return event === undefined ? 'the event is gone' : failureOf(event, true)
+  }
+
+  const retry = async (
+    request: Extract<ProjectedEvent, { readonly type: 'ParkedEventRetryRequested' }>,
+  ): Promise<void> => {
+    const { parked_event_id, process_manager } = request.data
+    if (process_manager !== name) return
+    const { state } = orThrow(await commandHandler.load(parkedEvent, parked_event_id))
+    // It comes again after a crash, when its end may have been recorded.
+    if (state.kind !== 'retrying') return
+    const failure = await retried(state.facts)
+    const eventId = (index: number): string => derivedEventId(request.id, parked_event_id, index)
+    const command = { type: 'RecordRetry', failure } as const
+    const cause = { actor, event: request, eventId }
+    executedOrThrow('a retry', await commandHandler.execute(parkedEvent, parked_event_id, command, cause))
+    logger.info({ follower: name, parked: parked_event_id, failure }, 'a parked event was tried again')
+  }
+
+  return {
+    handle: async (event) => {
+      if (event.type === 'ParkedEventRetryRequested') return retry(event)
+      // Nothing else follows from what was parked; to park that too would never end.
+      if (idIn(parkedEvent, event.stream) !== undefined) return
+      const reason = await failureOf(event, false)
+      if (reason !== undefined) await park(event, reason)
+    },
+    skip: (undecodable) => park(undecodable, undecodable.failure.reason),
+  }
+}

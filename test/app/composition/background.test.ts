@@ -1,0 +1,108 @@
+import test from 'ava'
+import { backgroundWork } from '../../../app/composition/background.js'
+import type { Followers } from '../../../app/composition/followers.js'
+import { beginning } from '../../../domain/event.js'
+import { E } from '../../../domain/prelude.js'
+import { anyProjection } from '../../../projections/projection.js'
+import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { notices } from '../../../projections/read-models/notices.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { isOver, settled } from '../../kit/time/turns.js'
+
+type Ports = Parameters<typeof backgroundWork>[0]
+
+/** The start of a process whose followers come as far as they are let, and whose read models are there once they are built. */
+const open = () => {
+  const held = new Map<string, () => void>()
+  const follower = (name: string) => ({
+    name,
+    run: () => Promise.resolve(),
+    position: () => Promise.resolve(beginning),
+    failure: () => undefined,
+    retrying: () => undefined,
+    caughtUpTo: () => Promise.resolve(),
+    caughtUpHere: () =>
+      new Promise<void>((resolve) => {
+        held.set(name, resolve)
+      }),
+  })
+  const readModels = [anyProjection(deliveries), anyProjection(notices)].map((projection) => ({
+    projection,
+    follower: follower(projection.name),
+  }))
+  const reactions = follower('reactions')
+  const followers: Followers = {
+    readModels,
+    reactions,
+    processManagers: ['reactions'],
+    all: [...readModels.map((one) => one.follower), reactions],
+  }
+  let isBuilt = true
+  const time = manualTime()
+  const logger = recordingLogger()
+  const ports = {
+    stores: {
+      store: { head: () => Promise.resolve(E.right(7n)) },
+      documents: { exists: () => Promise.resolve(E.right(isBuilt)) },
+      membership: { leave: () => Promise.resolve() },
+    },
+    roles: new Set(['api']),
+    followers,
+    everyProcessFollowers: [],
+    logger,
+    time: time.process(),
+  } as unknown as Ports
+  return {
+    background: backgroundWork(ports),
+    time,
+    logger,
+    build: (built: boolean) => void (isBuilt = built),
+    catchUp: async (...names: ReadonlyArray<string>) => {
+      await settled()
+      for (const name of names) held.get(name)?.()
+      await settled()
+    },
+  }
+}
+
+test('a start waits until its followers have caught up', async (t) => {
+  const { background, catchUp } = open()
+  const starting = background.begin()
+  await catchUp('deliveries', 'notices')
+  t.false(await isOver(starting))
+  t.deepEqual(background.lateFollowers(), ['reactions'])
+  await catchUp('reactions')
+  t.true(await isOver(starting))
+  t.deepEqual(background.lateFollowers(), [])
+  await background.stop()
+})
+
+test('a start waits for ten seconds at most, and says what it waited for until that has caught up', async (t) => {
+  const { background, catchUp, time, logger } = open()
+  const starting = background.begin()
+  await catchUp('deliveries', 'notices')
+  await time.advance(9_999)
+  t.false(await isOver(starting))
+  await time.advance(1)
+  t.true(await isOver(starting))
+  t.deepEqual(background.lateFollowers(), ['reactions'])
+  t.is(logger.lines.filter(({ message }) => message.startsWith('a start listens before')).length, 1)
+  await catchUp('reactions')
+  t.deepEqual(background.lateFollowers(), [])
+  await background.stop()
+})
+
+test('a start does not wait longer for a read model that is being built, wherever that is', async (t) => {
+  const { background, catchUp, time, build } = open()
+  build(false)
+  const starting = background.begin()
+  await time.advance(10_000)
+  t.true(await isOver(starting))
+  t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'reactions'])
+  build(true)
+  await time.advance(100)
+  await catchUp('deliveries', 'notices', 'reactions')
+  t.deepEqual(background.lateFollowers(), [])
+  await background.stop()
+})
