@@ -213,3 +213,16 @@ test('what was cached before a subscription ended is not trusted after the next 
   await begin()
   t.is(await seen(), 'suspended')
 })
+
+test('an event that can not be decoded has its stream read again, and nothing else stops', async (t) => {
+  const { projection, seen, reads, suspend, deliver } = await open(t)
+  t.is(await seen(), 'created')
+  const failure = { kind: 'corrupt', reason: 'any' } as const
+  const stream = `marketing_source-${sourceId(1)}`
+  await projection.follower.skip?.({ stream, position: 2n, id: uuid(99), type: 'SourceVanished', failure })
+  t.is(await seen(), 'created')
+  t.is(reads(), 2)
+  await suspend()
+  await deliver()
+  t.is(await seen(), 'suspended')
+})
