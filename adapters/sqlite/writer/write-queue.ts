@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { storeFailure } from '../failure.js'
+import { codeOf, storeFailure } from '../failure.js'
 import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
 /** The writes that wait for the writing thread and its disk. */
@@ -13,6 +13,20 @@ export type WriteQueue = {
 }
 
 type QueuedWrite = { readonly write: Write; readonly resolve: (result: Either<StoreFailure, WriteResult>) => void }
+
+/**
+ * Without its writing thread the process could go on for ever, and store nothing: so it ends, and its next start goes on from
+ * what is on the disk. `code`: of the error that ended the thread.
+ */
+class WritingThreadEnded extends Error {
+  override readonly name = 'WritingThreadEnded'
+  readonly code: string
+
+  constructor(code: string) {
+    super(`the thread that writes ended (${code})`)
+    this.code = code
+  }
+}
 
 /** So many writes are sent before the turn of the event loop ends, so that the writing thread begins meanwhile. */
 const earlyBatch = 16
@@ -30,7 +44,10 @@ const firstMessage = (worker: Worker): Promise<WriterMessage> =>
   new Promise((resolve) => {
     worker.once('message', resolve)
     worker.once('error', (error) => {
-      resolve({ kind: 'unusable', code: error.name })
+      resolve({ kind: 'unusable', code: codeOf(error) })
+    })
+    worker.once('exit', () => {
+      resolve({ kind: 'unusable', code: 'the thread that writes ended' })
     })
   })
 
@@ -39,8 +56,7 @@ const queueFor = (worker: Worker): WriteQueue => {
   /** Sent to the thread, in the order in which the answers come. */
   const committing: Array<QueuedWrite> = []
   let isScheduled = false
-  /** Why nothing can be written any more. */
-  let failure: StoreFailure | undefined
+  let isClosed = false
   let onIdle: (() => void) | undefined
 
   const send = (): void => {
@@ -59,23 +75,24 @@ const queueFor = (worker: Worker): WriteQueue => {
     })
     if (queued.length === 0 && committing.length === 0) onIdle?.()
   }
-  /** The thread is gone: everything that still waits fails. */
-  const fail = (code: string): void => {
-    failure ??= storeFailure(code)
-    committing.push(...queued.splice(0))
-    resolveWrites(committing.map(() => ({ kind: 'failed', code })))
-  }
+  let isEnding = false
+  let endedBy = 'no error'
   worker.on('message', (message: WriterMessage) => {
     if (message.kind === 'results') resolveWrites(message.results)
   })
-  worker.on('error', (error) => fail(error.name))
-  worker.on('exit', () => fail(closed))
+  worker.on('error', (error) => {
+    endedBy = codeOf(error)
+  })
+  worker.on('exit', () => {
+    // Nobody can catch this. What was sent may be on the disk or not, so no write can be answered.
+    if (!isEnding) throw new WritingThreadEnded(endedBy)
+  })
 
   return {
     write: (write) =>
       new Promise((resolve) => {
-        if (failure !== undefined) {
-          resolve(E.left(failure))
+        if (isClosed) {
+          resolve(E.left(storeFailure(closed)))
           return
         }
         queued.push({ write, resolve })
@@ -86,8 +103,9 @@ const queueFor = (worker: Worker): WriteQueue => {
         }
       }),
     close: async () => {
-      failure ??= storeFailure(closed)
+      isClosed = true
       if (queued.length > 0 || committing.length > 0) await new Promise<void>((resolve) => (onIdle = resolve))
+      isEnding = true
       await worker.terminate()
     },
   }

@@ -11,7 +11,7 @@ import { sharedHandler } from '../../../kit/parts/command-handlers.js'
 import { openSqlite } from '../../../kit/stores/sqlite.js'
 import { rightOf } from '../../../kit/right-of.js'
 import { manualTime } from '../../../kit/time/manual-time.js'
-import { accountId, playbookId, sourceId, uuid } from '../../../kit/domain/samples.js'
+import { accountId, playbookId, positionAt, sourceId, uuid } from '../../../kit/domain/samples.js'
 
 let ids = 0
 const cause = () => {
@@ -219,7 +219,7 @@ test('an event that can not be decoded has its stream read again, and nothing el
   t.is(await seen(), 'created')
   const failure = { kind: 'corrupt', reason: 'any' } as const
   const stream = `marketing_source-${sourceId(1)}`
-  await projection.follower.skip?.({ stream, position: 2n, id: uuid(99), type: 'SourceVanished', failure })
+  await projection.follower.skip?.({ stream, position: positionAt(2), id: uuid(99), type: 'SourceVanished', failure })
   t.is(await seen(), 'created')
   t.is(reads(), 2)
   await suspend()
