@@ -92,6 +92,11 @@ export type Cause = {
   readonly eventId: (index: number) => string
   /** The event that brought the command about, or the last one of the stream; undefined at the start of a chain. */
   readonly event?: CausingEvent | 'last-of-stream'
+  /**
+   * The time that the events get where several may write the same ones, the same for all of them: that of what caused them.
+   * Else it is when they are decided.
+   */
+  readonly at?: Instant
 }
 
 /**

@@ -4,7 +4,6 @@ import type { Decider } from './decider.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import type { Recorded } from './event.js'
 import { categoriesOf, type DomainEvent, type EventType } from './events.js'
-import type { Instant } from './instant.js'
 import { lead, type LeadCommand } from './lead.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
 import { webhook, type WebhookCommand } from './webhook.js'
@@ -25,8 +24,8 @@ type IntentFor<D, C extends { readonly type: string }> =
 
 type EventOf<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T }>
 
-/** What follows from an event in other streams, in order. `now` is when it is carried on. */
-type Reaction<T extends EventType> = (event: EventOf<T>, now: Instant) => ReadonlyArray<Intent>
+/** What follows from an event in other streams, in order. Its only time is that of the event. */
+type Reaction<T extends EventType> = (event: EventOf<T>) => ReadonlyArray<Intent>
 
 const onAccountOpened: Reaction<'AccountOpened'> = ({ data }) => {
   const { account_id: accountId, playbook_id: playbookId, quoted_id, sold_id } = data
@@ -46,7 +45,7 @@ const onAccountOpened: Reaction<'AccountOpened'> = ({ data }) => {
   ]
 }
 
-const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }, now) => {
+const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
   const command: ContactCommand = {
     type: 'EngageLead',
     contactId: data.contact_id,
@@ -58,7 +57,7 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }, now) => {
     engagementId: data.engagement_id,
     details: data.details,
     submittedAt: time,
-    at: now,
+    at: time,
   }
   return [{ decider: contact, id: data.contact_id, command }]
 }
@@ -87,7 +86,7 @@ const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
   return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id } }]
 }
 
-const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data }, now) => {
+const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) => {
   const { record_id, conversion_id, contact_id, engagement_id, label, title, ends } = data
   const activity: EngagementCommand = {
     type: 'RecordConversionActivity',
@@ -95,13 +94,13 @@ const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data }, now) => 
     label,
     title,
     ends: ends.includes(engagement_id),
-    at: now,
+    at: time,
   }
   const others = ends.filter((id) => id !== engagement_id)
   return [
     { decider: engagement, id: engagement_id, command: activity },
     ...others.map((id): Intent => {
-      const command: EngagementCommand = { type: 'EndEngagement', reason: 'conversion', at: now }
+      const command: EngagementCommand = { type: 'EndEngagement', reason: 'conversion', at: time }
       return { decider: engagement, id, command }
     }),
     {
@@ -193,11 +192,11 @@ export const reactingTypes: ReadonlySet<string> = new Set(
 export const reactingCategories = categoriesOf(reactingTypes)
 
 /**
- * What follows from an event in other streams, in order. Pure, and safe to run again: the events that follow have ids
- * derived from this one, and each command is "already so" the second time.
+ * What follows from an event in other streams, in order. Pure, and safe to run again, by whomever: the events that follow
+ * have ids and times derived from this one, so all write the same, and each command is "already so" the second time.
  */
-export const reactions = (event: Recorded<DomainEvent>, now: Instant): ReadonlyArray<Intent> => {
+export const reactions = (event: Recorded<DomainEvent>): ReadonlyArray<Intent> => {
   // A reaction stands in the table under the type of the events that it takes.
   const reaction = table[event.type] as Reaction<EventType> | undefined
-  return reaction === undefined ? [] : reaction(event, now)
+  return reaction === undefined ? [] : reaction(event)
 }

@@ -45,7 +45,10 @@ export const decodeEvents = (
     const event = decodeEvent(row)
     if (E.isLeft(event)) {
       const { stream, id, type } = row
-      return { events, undecodable: { stream, position: positionOf(BigInt(row.position)), id, type, failure: event.left } }
+      return {
+        events,
+        undecodable: { stream, position: positionOf(BigInt(row.position)), id, type, failure: event.left },
+      }
     }
     events.push(event.right)
   }

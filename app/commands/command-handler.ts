@@ -79,7 +79,7 @@ const recordedIn = (
 /** Written out field by field: this runs for every event, and spreading costs twice as much. */
 const newEvents = (
   decided: ReadonlyArray<DomainEvent>,
-  { eventId, event, actor }: Cause,
+  { eventId, event, actor, at }: Cause,
   { last }: Aggregate<unknown>,
   clock: Clock,
 ): ReadonlyArray<NewEvent> =>
@@ -90,7 +90,7 @@ const newEvents = (
       type,
       data,
       id,
-      time: clock.now(),
+      time: at ?? clock.now(),
       correlationId: cause?.correlationId ?? id,
       causationId: cause?.id ?? id,
       schemaVersion,

@@ -32,7 +32,7 @@ export const commandSide = (stores: Stores, { clock, logger, time }: Ports): Com
   const { store, isLogEmbedded } = stores
   const snapshots = documentSnapshots(stores.documents)
   const parts = isLogEmbedded ? cached(store, snapshots, clock) : projected(store, snapshots, clock, time)
-  return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, clock, logger }) }
+  return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, logger }) }
 }
 
 /** Only this process writes to the log, so its cache is current. */

@@ -1,4 +1,4 @@
-import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
+import type { CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
@@ -27,7 +27,6 @@ type Ports = {
   readonly stores: Stores
   readonly commandHandler: CommandHandler
   readonly reactor: Reactor
-  readonly clock: Clock
   readonly logger: Logger
   readonly time: Time
 }
@@ -47,7 +46,7 @@ const checkpointInterval = { alone: 500n, shared: 1n }
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, reactor, clock, logger, time } = ports
+  const { stores, commandHandler, reactor, logger, time } = ports
   const { store, documents, isShared } = stores
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
@@ -85,11 +84,9 @@ export const followersOn = (ports: Ports): Followers => {
   const reactions = checkpointedFollower('reactions', (guarded) => reactor.follower({ store, ...guarded }))
   // Checkpoints and leases are stored under these two names: they stay as they are.
   const delivery = checkpointedFollower('delivery_projector', (guarded) =>
-    deliveryFanOut({ store, clock, logger, ...guarded }),
+    deliveryFanOut({ store, logger, ...guarded }),
   )
-  const notices = checkpointedFollower('notice_projector', (guarded) =>
-    noticeFanOut({ store, clock, logger, ...guarded }),
-  )
+  const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
   return {
     readModels: served,
     reactions,

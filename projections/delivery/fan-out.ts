@@ -5,9 +5,8 @@ import { delivery, type DeliveryFacts } from '../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../domain/derived-id.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { AccountId, WebhookId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
-import type { Clock, CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
+import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { webhook, type KnownWebhook, type WebhookEvent, type WebhookState } from '../../domain/webhook.js'
 import type { Contact } from '../contact.js'
@@ -33,7 +32,6 @@ type FanOutPorts = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
-  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -43,7 +41,7 @@ type FanOutPorts = {
  * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
  */
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
-  const { store, commandHandler, checkpoint, clock } = ports
+  const { store, commandHandler, checkpoint } = ports
   const webhooks = followedWebhooks(store)
   const contacts = passingContacts(store)
   /** The activities of the batch that is handled now. */
@@ -59,11 +57,11 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     const contact = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
     const submitted = await submittedOf(store, activity)
     for (const subscriber of to) {
-      const facts = factsOf(event, subscriber, contact, submitted, clock.now())
+      const facts = factsOf(event, subscriber, contact, submitted)
       const heldAt = subscriber.kind === 'off' ? subscriber.version : undefined
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
-      const cause = { actor: 'delivery', event, eventId }
+      const cause = { actor: 'delivery', event, at: event.time, eventId }
       const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
       executedOrThrow('a delivery', done)
     }
@@ -160,11 +158,10 @@ const isSubscribed = ({ settings }: KnownWebhook, activity: Activity): boolean =
 
 /** What a webhook is to be told of an activity, and with which body. */
 const factsOf = (
-  { id: activityId, data: { activity } }: RecordedActivity,
+  { id: activityId, time, data: { activity } }: RecordedActivity,
   { webhookId, settings }: KnownWebhook,
   shown: Contact,
   submitted: LeadSubmitted | undefined,
-  dueAt: Instant,
 ): DeliveryFacts => ({
   delivery_id: deliveryIdOf(webhookId, activityId),
   account_id: activity.account_id,
@@ -175,7 +172,7 @@ const factsOf = (
   lead_id: activity.lead_id,
   ...(submitted === undefined ? {} : { lead_submitted_at: submitted.time }),
   engagement_id: activity.engagement_id,
-  due_at: dueAt,
+  due_at: time,
   body: payloadOf(settings.format, activity, shown, submitted?.data.originators ?? []),
 })
 

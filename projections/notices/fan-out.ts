@@ -4,7 +4,7 @@ import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
 import { notice, type NoticeFacts } from '../../domain/notice.js'
-import type { Clock, CommandHandler, EventStore, Logger } from '../../domain/ports.js'
+import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
@@ -18,7 +18,6 @@ type FanOutPorts = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
-  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -31,7 +30,7 @@ const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'ma
  * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
-  const { store, commandHandler, checkpoint, clock } = ports
+  const { store, commandHandler, checkpoint } = ports
   const makeDue = async (event: TurnedOff): Promise<void> => {
     const added = orThrow(await store.read(event.stream)).events[0]
     if (added?.type !== 'WebhookAdded') return
@@ -46,10 +45,10 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
         turned_off_at: event.time,
         ...(event.data.failing_since === undefined ? {} : { failing_since: event.data.failing_since }),
         reason: event.data.reason,
-        due_at: clock.now(),
+        due_at: event.time,
       }
       const eventId = (index: number): string => derivedEventId(event.id, facts.notice_id, index)
-      const cause = { actor: 'notice', event, eventId }
+      const cause = { actor: 'notice', event, at: event.time, eventId }
       const command = { type: 'MakeDue', facts } as const
       const done = await commandHandler.execute(notice, facts.notice_id, command, cause, newAggregate(notice))
       executedOrThrow('a notice', done)

@@ -31,7 +31,7 @@ export const openTools = async (directory: string) => {
     ids,
     commandHandler,
     vault: aesVault(secretKey),
-    reactor: reactor({ commandHandler, clock, logger: recordingLogger() }),
+    reactor: reactor({ commandHandler, logger: recordingLogger() }),
     run: running(commandHandler, ids.uuid),
     close: async () => {
       // What the reactions would find is done: the service need not look again.

@@ -31,10 +31,8 @@ import {
   webhookId,
 } from '../kit/domain/samples.js'
 
-const now = at(60_000)
-
 const reactionsTo = (event: DomainEvent): ReadonlyArray<Intent> =>
-  logOf(['stream-1', event]).flatMap((recorded) => reactions(recorded, now))
+  logOf(['stream-1', event]).flatMap((recorded) => reactions(recorded))
 
 test('a new account gets its two conversions and its playbook', (t) => {
   const opened = {
@@ -86,7 +84,7 @@ test('a submitted lead engages its contact, submitted when the log says so', (t)
         engagementId: engagementId(),
         details: details(),
         submittedAt: at(1000),
-        at: now,
+        at: at(1000),
       },
     },
   ])
@@ -148,7 +146,7 @@ const sold = (ends: ReadonlyArray<EngagementId>): ConversionRecordFacts => ({
 const sellingActivity = (ends: boolean): Intent => ({
   decider: engagement,
   id: engagementId(3),
-  command: { type: 'RecordConversionActivity', recordId: recordId(), label: 'sold', title: 'Sold', ends, at: now },
+  command: { type: 'RecordConversionActivity', recordId: recordId(), label: 'sold', title: 'Sold', ends, at: at(1000) },
 })
 
 const marking = (ended: ReadonlyArray<EngagementId>): Intent => ({
@@ -159,7 +157,7 @@ const marking = (ended: ReadonlyArray<EngagementId>): Intent => ({
 
 test('a conversion has one activity, in the newest conversation, and the others end silently', (t) => {
   const ends = [engagementId(1), engagementId(2), engagementId(3)]
-  const end = { type: 'EndEngagement', reason: 'conversion', at: now } as const
+  const end = { type: 'EndEngagement', reason: 'conversion', at: at(1000) } as const
   t.deepEqual(reactionsTo({ type: 'ConversionRecorded', data: sold(ends) }), [
     sellingActivity(true),
     { decider: engagement, id: engagementId(1), command: end },

@@ -59,7 +59,7 @@ const service = () => {
     for (const event of decided.right) {
       streams.set(id, [...(streams.get(id) ?? []), event])
       if (event.type === 'WebhookTurnedOff') turnedOff.push(event.data.delivery_id)
-      for (const intent of reactions({ ...event, time: at(), id: uuid() } as unknown as Recorded<DomainEvent>, at())) {
+      for (const intent of reactions({ ...event, time: at(), id: uuid() } as unknown as Recorded<DomainEvent>)) {
         const { decider: other, id: of, command: follows } = intent
         execute(other as unknown as Decider<unknown, typeof follows, DomainEvent, unknown>, of, follows)
       }

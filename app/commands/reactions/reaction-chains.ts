@@ -3,7 +3,7 @@ import { derivedEventId } from '../../../domain/derived-id.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position, Recorded } from '../../../domain/event.js'
-import type { Clock, CommandHandler } from '../../../domain/ports.js'
+import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { reactions, type Intent } from '../../../domain/reactions.js'
 import { forgottenLead } from './forgotten-lead.js'
@@ -41,7 +41,7 @@ type AnyIntent = {
   readonly command: { readonly type: string }
 }
 
-export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
+export const reactionChains = (): ReactionChains => {
   const chains = new Map<string, Chain>()
   /** Events whose chains failed here, until the follower of this process has finished them. */
   const unfinished = new Set<string>()
@@ -82,7 +82,7 @@ export const reactionChains = ({ now }: Pick<Clock, 'now'>): ReactionChains => {
   const chainOf: ReactionChains['of'] = (handler, event) => {
     const begun = chains.get(event.id)
     if (begun !== undefined) return begun
-    const intents = E.tryCatch(() => reactions(event, now()), exceptionName)
+    const intents = E.tryCatch(() => reactions(event), exceptionName)
     if (E.isRight(intents) && intents.right.length === 0) return undefined
     const chain = E.isLeft(intents)
       ? Promise.resolve(E.left({ failure: { kind: intents.left }, event }))
@@ -126,7 +126,7 @@ const beginningCommands: ReadonlySet<string> = new Set<Intent['command']['type']
 const carryOut = async (handler: Handler, intent: Intent, event: Recorded<DomainEvent>) => {
   const { decider, id, command } = intent as unknown as AnyIntent
   const eventId = (index: number): string => derivedEventId(event.id, `${id}/${command.type}`, index)
-  const cause = { actor: 'reaction', event, eventId }
+  const cause = { actor: 'reaction', event, at: event.time, eventId }
   const assumed = beginningCommands.has(command.type) ? newAggregate(decider) : undefined
   const done = await handler.execute(decider, id, command, cause, assumed)
   if (E.isRight(done) || done.left.kind !== 'lead-forgotten' || intent.command.type !== 'EngageLead') return done

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
-import type { Clock, CommandHandler, EventStore, Logger } from '../../../domain/ports.js'
+import type { CommandHandler, EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { reactingCategories } from '../../../domain/reactions.js'
 import { errorOf, isTransient } from '../../../projections/parking/final-failure.js'
@@ -31,10 +31,10 @@ type FollowerPorts = {
   readonly checkpoint: Checkpoint
 }
 
-type ReactorPorts = { readonly commandHandler: CommandHandler; readonly clock: Clock; readonly logger: Logger }
+type ReactorPorts = { readonly commandHandler: CommandHandler; readonly logger: Logger }
 
-export const reactor = ({ commandHandler, clock, logger }: ReactorPorts): Reactor => {
-  const chains = reactionChains(clock)
+export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
+  const chains = reactionChains()
 
   /**
    * Events are handled in the order of the log, so all that a reaction depends on has been written, and a refusal is

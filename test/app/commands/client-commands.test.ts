@@ -57,7 +57,7 @@ const open = async (t: ExecutionContext) => {
   const ids = randomIds(clock)
   const process = () => {
     const commandHandler = sharedHandler(store, clock)
-    return { commandHandler, reactor: reactor({ commandHandler, clock, logger: recordingLogger() }) }
+    return { commandHandler, reactor: reactor({ commandHandler, logger: recordingLogger() }) }
   }
   const here = process()
   const elsewhere = process()

@@ -28,7 +28,7 @@ const kinds = { cached: cachedHandler, shared: sharedHandler } as const
 const open = (kind: keyof typeof kinds, stored: EventStore, documents: Documents) => {
   const { store, taken } = countedReads(stored)
   const handler: CommandHandler = kinds[kind](store, clock, documentSnapshots(documents))
-  const { react } = reactor({ commandHandler: handler, clock, logger: recordingLogger() })
+  const { react } = reactor({ commandHandler: handler, logger: recordingLogger() })
   return {
     taken,
     load: async () => rightOf(await handler.load(contact, contactId())),

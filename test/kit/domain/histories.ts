@@ -168,7 +168,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
   }
 
   const react = (event: Recorded<DomainEvent>): void => {
-    for (const { decider, id, command } of reactions(event, at(now))) {
+    for (const { decider, id, command } of reactions(event)) {
       execute(decider as unknown as Decider<unknown, typeof command, DomainEvent, unknown>, id, command, event)
     }
   }

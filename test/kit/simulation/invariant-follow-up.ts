@@ -25,7 +25,7 @@ export const followUpBreaches = (history: History): ReadonlyArray<string> => [
 const unfinished = ({ events }: History): ReadonlyArray<string> => {
   const streams = grouped(events, ({ stream }) => stream)
   return events.flatMap((event) =>
-    reactions(event, event.time).flatMap((intent) => {
+    reactions(event).flatMap((intent) => {
       const { decider, id, command } = intent as unknown as AnyIntent
       const state = fold(decider, decider.initial, streams.get(streamOf(decider, id)) ?? [])
       const decided = decider.decide(command, state)

@@ -66,7 +66,7 @@ export const simulatedReadModels: ReadonlyArray<AnyProjection> = [
 export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, clock, ids, logger, unsaved } = ports
   const commandHandler = cachedHandler(store, clock)
-  const reactor = reactorOf({ commandHandler, clock, logger })
+  const reactor = reactorOf({ commandHandler, logger })
   const time: Time = {
     now: () => millisecondsOf(clock.now()),
     sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
@@ -111,7 +111,6 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
           store,
           commandHandler: guardedCommandHandler(commandHandler, lease),
           checkpoint,
-          clock,
           logger,
         }),
         following,

@@ -24,13 +24,13 @@ const openStage = async () => {
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
   const commandHandler = cachedHandler(stored, clock)
   await accountWithWebhook(commandHandler, cause)
-  const { react } = reactor({ commandHandler, clock, logger: recordingLogger() })
+  const { react } = reactor({ commandHandler, logger: recordingLogger() })
   const documents = memoryDocuments(documentState())
   const { store, taken } = countedReads(stored)
   let position: Position = beginning
   const begin = async () => {
     const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-    const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, clock, logger: recordingLogger() })
+    const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, logger: recordingLogger() })
     position = await fanOut.begin(neverAborted)
     return fanOut
   }

@@ -32,7 +32,7 @@ const openStage = async () => {
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
       const fresh = cachedHandler(store, clock)
-      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, clock, logger: recordingLogger() })
+      const fanOut = noticeFanOut({ store, commandHandler: fresh, checkpoint, logger: recordingLogger() })
       await fanOut.begin(neverAborted)
       for await (const batch of store.history(beginning, fanOut.categories, neverAborted)) await fanOut.handle(batch)
     },

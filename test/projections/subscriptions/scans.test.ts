@@ -50,7 +50,6 @@ test('what the projector of deliveries reads of the log before it begins ends wi
     store,
     commandHandler: sharedHandler(store, clock),
     checkpoint,
-    clock,
     logger,
   })
   const follower = leasedFollower(

@@ -25,7 +25,7 @@ test('the reactions to a new lead read no stream that they begin', async (t) => 
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
   const cause = { actor: 'vendor', eventId: () => uuid(1) }
   const { events } = rightOf(await handler.execute(lead, leadId(), submit, cause, newAggregate(lead)))
-  const followed = await reactionChains(clock).follow(handler, events)
+  const followed = await reactionChains().follow(handler, events)
   t.true(E.isRight(followed) && followed.right.some(({ type }) => type === 'LeadEnrolled'))
   t.deepEqual(reads, [`lead-${leadId()}`])
 })
@@ -46,7 +46,7 @@ const chainWith = async (type: string, ending: () => Promise<unknown>) => {
   const submit = { type: 'SubmitLead', facts: leadFacts() } as const
   const cause = { actor: 'vendor', eventId: () => uuid(1) }
   const { events } = rightOf(await stored.execute(lead, leadId(), submit, cause))
-  return { followed: await reactionChains(clock).follow(handler, events), executed }
+  return { followed: await reactionChains().follow(handler, events), executed }
 }
 
 test('an exception inside a rule ends its chain, and neither the process nor the request', async (t) => {
