@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { contactFrom } from '../../../projections/contact.js'
 import { passingContacts, type RecordedActivity } from '../../../projections/delivery/passing-contacts.js'
-import { histories, type History } from '../../kit/domain/histories.js'
+import { histories, historyOf, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { countedReads } from '../../kit/parts/counted-reads.js'
+import { E } from '../../../domain/prelude.js'
 import { rightOf } from '../../kit/right-of.js'
 
 const storeOf = async (history: History) => {
@@ -40,7 +41,11 @@ test('wherever it begins and in whatever batches, an activity meets its contact 
         const batch = history.slice(from, place)
         const activities = activitiesIn(batch)
         const shown = await contacts.pass(batch, activities)
-        for (const activity of activities) assert.deepEqual(shown.get(activity), asOf(history, activity))
+        for (const activity of activities) {
+          const found = shown.get(activity)
+          assert.deepEqual(found && rightOf(found), asOf(history, activity))
+          assert.deepEqual(rightOf(await contacts.asOf(activity)), asOf(history, activity))
+        }
         from = place
       }
     }),
@@ -64,4 +69,27 @@ test('a contact that passed by is not read, and any other once, however many act
       assert.equal(taken().calls, last === undefined ? 0 : 1)
     }),
   )
+})
+
+test('a contact that can not be read is told of in its own activities alone, and is read again for the next ones', async (t) => {
+  const history = historyOf([
+    { does: 'open an account', whom: 0, how: 0, after: 1 },
+    { does: 'create a source', whom: 0, how: 0, after: 1 },
+    { does: 'submit a lead', whom: 0, how: 0, after: 1 },
+    { does: 'submit a lead', whom: 0, how: 1, after: 1 },
+  ])
+  const { store } = await storeOf(history)
+  const activities = [...activitiesIn(history)]
+  t.is(activities.length, 2)
+  const [poisoned] = activities
+  const stream = `contact-${poisoned?.data.activity.contact_id ?? ''}`
+  let isMended = false
+  const contacts = passingContacts({
+    read: (one) =>
+      one === stream && !isMended ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'any' })) : store.read(one),
+  })
+  const told = async () => [...(await contacts.pass(activities, new Set(activities))).values()].map(E.isRight)
+  t.deepEqual(await told(), [false, true])
+  isMended = true
+  t.deepEqual(await told(), [true, true])
 })
