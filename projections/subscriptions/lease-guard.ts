@@ -5,7 +5,7 @@ import type { Lease } from './leases.js'
 
 const lost: Either<StoreFailure, never> = E.left({ kind: 'unavailable', reason: 'another process has taken over' })
 
-/** The same documents for the work under a lease: once the lease is lost nothing is written. */
+/** The same documents for the work under a lease: from when another process may hold it nothing is written. */
 export const guardedDocuments = (documents: Documents, lease: Lease): Documents => {
   const guarded =
     <A extends ReadonlyArray<unknown>, B>(write: (...args: A) => Promise<Either<StoreFailure, B>>) =>
@@ -20,7 +20,7 @@ export const guardedDocuments = (documents: Documents, lease: Lease): Documents 
   }
 }
 
-/** The same commands for the work under a lease: once the lease is lost nothing is executed. */
+/** The same commands for the work under a lease: from when another process may hold it nothing is executed. */
 export const guardedCommandHandler = (handler: CommandHandler, lease: Lease): CommandHandler => ({
   load: handler.load,
   execute: (...args) => (lease.isHeld() ? handler.execute(...args) : Promise.resolve(lost)),
