@@ -40,7 +40,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   const webhooks = new Set<WebhookId>()
   const queues = leasedQueues()
-  const { schedule, expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports) })
+  const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
   const settling = scheduledJob({ name: 'settling a backlog', work: (queue) => settleBacklog(jobPorts, queue) }, ports)
@@ -57,7 +57,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     projected,
     queues,
     notify: {
-      due: schedule,
+      // One that became due before this process held the webhook may have been tried since: it is a retry by now.
+      due: (queue) => expect(queue, 'retry'),
       resend: (queue) => expect(queue, 'resend'),
       jobs: lookForWork,
     },

@@ -292,6 +292,27 @@ test('a shard that was lost and is taken over again is worked on as before', asy
   await close()
 })
 
+test('a retry that the read model does not show yet when the worker begins is made once it does', async (t) => {
+  const stage = await openStage()
+  const { store, clock, addWebhook, makeDue, tell, until, state, project, projected, openWorker: open, close } = stage
+  const stop = project()
+  await addWebhook(1)
+  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
+  await stop()
+  await makeDue(1, 1)
+  const outcome = { attempt: 1, status: 503, reason: 'status 503', duration_ms: 1 }
+  await tell(1, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
+  const { sent, follow, hold } = open(() => Promise.resolve(delivered))
+  follow()
+  hold(1)
+  await settled()
+  t.deepEqual(sent, [])
+  project()
+  await until(async () => (await state(1)).kind === 'succeeded')
+  t.is(sent.length, 1)
+  await close()
+})
+
 test('a retry never comes early, even where the read model lags behind the attempt of another worker', async (t) => {
   const stage = await openStage()
   const { store, clock, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = stage
