@@ -80,10 +80,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
         const history = decodableHistory(store, beginning, ['webhook', 'resend'], stopping)
         for await (const { events } of history) events.forEach(learn)
-        for (const webhookId of webhooks) {
-          const queue = queues.of(webhookId)
-          if (queue !== undefined) lookForWork(queue)
-        }
+        for (const queue of [...webhooks].map(queues.of)) if (queue !== undefined) lookForWork(queue)
         return position
       },
       handle: ({ events }) => {
