@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { withinLimit } from '../../domain/abortable.js'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
@@ -141,10 +142,8 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
 const longestStart = 10_000
 
 const inTime = async (starting: Promise<void>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
-  const started = new AbortController()
-  const waiting = starting.then(() => started.abort())
-  await Promise.race([waiting, time.sleep(longestStart, started.signal)])
-  if (!started.signal.aborted) logger.warn({}, 'a start listens before it has caught up with the log')
+  const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))
+  if (isStarted !== true) logger.warn({}, 'a start listens before it has caught up with the log')
 }
 
 /** Waits until every read model exists: one appears only when it is completely built, by this process or another. */

@@ -52,6 +52,12 @@ export type Answer = {
   readonly correlationId?: string | undefined
 }
 
+/** It was sealed with another key. */
+export const unopenableSecret: Problem = {
+  kind: 'corrupt',
+  reason: 'the secret of an account can not be opened',
+}
+
 export const invalid = (mismatches: ReadonlyArray<Mismatch>): Problem => ({
   kind: 'invalid',
   messages: mismatches.map(({ path, expected }) => `${path === '' ? 'the body' : path} must be ${expected}`),

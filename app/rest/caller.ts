@@ -6,7 +6,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import { idsInApiKey, isHashOf } from '../http/api-key.js'
 import { bearerOf, type Request } from '../http/endpoint.js'
-import type { Problem } from '../http/problem.js'
+import { unopenableSecret, type Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
 
 /** The account that an API key opens, and nothing else (contract 5). */
@@ -36,6 +36,6 @@ export const callerOf =
     const tooMany = rateLimit.consume(apiKeyId, known.limitPerMinute)
     if (tooMany !== undefined) return E.left(tooMany)
     const secret = vault.accountSecret(state.sealedSecret)
-    if (E.isLeft(secret)) return E.left({ kind: 'corrupt', reason: 'the secret of an account can not be opened' })
+    if (E.isLeft(secret)) return E.left(unopenableSecret)
     return E.right({ accountId, secret: secret.right, actor: apiKeyId })
   }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { contact } from '../../domain/contact.js'
+import { bytesOf } from '../../domain/contact-details.js'
 import { idIn, streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { ContactId } from '../../domain/ids.js'
@@ -21,8 +22,8 @@ type Passing = {
 /** As it was when an activity happened; undefined where its stream was deleted since. */
 type Shown = Either<StoreFailure, Contact | undefined>
 
-/** In characters of their fields, and at least so many for each. */
-const capacity = { characters: 16_000_000, least: 500 }
+/** In bytes of their fields, and at least so many for each. */
+const capacity = { bytes: 16_000_000, least: 500 }
 
 /** Contacts that are read at the same time. */
 const readsAtOnce = 16
@@ -33,8 +34,9 @@ const readsAtOnce = 16
  */
 export const passingContacts = (store: Pick<EventStore, 'read'>) => {
   const cache = new LRUCache<ContactId, Passing>({
-    maxSize: capacity.characters,
-    sizeCalculation: ({ document }) => capacity.least + (E.isLeft(document) ? 0 : lengthOf(document.right)),
+    maxSize: capacity.bytes,
+    sizeCalculation: ({ document }) =>
+      capacity.least + (E.isLeft(document) ? 0 : bytesOf(document.right?.contact.additional_info ?? {})),
   })
 
   /** @throws StoreFailed where it may be read later */
@@ -116,9 +118,3 @@ const evolved = (before: Passing | undefined, event: ProjectedEvent): Passing =>
 }
 
 const shownOf = ({ document }: Passing): Shown => (E.isLeft(document) ? document : E.right(document.right?.contact))
-
-const lengthOf = (document: ContactDocument | undefined): number =>
-  Object.entries(document?.contact.additional_info ?? {}).reduce(
-    (sum, [name, value]) => sum + name.length + value.length,
-    0,
-  )

@@ -1,30 +1,27 @@
+import { withinLimit } from '../../domain/abortable.js'
 import { E } from '../../domain/prelude.js'
 import type { Time } from '../../domain/ports.js'
 import type { Queries } from '../queries.js'
 import { parkedEvents } from '../read-models/parked-events.js'
 
-/** Events of one process manager that wait for an operator: `mostCounted` where there are as many or more. */
+/** Events of one process manager that wait for an operator: `mostParked` where there are as many or more. */
 export type ParkedCount = { readonly processManager: string; readonly events: number }
 
 /** Counted to here and no further: what is counted is read. */
-const mostCounted = 100
+const mostParked = 100
 
 /** In milliseconds: whoever watches over the process is answered, whatever the read models do. */
 const longestCount = 1_000
 
 /** How many events each process manager has parked; undefined where the read model does not answer. */
 export const parkedCounts =
-  ({ page }: Pick<Queries, 'page'>, processManagers: ReadonlyArray<string>, { sleep }: Pick<Time, 'sleep'>) =>
+  ({ page }: Pick<Queries, 'page'>, processManagers: ReadonlyArray<string>, time: Pick<Time, 'sleep'>) =>
   async (): Promise<ReadonlyArray<ParkedCount> | undefined> => {
-    const counting = Promise.all(
-      processManagers.map(async (processManager) => {
-        const query = { index: 'by_process_manager', equals: [processManager], limit: mostCounted }
-        const found = await page(parkedEvents, query)
-        return E.isLeft(found) ? undefined : { processManager, events: found.right.length }
-      }),
-    )
-    const done = new AbortController()
-    const counts = await Promise.race([counting, sleep(longestCount, done.signal)])
-    done.abort()
+    const count = async (processManager: string): Promise<ParkedCount | undefined> => {
+      const query = { index: 'by_process_manager', equals: [processManager], limit: mostParked }
+      const found = await page(parkedEvents, query)
+      return E.isLeft(found) ? undefined : { processManager, events: found.right.length }
+    }
+    const counts = await withinLimit(time, longestCount, () => Promise.all(processManagers.map(count)))
     return counts?.every((count) => count !== undefined) === true ? counts : undefined
   }

@@ -9,7 +9,7 @@ import type { Instant } from '../../../domain/instant.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
-import type { Problem } from '../../http/problem.js'
+import { unopenableSecret, type Problem } from '../../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
@@ -61,7 +61,7 @@ const reportIdIn = (
   if (E.isLeft(key)) return key
   if (key.right === undefined) return E.right({})
   const secret = vault.accountSecret(sealedSecret)
-  if (E.isLeft(secret)) return E.left({ kind: 'corrupt', reason: 'the secret of an account can not be opened' })
+  if (E.isLeft(secret)) return E.left(unopenableSecret)
   return E.right({ reportId: reportIdOf(secret.right, engagementId, key.right) })
 }
 

@@ -21,6 +21,9 @@ const outages: Readonly<Record<string, Outage>> = {
   silent: { begin: ({ faults }) => faults.beSilent(), end: ({ faults }) => faults.clear() },
 }
 
+/** Each of them submits one lead after the other. */
+const vendorCount = 6
+
 /** All in milliseconds; no limit is so short that a slow machine exceeds it. */
 const length = 24_000
 const longestAnswer = 15_000
@@ -69,7 +72,7 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)), { ...usualMix, mayBeUnavailable: true })
   const { ledger } = load
-  const vendors = vendorsAt(t, address, load, { vendors: 6 })
+  const vendors = vendorsAt(t, address, load, { vendors: vendorCount })
   await until('leads are accepted', 60_000, () => ledger.leads.length >= 30)
 
   await begin(fleet.double)
@@ -87,7 +90,7 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
   await vendors.stop()
 
   const meanwhile = between(vendors.submitted, goneAt, backAt)
-  t.true(meanwhile.length > 20, `${meanwhile.length} submissions meanwhile`)
+  t.true(meanwhile.length >= vendorCount, `${meanwhile.length} submissions meanwhile`)
   t.deepEqual(
     meanwhile.filter((one) => !isTurnedAway(one)),
     [],
@@ -98,8 +101,8 @@ const outlived = async (t: ExecutionContext, { begin, end }: Outage): Promise<vo
     searches.filter((one) => !isRight(one)),
     [],
   )
-  t.true(searches.filter(({ isKnown }) => isKnown).length > 2)
-  t.true(searches.filter(({ isKnown }) => !isKnown).length > 2)
+  t.true(searches.some(({ isKnown }) => isKnown))
+  t.true(searches.some(({ isKnown }) => !isKnown))
   const slowest = Math.max(...[...vendors.submitted, ...searches].map(({ elapsed }) => elapsed))
   t.true(slowest < longestAnswer, `the slowest answer came after ${slowest} ms`)
 
