@@ -97,7 +97,8 @@ test('steps that were not needed or not reached have no time', async (t) => {
   t.truthy(Number.isInteger(literal?.connect) && Number.isInteger(literal?.firstByte))
   const named = (await send({ url: url('receiver.test') })).times
   t.true(Number.isInteger(named?.dns))
-  const insecure = (await send({ url: url('receiver.test').replace('http', 'https') })).times
+  const limited = await open(t, {}, undefined, monotonicTime)
+  const insecure = (await limited.send({ url: limited.url('receiver.test').replace('http', 'https') })).times
   t.like(insecure, { tls: null, firstByte: null })
   t.true(Number.isInteger(insecure?.dns) && Number.isInteger(insecure?.connect))
   await receiver.close()

@@ -1,8 +1,10 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { webhookSender } from '../../../adapters/webhook/sender.js'
 import { excerptOf } from '../../../adapters/webhook/excerpt.js'
+import type { Time } from '../../../domain/ports.js'
 import { holds } from '../../kit/domain/property.js'
 import { every, openRawReceiver, type Behaviour } from './raw-receiver.js'
 import { requestTo, resolve, slowTime, token } from './rows.js'
@@ -92,9 +94,9 @@ test('whatever comes, an excerpt is short, printable and without the token', (t)
 })
 
 /** What is shown of a body that comes in pieces. */
-const shown = async (behaviour: Behaviour): Promise<string | null | undefined> => {
+const shown = async (behaviour: Behaviour, time: Time = slowTime): Promise<string | null | undefined> => {
   const receiver = await openRawReceiver(behaviour)
-  const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
+  const sender = webhookSender({ allowPrivate: true, resolve, time })
   const { excerpt } = await sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`))
   sender.close()
   await receiver.close()
@@ -105,12 +107,15 @@ const head = 'HTTP/1.1 500 x\r\n'
 
 test('a body that is cut off is shown as far as it came', async (t) => {
   const all = await Promise.all([
-    shown({
-      onRequest: (connection) => {
-        connection.write(`${head}content-length: 1000000\r\n\r\nwrong: `)
-        for (let n = 0; n < token.length; n += 1) setTimeout(() => connection.write(token.charAt(n)), 20 + n * 2)
+    shown(
+      {
+        onRequest: (connection) => {
+          connection.write(`${head}content-length: 1000000\r\n\r\nwrong: `)
+          for (let n = 0; n < token.length; n += 1) setTimeout(() => connection.write(token.charAt(n)), 20 + n * 2)
+        },
       },
-    }),
+      monotonicTime,
+    ),
     shown({
       onRequest: (connection) => {
         connection.write(`${head}content-length: 1000000\r\n\r\nwrong: ${token.slice(0, 9)}`)
