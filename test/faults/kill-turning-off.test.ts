@@ -15,7 +15,7 @@ import { randomFrom, seedOf } from '../kit/load/random.js'
 /** Four days pass in a third of a second, counted from each start anew. */
 const rushing = { CLOCK_RATE: '1000000' }
 
-const rounds = 2
+const rounds = 1
 
 const addMembers = async (address: string, { id }: LoadedAccount): Promise<void> => {
   for (const role of ['admin', 'manager', 'agent']) {
