@@ -95,8 +95,8 @@ export type ContactCommand =
       readonly details: LeadDetails
       readonly submittedAt: Instant
       readonly at: Instant
-      /** The lead's own stream does not say that it was engaged before. */
-      readonly isNotEnrolled?: boolean
+      /** Its engagement has not begun: it was not engaged before. */
+      readonly isNotEngaged?: boolean
     }
   | {
       readonly type: 'MarkConverted'
@@ -108,7 +108,7 @@ export type ContactCommand =
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
 
-/** The lead was submitted so long ago that the contact may have engaged it and forgotten: its own stream tells. */
+/** The lead was submitted so long ago that the contact may have engaged it and forgotten: its engagement tells. */
 type ForgottenLead = { readonly kind: 'lead-forgotten' }
 
 const evolve = (state: ContactState, event: ContactEvent): ContactState => {
@@ -216,7 +216,7 @@ const engage = (
   }
   if (state.leads.some((lead) => lead.leadId === leadId)) return E.right([])
   const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
-  if (mayBeForgotten && command.isNotEnrolled !== true) return E.left({ kind: 'lead-forgotten' })
+  if (mayBeForgotten && command.isNotEngaged !== true) return E.left({ kind: 'lead-forgotten' })
   const supersedes = superseded(state.unconverted)
   const engagement: ContactEvent = {
     type: 'ContactEngaged',

@@ -36,7 +36,10 @@ const Facts = t.type({
 })
 export type LeadFacts = t.TypeOf<typeof Facts>
 
-/** `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for. */
+/**
+ * `LeadSubmitted` holds all that was decided and is what the 200 of a submission stands for. `LeadEnrolled` is no longer written:
+ * that the engagement began says the same.
+ */
 export const LeadEvent = t.union([
   eventOf('LeadSubmitted', Facts),
   eventOf(
@@ -55,12 +58,9 @@ export type LeadState =
       readonly accountId: AccountId
       readonly contactId: ContactId
       readonly engagementId: EngagementId
-      readonly enrolled: boolean
     }
 
-export type LeadCommand = { readonly type: 'SubmitLead'; readonly facts: LeadFacts } | { readonly type: 'MarkEnrolled' }
-
-export type LeadRefusal = { readonly kind: 'lead-not-found' }
+export type LeadCommand = { readonly type: 'SubmitLead'; readonly facts: LeadFacts }
 
 const evolve = (state: LeadState, event: LeadEvent): LeadState => {
   switch (event.type) {
@@ -72,33 +72,19 @@ const evolve = (state: LeadState, event: LeadEvent): LeadState => {
         accountId: account_id,
         contactId: contact_id,
         engagementId: engagement_id,
-        enrolled: false,
       }
     }
     case 'LeadEnrolled':
-      return state.kind === 'unknown' ? state : { ...state, enrolled: true }
+      return state
     default:
       return unreachable(event)
   }
 }
 
-const decide = (command: LeadCommand, state: LeadState): Either<LeadRefusal, ReadonlyArray<LeadEvent>> => {
-  switch (command.type) {
-    case 'SubmitLead':
-      return E.right(state.kind === 'submitted' ? [] : [{ type: 'LeadSubmitted', data: command.facts }])
-    case 'MarkEnrolled': {
-      if (state.kind === 'unknown') return E.left({ kind: 'lead-not-found' })
-      if (state.enrolled) return E.right([])
-      const { leadId, accountId, contactId, engagementId } = state
-      const data = { lead_id: leadId, account_id: accountId, contact_id: contactId, engagement_id: engagementId }
-      return E.right([{ type: 'LeadEnrolled', data }])
-    }
-    default:
-      return unreachable(command)
-  }
-}
+const decide = ({ facts }: LeadCommand, state: LeadState): Either<never, ReadonlyArray<LeadEvent>> =>
+  E.right(state.kind === 'submitted' ? [] : [{ type: 'LeadSubmitted', data: facts }])
 
-export const lead: Decider<LeadState, LeadCommand, LeadEvent, LeadRefusal> = {
+export const lead: Decider<LeadState, LeadCommand, LeadEvent, never> = {
   category: 'lead',
   initial: { kind: 'unknown' },
   evolve,

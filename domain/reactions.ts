@@ -4,7 +4,6 @@ import type { Decider } from './decider.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import type { Recorded } from './event.js'
 import { categoriesOf, type DomainEvent, type EventType } from './events.js'
-import { lead, type LeadCommand } from './lead.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
 import { webhook, type WebhookCommand } from './webhook.js'
 
@@ -14,7 +13,6 @@ export type Intent =
   | IntentFor<typeof conversion, ConversionCommand>
   | IntentFor<typeof contact, ContactCommand>
   | IntentFor<typeof engagement, EngagementCommand>
-  | IntentFor<typeof lead, LeadCommand>
   | IntentFor<typeof webhook, WebhookCommand>
 
 type IntentFor<D, C extends { readonly type: string }> =
@@ -75,10 +73,6 @@ const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
     }),
   ]
 }
-
-const onEngagementStarted: Reaction<'EngagementStarted'> = ({ data }) => [
-  { decider: lead, id: data.lead_id, command: { type: 'MarkEnrolled' } },
-]
 
 const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
   const { label, contact_id, engagement_id } = data.activity
@@ -152,7 +146,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ContactConverted: none,
   ContactOptedOut: none,
   ConversionRecorded: onConversionRecorded,
-  EngagementStarted: onEngagementStarted,
+  EngagementStarted: none,
   ActivityRecorded: onActivityRecorded,
   EngagementEnded: none,
   WebhookAdded: none,

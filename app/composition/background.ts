@@ -87,6 +87,9 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       late = late.filter((one) => one !== name)
     }
     await Promise.all(followers.all.map(catchUp))
+    // Meanwhile the reactions have finished what a crash left open: the first request sees that too.
+    const finished = E.getOrElse(() => head)(await store.head())
+    await Promise.all(followers.readModels.map(({ follower }) => follower.caughtUpHere(finished)))
     if (roles.has('delivery') && !stopping.signal.aborted) running = [...running, start(delivery.follower)]
   }
 

@@ -1,5 +1,5 @@
 import type { CommandHandler, Logger, Time } from '../../domain/ports.js'
-import { deliveryFanOut } from '../../projections/delivery/fan-out.js'
+import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'

@@ -4,7 +4,6 @@ import type { ContactRefusal } from '../../domain/contact.js'
 import type { ReportRefusal } from '../../domain/conversion-report.js'
 import type { DeliveryRefusal } from '../../domain/delivery.js'
 import type { EngagementRefusal } from '../../domain/engagement.js'
-import type { LeadRefusal } from '../../domain/lead.js'
 import type { MarketingSourceRefusal } from '../../domain/marketing-source.js'
 import type { ParkedEventRefusal } from '../../domain/parked-event.js'
 import type { PlaybookRefusal } from '../../domain/playbook.js'
@@ -37,7 +36,6 @@ export type Problem =
   | MarketingSourceRefusal
   | ContactRefusal
   | ReportRefusal
-  | LeadRefusal
   | EngagementRefusal
   | WebhookRefusal
   | DeliveryRefusal
@@ -113,8 +111,6 @@ export const answerTo = (problem: Problem): Answer => {
       return message('marketing source not found')
     case 'contact-not-found':
       return message('contact not found')
-    case 'lead-not-found':
-      return message('lead not found')
     case 'engagement-not-found':
       return message('engagement not found')
     case 'webhook-not-found':

@@ -8,6 +8,7 @@ import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
+import { newDeliveries } from './attempts/new-deliveries.js'
 import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
@@ -40,7 +41,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   const webhooks = new Set<WebhookId>()
   const queues = leasedQueues()
-  const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports) })
+  const fresh = newDeliveries((webhookId) => queues.of(webhookId) !== undefined)
+  const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports, fresh) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
   const settling = scheduledJob({ name: 'settling a backlog', work: (queue) => settleBacklog(jobPorts, queue) }, ports)
@@ -66,8 +68,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   const learn = (event: ProjectedEvent): void => {
     if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
-    resends.learn(event)
-    arrived.learn(event)
+    for (const { learn } of [resends, fresh, arrived]) learn(event)
   }
 
   return {
@@ -107,6 +108,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       }
       arrived.notifyWhenCaughtUp()
       await aborted(lease.lost)
+      fresh.forget()
       await Promise.all(
         queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),
       )

@@ -41,7 +41,7 @@ export const startMeasured = (directory: string): Promise<Child> => {
 }
 
 /**
- * A store with leads that went round the loop: submitted, enrolled, started and delivered to one webhook, eight events
+ * A store with leads that went round the loop: submitted, started and delivered to one webhook, seven events
  * each.
  */
 export const seed = async (leads: number): Promise<Seeded> => {

@@ -275,7 +275,7 @@ test('a lead that may have been forgotten is engaged only once its own stream wa
     .when(late)
     .refuses('lead-forgotten')
   given(t, contact, ...many)
-    .when({ ...late, isNotEnrolled: true })
+    .when({ ...late, isNotEngaged: true })
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })
 

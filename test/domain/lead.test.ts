@@ -20,13 +20,8 @@ test('submitting a lead again changes nothing of what the first submission decid
     .isAlreadySo()
 })
 
-test('a lead is enrolled once, by ids alone', (t) => {
-  given(t, lead, submitted).when({ type: 'MarkEnrolled' }).then(enrolled)
-  given(t, lead, submitted, enrolled).when({ type: 'MarkEnrolled' }).isAlreadySo()
-})
-
-test('a lead that was never submitted is not found', (t) => {
-  given(t, lead).when({ type: 'MarkEnrolled' }).refuses('lead-not-found')
+test('an enrolment of an older log changes nothing', (t) => {
+  t.deepEqual(fold(lead, lead.initial, [submitted, enrolled]), fold(lead, lead.initial, [submitted]))
 })
 
 test('the state of a lead holds no personal value', (t) => {

@@ -5,7 +5,6 @@ import type { ConversionRecordFacts } from '../../domain/conversion-record.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import type { EngagementId } from '../../domain/ids.js'
-import { lead } from '../../domain/lead.js'
 import { playbook, standardPlaybook } from '../../domain/playbook.js'
 import { reactingCategories, reactingTypes, reactions, type Intent } from '../../domain/reactions.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
@@ -113,12 +112,6 @@ test('an engaged contact ends the engagements that are too many, once the new on
   )
 })
 
-test('a started conversation enrolls its lead', (t) => {
-  t.deepEqual(reactionsTo({ type: 'EngagementStarted', data: attribution() }), [
-    { decider: lead, id: leadId(), command: { type: 'MarkEnrolled' } },
-  ])
-})
-
 test('an opted_out activity opts the contact out, every other one changes no other stream', (t) => {
   const optedOut = activity({ type: 'outcome', label: 'opted_out' })
   t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: optedOut, record_id: null } }), [
@@ -197,15 +190,7 @@ test('a delivery whose webhook was removed turns nothing off', (t) => {
 test('nothing follows from any other event', (t) => {
   t.deepEqual(
     [...reactingTypes],
-    [
-      'AccountOpened',
-      'LeadSubmitted',
-      'ContactEngaged',
-      'ConversionRecorded',
-      'EngagementStarted',
-      'ActivityRecorded',
-      'DeliveryAbandoned',
-    ],
+    ['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'ConversionRecorded', 'ActivityRecorded', 'DeliveryAbandoned'],
   )
   const others = goldenEvents().filter(({ type }) => !reactingTypes.has(type))
   t.true(others.length > 20)

@@ -26,7 +26,6 @@ test('at LOG_LEVEL=debug the way of one lead can be read in some ten lines, by i
       'ContactEngaged',
       'EngagementStarted',
       'ActivityRecorded',
-      'LeadEnrolled',
       'DeliveryDue',
       'DeliverySucceeded',
     ],

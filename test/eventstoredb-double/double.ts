@@ -19,6 +19,8 @@ export type EventStoreDouble = {
   /** Every event in the log that is not the system's, in the order of the log. */
   readonly log: () => ReadonlyArray<LoggedEvent>
   readonly calls: () => Calls
+  /** The streams that were read so far, each as often as it was. */
+  readonly streamsRead: () => ReadonlyArray<string>
   /** Breaks every connection and refuses new ones. Nothing of the double keeps the process alive then. */
   readonly stop: () => Promise<void>
   /** Listens again, on the same port, with all that was written. */
@@ -39,12 +41,14 @@ export const startDouble = async (port = 0): Promise<EventStoreDouble> => {
   const log = openLog()
   const { faults, active } = openFaults()
   const calls = { appends: 0, reads: 0, subscriptions: 0, cuts: 0 }
+  const streamsRead: Array<string> = []
   const served: Served = {
     log,
     faults: active,
     count: (call) => {
       calls[call] += 1
     },
+    countRead: (stream) => void streamsRead.push(stream),
   }
 
   const server = new Server({ 'grpc.max_receive_message_length': maxMessageSize })
@@ -70,6 +74,7 @@ export const startDouble = async (port = 0): Promise<EventStoreDouble> => {
     faults,
     log: () => log.all.filter((event) => !isSystemEvent(event)),
     calls: () => ({ ...calls }),
+    streamsRead: () => [...streamsRead],
     stop: listener.close,
     start: listener.open,
   }

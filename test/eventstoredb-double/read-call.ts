@@ -16,5 +16,9 @@ export const read =
     if (refusal !== undefined) call.emit('error', refusal)
     else if (options === undefined) call.emit('error', badRequest())
     else if (isSubscription) subscribe(served, call, readRequest(options))
-    else readOnce(served, call, readRequest(options))
+    else {
+      const request = readRequest(options)
+      if (request.stream !== undefined) served.countRead(request.stream)
+      readOnce(served, call, request)
+    }
   }

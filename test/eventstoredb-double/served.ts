@@ -14,4 +14,6 @@ export type Served = {
   readonly log: Log
   readonly faults: ActiveFaults
   readonly count: (call: keyof Calls) => void
+  /** A stream was read, once or by pages. */
+  readonly countRead: (stream: string) => void
 }

@@ -1,6 +1,6 @@
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
-import { samplePayloadOf } from '../../../projections/delivery/payload.js'
+import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.js'
 import { unsealable, type WebhookResponse } from '../../../projections/delivery/sender.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'

@@ -19,6 +19,7 @@ import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.js'
+import type { NewDeliveries } from './new-deliveries.js'
 import { signedRequest } from './signed-request.js'
 
 export type AttemptPorts = {
@@ -40,7 +41,7 @@ export type AttemptPorts = {
  * Posts a delivery once and records how that ended, as the next attempt of its schedule or as a resend. At least once: after a
  * crash between the two it is posted again.
  */
-export const attemptWith = (ports: AttemptPorts): Attempt => {
+export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveries, 'take'>): Attempt => {
   const { commandHandler, currentWebhook, sender, clock, logger, random, observe } = ports
 
   const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
@@ -75,7 +76,7 @@ export const attemptWith = (ports: AttemptPorts): Attempt => {
 
   /** The next attempt of the schedule. */
   const scheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
-    const loaded = orThrow(await commandHandler.load(delivery, id))
+    const loaded = newDeliveries.take(id) ?? orThrow(await commandHandler.load(delivery, id))
     const { state } = loaded
     if (state.kind !== 'due') return unrecorded(false)
     // The read model may not show yet what another process did before this one took over.

@@ -139,13 +139,10 @@ export const recordCommands: fc.Arbitrary<ConversionRecordCommand> = fc.record({
   }),
 })
 
-export const leadCommands: fc.Arbitrary<LeadCommand> = fc.oneof(
-  fc.record({
-    type: is('SubmitLead'),
-    facts: fc.record({ lead_id: few(leadId), engagement_id: few(engagementId) }).map(leadFacts),
-  }),
-  fc.record({ type: is('MarkEnrolled') }),
-)
+export const leadCommands: fc.Arbitrary<LeadCommand> = fc.record({
+  type: is('SubmitLead'),
+  facts: fc.record({ lead_id: few(leadId), engagement_id: few(engagementId) }).map(leadFacts),
+})
 
 export const submissionKeyCommands: fc.Arbitrary<SubmissionKeyCommand> = fc.record({
   type: is('ClaimSubmissionKey'),

@@ -122,7 +122,6 @@ export const streams = (): Streams => {
         owe(`contact ${contact_id} engaged by ${lead_id}`)
         owe(`conversation ${engagement_id}`)
         owe(`started of ${lead_id}`)
-        owe(`enrolment of ${lead_id}`)
         return
       }
       case 'ContactCreated': {
@@ -136,9 +135,6 @@ export const streams = (): Streams => {
         return
       case 'EngagementStarted':
         follows(`conversation ${event.data.engagement_id}`)
-        return
-      case 'LeadEnrolled':
-        follows(`enrolment of ${event.data.lead_id}`)
         return
       case 'ConversionRecorded': {
         const { record_id, conversion_id, contact_id, ends, converted_at, value } = event.data

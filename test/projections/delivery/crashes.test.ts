@@ -26,7 +26,7 @@ const longAway = 4 * 24 * 3_600_000
  */
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({
-    seed: 3,
+    seed: 1,
     answer: (_webhook, nth) => ({ status: isAway || nth <= maximalAttempts ? 503 : 200, takes: 100 }),
     slowest: 0,
     unsaved: 1n,

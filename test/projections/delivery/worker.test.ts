@@ -1,6 +1,7 @@
 import test from 'ava'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
+import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
 import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/parts/delivery-stage.js'
@@ -86,11 +87,12 @@ test('first attempts and retries that are due take turns', async (t) => {
   await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
   for (const answer of answers) answer()
   await until(() => sent.length === 37)
-  const order = sent.slice(13).map((request) => (numberOf(request) > 100 ? 'first' : 'retry'))
-  t.deepEqual(
-    order,
-    order.map((_, nth) => (nth % 2 === 0 ? 'retry' : 'first')),
-  )
+  // They are begun by turns. As many as may be open at once can overtake each other before they are posted.
+  let ahead = 0
+  for (const request of sent.slice(13)) {
+    ahead += numberOf(request) > 100 ? 1 : -1
+    t.true(Math.abs(ahead) <= mostRequests)
+  }
   await close()
 })
 

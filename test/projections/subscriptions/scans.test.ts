@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import type { EventStore } from '../../../domain/ports.js'
-import { deliveryFanOut } from '../../../projections/delivery/fan-out.js'
+import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { follow, type Follower } from '../../../projections/subscriptions/follower.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'

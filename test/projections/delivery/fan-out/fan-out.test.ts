@@ -1,21 +1,21 @@
 import test from 'ava'
-import { reactor } from '../../../app/commands/reactions/reactor.js'
-import { randomIds } from '../../../adapters/node/ids.js'
-import { neverAborted } from '../../../domain/abortable.js'
-import { newAggregate } from '../../../domain/aggregate.js'
-import { beginning, type Position } from '../../../domain/event.js'
-import { lead } from '../../../domain/lead.js'
-import { deliveryFanOut } from '../../../projections/delivery/fan-out.js'
-import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
-import { accountId, contactId, details, engagementId, leadFacts, leadId } from '../../kit/domain/samples.js'
-import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { cachedHandler } from '../../kit/parts/command-handlers.js'
-import { countedReads } from '../../kit/parts/counted-reads.js'
-import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { rightOf } from '../../kit/right-of.js'
-import { manualClock } from '../../kit/time/manual-clock.js'
-import { accountWithWebhook } from '../notices/account-with-webhook.js'
+import { reactor } from '../../../../app/commands/reactions/reactor.js'
+import { randomIds } from '../../../../adapters/node/ids.js'
+import { neverAborted } from '../../../../domain/abortable.js'
+import { newAggregate } from '../../../../domain/aggregate.js'
+import { beginning, type Position } from '../../../../domain/event.js'
+import { lead } from '../../../../domain/lead.js'
+import { deliveryFanOut } from '../../../../projections/delivery/fan-out/fan-out.js'
+import { checkpointIn } from '../../../../projections/subscriptions/checkpoint.js'
+import { accountId, contactId, details, engagementId, leadFacts, leadId } from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { cachedHandler } from '../../../kit/parts/command-handlers.js'
+import { countedReads } from '../../../kit/parts/counted-reads.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { rightOf } from '../../../kit/right-of.js'
+import { manualClock } from '../../../kit/time/manual-clock.js'
+import { accountWithWebhook } from '../../notices/account-with-webhook.js'
 
 /** An account with a webhook, one number whose leads are submitted, and a fan-out that counts what it reads. */
 const openStage = async () => {
@@ -77,7 +77,7 @@ test('the five-hundredth lead of a number costs the fan-out the reads of the fir
   taken()
   await submit(500)
   await run()
-  t.deepEqual(taken(), { ...first, bytes: first.bytes + '500'.length - '1'.length })
+  t.deepEqual(taken(), first)
   const orders = (await bodies()).map((body) => /"order":"(\d+)"/.exec(body)?.[1])
   t.deepEqual(
     orders,

@@ -1,11 +1,11 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import type { Activity } from '../../../domain/activity.js'
-import type { Contact } from '../../../projections/contact.js'
-import { payloadOf } from '../../../projections/delivery/payload.js'
-import { holds } from '../../kit/domain/property.js'
-import { activity, at, contactId, engagementId, leadId, phone, sourceId } from '../../kit/domain/samples.js'
+import type { Activity } from '../../../../domain/activity.js'
+import type { Contact } from '../../../../projections/contact.js'
+import { payloadOf } from '../../../../projections/delivery/fan-out/payload.js'
+import { holds } from '../../../kit/domain/property.js'
+import { activity, at, contactId, engagementId, leadId, phone, sourceId } from '../../../kit/domain/samples.js'
 
 const contact: Contact = {
   id: contactId(),

@@ -1,14 +1,14 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { contactFrom } from '../../../projections/contact.js'
-import { passingContacts, type RecordedActivity } from '../../../projections/delivery/passing-contacts.js'
-import { histories, historyOf, type History } from '../../kit/domain/histories.js'
-import { holdsAsync } from '../../kit/domain/property.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { countedReads } from '../../kit/parts/counted-reads.js'
-import { E } from '../../../domain/prelude.js'
-import { rightOf } from '../../kit/right-of.js'
+import { contactFrom } from '../../../../projections/contact.js'
+import { passingContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/passing-contacts.js'
+import { histories, historyOf, type History } from '../../../kit/domain/histories.js'
+import { holdsAsync } from '../../../kit/domain/property.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { countedReads } from '../../../kit/parts/counted-reads.js'
+import { E } from '../../../../domain/prelude.js'
+import { rightOf } from '../../../kit/right-of.js'
 
 const storeOf = async (history: History) => {
   const store = memoryEventStore(memoryLog())

@@ -1,0 +1,44 @@
+import { LRUCache } from 'lru-cache'
+import type { Aggregate } from '../../../domain/aggregate.js'
+import { idIn } from '../../../domain/decider.js'
+import { delivery, type DeliveryState } from '../../../domain/delivery.js'
+import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import type { ProjectedEvent } from '../../projection.js'
+
+/** In characters of bodies, and so many for each delivery beside. */
+const capacity = { characters: 8_000_000, overhead: 1_000 }
+
+/** Deliveries as they became due while this process holds their webhooks, so that their first attempts need no read. */
+export type NewDeliveries = {
+  readonly learn: (event: ProjectedEvent) => void
+  /** Undefined where it must be read. It is given once: an attempt that comes after it finds the stream longer. */
+  readonly take: (id: DeliveryId) => Aggregate<DeliveryState> | undefined
+  /** Another process may make attempts from now on. */
+  readonly forget: () => void
+}
+
+export const newDeliveries = (isHeld: (webhookId: WebhookId) => boolean): NewDeliveries => {
+  const cache = new LRUCache<DeliveryId, Aggregate<DeliveryState>>({
+    maxSize: capacity.characters,
+    sizeCalculation: ({ state }) => capacity.overhead + (state.kind === 'unknown' ? 0 : state.facts.body.length),
+  })
+
+  return {
+    learn: (event) => {
+      const id = idIn(delivery, event.stream) as DeliveryId | undefined
+      if (id === undefined) return
+      if (event.type !== 'DeliveryDue') cache.delete(id)
+      else if (isHeld(event.data.webhook_id)) {
+        const { revision, correlationId } = event
+        const state = delivery.evolve(delivery.initial, event)
+        cache.set(id, { state, revision, last: { id: event.id, correlationId } })
+      }
+    },
+    take: (id) => {
+      const taken = cache.get(id)
+      cache.delete(id)
+      return taken
+    },
+    forget: () => cache.clear(),
+  }
+}

@@ -1,0 +1,144 @@
+import { newAggregate } from '../../../domain/aggregate.js'
+import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
+import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
+import { beginning } from '../../../domain/event.js'
+import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type { KnownWebhook } from '../../../domain/webhook.js'
+import type { Contact } from '../../contact.js'
+import { executedOrThrow } from '../../parking/final-failure.js'
+import { parking } from '../../parking/parking.js'
+import type { Checkpoint } from '../../subscriptions/checkpoint.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Follower } from '../../subscriptions/follower.js'
+import type { ProjectedEvent } from '../../projection.js'
+import { passingContacts, type RecordedActivity } from './passing-contacts.js'
+import { passingLeads, type PassingLeads, type Submitted } from './passing-leads.js'
+import { payloadOf } from './payload.js'
+import { followedWebhooks, isWebhookEvent } from './subscribers.js'
+
+/** The contact of an activity, as it was then, and the webhooks that were subscribed to it. */
+type FannedOut = { readonly to: ReadonlyArray<KnownWebhook>; readonly shown: Either<StoreFailure, Contact | undefined> }
+
+/** Activities whose deliveries are made at the same time: each holds a body in memory. */
+const madeAtOnce = 128
+
+type FanOutPorts = {
+  readonly store: EventStore
+  readonly commandHandler: CommandHandler
+  readonly checkpoint: Checkpoint
+  readonly logger: Logger
+}
+
+/**
+ * The half of the process manager of deliveries that makes them due: activities in, commands out. It fans each activity out, to
+ * one delivery for each webhook that is subscribed at that point of the log, and posts nothing: that is the worker's half. A
+ * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
+ */
+export const deliveryFanOut = (ports: FanOutPorts): Follower => {
+  const { store, commandHandler, checkpoint } = ports
+  const webhooks = followedWebhooks(store)
+  const contacts = passingContacts(store)
+  const leads = passingLeads(store)
+  const makeDue = makeDueWith(commandHandler, leads)
+  /** The activities of the batch that is handled now. */
+  let fanned: ReadonlyMap<ProjectedEvent, FannedOut> = new Map()
+  let followedTo = beginning
+  let stopping = AbortSignal.abort()
+
+  /** What is parked and tried again goes to the webhooks that are subscribed by then. */
+  const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
+    if (isWebhookEvent(event)) {
+      if (isRetry) await webhooks.load(followedTo, stopping)
+      else webhooks.apply(event)
+    }
+    if (event.type !== 'ActivityRecorded') return
+    const to = webhooks.subscribed(event.data.activity)
+    const one = isRetry ? { to, shown: await contacts.asOf(event) } : fanned.get(event)
+    if (one !== undefined) await makeDue(event, one)
+  }
+  const name = 'delivery_projector'
+  const { handle, skip } = parking({ name, actor: 'delivery', work }, ports)
+
+  return {
+    name,
+    categories: ['lead', 'engagement', 'contact', 'webhook', 'parked'],
+    begin: async (signal) => {
+      stopping = signal
+      followedTo = await checkpoint.load()
+      contacts.forget()
+      leads.forget()
+      await webhooks.load(followedTo, stopping)
+      return followedTo
+    },
+    handle: async ({ events, position }) => {
+      followedTo = position
+      const subscribed = new Map<RecordedActivity, ReadonlyArray<KnownWebhook>>()
+      for (const event of events) {
+        leads.pass(event)
+        if (event.type !== 'ActivityRecorded') {
+          await handle(event)
+          continue
+        }
+        const to = webhooks.subscribed(event.data.activity)
+        if (to.length > 0) subscribed.set(event, to)
+      }
+      const shown = await contacts.pass(events, new Set(subscribed.keys()))
+      fanned = new Map([...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone }]))
+      const making = [...subscribed.keys()]
+      for (let next = making.splice(0, madeAtOnce); next.length > 0; next = making.splice(0, madeAtOnce)) {
+        await Promise.all(next.map(handle))
+      }
+      await checkpoint.advance(position)
+    },
+    skip: async (undecodable) => {
+      contacts.skip(undecodable.stream)
+      await skip(undecodable)
+    },
+    // What was done already must not be parked when it comes again after a stop.
+    end: checkpoint.flush,
+  }
+}
+
+const gone: Either<never, undefined> = E.right(undefined)
+
+/** Makes the deliveries of an activity due. */
+const makeDueWith =
+  ({ execute }: CommandHandler, leads: Pick<PassingLeads, 'submitted'>) =>
+  async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
+    const { activity } = event.data
+    const passing = orThrow(shown)
+    if (passing === undefined) return
+    // A contact opts out by an activity, though its own stream says so only after it.
+    const contact = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
+    const submitted = await leads.submitted(activity.lead_id)
+    for (const subscriber of to) {
+      const facts = factsOf(event, subscriber, contact, submitted)
+      const heldAt = subscriber.kind === 'off' ? subscriber.version : undefined
+      const command = { type: 'MakeDue', facts, heldAt } as const
+      const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
+      const cause = { actor: 'delivery', event, at: event.time, eventId }
+      const done = await execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
+      executedOrThrow('a delivery', done)
+    }
+  }
+
+/** What a webhook is to be told of an activity, and with which body. */
+const factsOf = (
+  { id: activityId, time, data: { activity } }: RecordedActivity,
+  { webhookId, settings }: KnownWebhook,
+  shown: Contact,
+  submitted: Submitted | undefined,
+): DeliveryFacts => ({
+  delivery_id: deliveryIdOf(webhookId, activityId),
+  account_id: activity.account_id,
+  webhook_id: webhookId,
+  activity_id: activityId,
+  label: activity.label,
+  contact_id: activity.contact_id,
+  lead_id: activity.lead_id,
+  ...(submitted === undefined ? {} : { lead_submitted_at: submitted.at }),
+  engagement_id: activity.engagement_id,
+  due_at: time,
+  body: payloadOf(settings.format, activity, shown, submitted?.originators ?? []),
+})

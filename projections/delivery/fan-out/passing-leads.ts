@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache'
+import { streamOf } from '../../../domain/decider.js'
+import type { LeadId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import { lead, type Originator } from '../../../domain/lead.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { ProjectedEvent } from '../../projection.js'
+
+/** How a lead was submitted: what the deliveries of its activities tell of that. */
+export type Submitted = { readonly at: Instant; readonly originators: ReadonlyArray<Originator> }
+
+export type PassingLeads = ReturnType<typeof passingLeads>
+
+/** In bytes, and for each lead so many beside the texts of its originators. */
+const capacity = { bytes: 8_000_000, overhead: 300 }
+
+/**
+ * The submissions that passed by lately: the first activities of a lead follow at once, and need no read. For a later one the lead
+ * is read.
+ */
+export const passingLeads = (store: Pick<EventStore, 'read'>) => {
+  const cache = new LRUCache<LeadId, Submitted>({
+    maxSize: capacity.bytes,
+    sizeCalculation: ({ originators }) =>
+      originators.reduce((bytes, { origin, key }) => bytes + 2 * (origin.length + key.length), capacity.overhead),
+  })
+
+  return {
+    pass: (event: ProjectedEvent): void => {
+      if (event.type === 'LeadSubmitted') cache.set(event.data.lead_id, submittedIn(event))
+    },
+    /**
+     * Undefined where the stream of the lead was deleted since.
+     * @throws StoreFailed where it can't be read
+     */
+    submitted: async (id: LeadId): Promise<Submitted | undefined> => {
+      const passed = cache.get(id)
+      if (passed !== undefined) return passed
+      const { events } = orThrow(await store.read(streamOf(lead, id)))
+      const submission = events.find((event) => event.type === 'LeadSubmitted')
+      return submission === undefined ? undefined : submittedIn(submission)
+    },
+    /** Another stretch of the log begins. */
+    forget: () => cache.clear(),
+  }
+}
+
+const submittedIn = ({ time, data }: Extract<ProjectedEvent, { readonly type: 'LeadSubmitted' }>): Submitted => ({
+  at: time,
+  originators: data.originators,
+})
