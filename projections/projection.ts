@@ -1,5 +1,8 @@
 import type { Category, DomainEvent, EventType } from '../domain/events.js'
 import type { Recorded } from '../domain/event.js'
+import type { StoreFailure } from '../domain/ports.js'
+import { E, type Either } from '../domain/prelude.js'
+import { orThrow } from '../domain/store-failed.js'
 import type { Change, Collection, Indexes, Json, Stored } from './ports.js'
 
 export type ProjectedEvent = Recorded<DomainEvent>
@@ -40,6 +43,16 @@ export class Unprojectable extends CannotFollow {
     const kind = cause instanceof Error ? cause.name : typeof cause
     super(`${projection.name} can't fold ${event.type} at position ${event.position} (${kind})`)
   }
+}
+
+/**
+ * What writing a read model came to. Where a store can't hold a document, trying again would not change it.
+ * @throws CannotFollow, and StoreFailed
+ */
+export const writtenOrThrow = ({ name }: AnyProjection, written: Either<StoreFailure, void>): void => {
+  if (E.isLeft(written) && written.left.kind === 'corrupt')
+    throw new CannotFollow(`${name} can't be written: ${written.left.reason}`)
+  orThrow(written)
 }
 
 /** The keys of the documents that must be read before `events` can be folded. */

@@ -1,4 +1,4 @@
-import { MongoClient, type Db, type MongoClientOptions } from 'mongodb'
+import { MongoClient, type Db, type MongoClientOptions, type ReadConcern } from 'mongodb'
 import type { Logger } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { monotonicTime } from '../node/monotonic-time.js'
@@ -9,6 +9,11 @@ export type MongoConnection = {
   readonly db: Db
   readonly close: () => Promise<void>
 }
+
+/** An option of the URL has a value that can't be used; `must` says which one it must have. */
+type OptionProblem = { readonly option: string; readonly must: string }
+
+type Unusable = { readonly kind: 'unusable' } | ({ readonly kind: 'unusable-option' } & OptionProblem)
 
 const defaultDatabase = 'leadloop'
 
@@ -25,14 +30,40 @@ const timeouts = {
   waitQueueTimeoutMS: 2_000,
 } satisfies MongoClientOptions
 
+/** In milliseconds: how long the server waits for a majority. Less than the socket's limit, so that the connection survives too. */
+const confirmedWithin = 4_000
+
 const options = {
   ...timeouts,
   appName: 'leadloop',
   // Positions are 64 bits wide.
   useBigInt64: true,
-  // What was answered survives the loss of a server. The limit is shorter than the socket's, so that the connection survives too.
-  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 4_000 },
+  // What was answered survives the loss of a server.
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: confirmedWithin },
 } satisfies MongoClientOptions
+
+type EffectiveOptions = MongoClient['options']
+
+/**
+ * Options of the URL that take effect beside ours, and the one value of each with which a process reads what it wrote, and no two
+ * processes hold a lease.
+ */
+const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: EffectiveOptions) => boolean }> = [
+  {
+    option: 'readPreference',
+    must: 'be primary',
+    isKept: ({ readPreference: { mode, tags, maxStalenessSeconds } }) =>
+      mode === 'primary' && (tags ?? []).length === 0 && maxStalenessSeconds === undefined,
+  },
+  {
+    option: 'readConcernLevel',
+    must: 'be local',
+    isKept: ({ readConcern }) => [undefined, 'local'].includes((readConcern as ReadConcern | undefined)?.level),
+  },
+  { option: 'retryWrites', must: 'be true', isKept: ({ retryWrites }) => retryWrites },
+  { option: 'journal', must: 'be true', isKept: ({ writeConcern }) => writeConcern.journal === true },
+  { option: 'wtimeout', must: `be ${confirmedWithin}`, isKept: ({ writeConcern }) => writeConcern.wtimeoutMS === confirmedWithin },
+]
 
 /** Milliseconds between two attempts to reach a server for the first time, and between two checks of the heartbeats. */
 const interval = 500
@@ -44,9 +75,11 @@ const longestHeartbeat = timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTim
  * Opens the database that the path of `url` names, or `leadloop`. The server may be away, now or later: meanwhile every
  * operation fails. Left when `url` can't be used; it may hold a password, so nothing of it is told.
  */
-export const connectMongo = (url: string, logger: Logger): Either<{ readonly kind: 'unusable' }, MongoConnection> => {
+export const connectMongo = (url: string, logger: Logger): Either<Unusable, MongoConnection> => {
   try {
     const client = new MongoClient(url, options)
+    const changed = pinned.find(({ isKept }) => !isKept(client.options))
+    if (changed !== undefined) return E.left({ kind: 'unusable-option', option: changed.option, must: changed.must })
     const db = client.db(databaseOf(url))
     const stopping = new AbortController()
     const connecting = stayConnected(client, logger, stopping.signal)

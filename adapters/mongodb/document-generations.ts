@@ -4,10 +4,10 @@ import type { StoreFailure } from '../../domain/ports.js'
 import type { Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
 import { indexesOf } from './document-record.js'
-import { checkpointsIn, type DocumentWrites } from './document-writes.js'
+import { beginCheckpoint, checkpointsIn, type DocumentWrites } from './document-writes.js'
 import { tryCatch } from './failure.js'
-import type { GenerationLocator } from './generation-locator.js'
-import { generationName, prefixOf, type GenerationRegistry } from './generation-registry.js'
+import type { GenerationLocator } from './generations/locator.js'
+import { generationName, prefixOf, type GenerationRegistry } from './generations/registry.js'
 
 /** How generations come and go: a collection of the database for each. */
 export const documentGenerations = (
@@ -24,7 +24,9 @@ export const documentGenerations = (
     // Now, because the index of a full collection takes longer than an operation may. One by one, because FerretDB breaks the
     // connection when it is asked for several indexes that exist already.
     for (const index of indexesOf(collection)) await db.collection(stored).createIndexes([index])
-    locator.remember(collection, stored)
+    // So that the first batch finds it, as every other does.
+    await beginCheckpoint(db, stored)
+    locator.confirm(collection, stored)
   }
   const dropStored = async (stored: string): Promise<void> => {
     await db.collection(stored).drop()

@@ -3,10 +3,7 @@ import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../../projections/ports.js'
 import { decodeEntry, decodeStored, readFields, selectionOf, type DocumentRecord } from './document-record.js'
 import { storeFailure, tryCatch } from './failure.js'
-import type { GenerationLocator } from './generation-locator.js'
-
-/** So many keys are looked up one by one at most: for a list of keys FerretDB reads the whole collection. */
-const fewKeys = 8
+import type { GenerationLocator } from './generations/locator.js'
 
 /** Documents that a walk fetches at once. */
 const pageSize = 1_000
@@ -33,7 +30,9 @@ export const documentReads = (
           (stored) => recordsOf(recordsIn(stored), wanted),
           ({ length }) => length === wanted.length,
         )
-        return new Map(found.map((record) => [record._id, decodeStored(record)]))
+        const byKey = new Map(found.map((record) => [record._id, record]))
+        const inOrder = wanted.flatMap((key) => byKey.get(key) ?? [])
+        return new Map(inOrder.map((record) => [record._id, decodeStored(record)]))
       }),
 
     find: (collection, query) =>
@@ -94,13 +93,12 @@ export const documentReads = (
   }
 }
 
-const recordsOf = async (
+/** One command, however many keys. For a list of keys FerretDB reads the whole collection, for a single key it does not. */
+const recordsOf = (
   records: MongoCollection<DocumentRecord>,
   keys: ReadonlyArray<string>,
 ): Promise<ReadonlyArray<DocumentRecord>> => {
-  const projection = readFields
-  if (keys.length > fewKeys)
-    return records.find({ _id: { $in: keys } }, { projection, batchSize: keys.length }).toArray()
-  const found = await Promise.all(keys.map((_id) => records.findOne({ _id }, { projection })))
-  return found.filter((record) => record !== null)
+  const [only] = keys
+  const filter = only !== undefined && keys.length === 1 ? { _id: only } : { _id: { $in: keys } }
+  return records.find(filter, { projection: readFields, limit: keys.length, batchSize: keys.length }).toArray()
 }

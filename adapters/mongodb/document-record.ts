@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Filter, IndexDescription } from 'mongodb'
 import { positionOf } from '../../domain/event.js'
 import type { Change, Collection, Entry, IndexValue, Json, Query, Stored } from '../../projections/ports.js'
-import { OperationFailed } from './failure.js'
+import { OperationFailed, tooLarge } from './failure.js'
 
 /**
  * A document as it is stored: the newest change to it in one field, so that one `$max` never replaces it by an older
@@ -24,11 +24,16 @@ export type DocumentRecord = {
 /** The fields that a reader needs. */
 export const readFields = { 'change.position': 1, 'change.body': 1 } as const
 
+/** In bytes: what MongoDB holds, less the fields around the text. A larger one breaks the driver, or is refused by the server. */
+const largestBody = 16 * 1024 * 1024 - 64 * 1024
+
 /**
  * Writes a change unless the stored one is as new or newer. The filter names the key alone: with a position in it a stale
  * change would not match, try to insert the document and fail because its key exists. It is `updateMany` because of FerretDB:
  * for each `updateOne` that finds its document it reserves a connection until the command is done, and with a hundred of them
- * in one command it hangs for ever.
+ * in one command it hangs for ever. Of an `updateMany` neither the server nor the driver tries anything again by itself: two
+ * that insert one key at the same time (11000), and a connection that breaks, are left to us.
+ * @throws OperationFailed where the document is too large
  */
 export const encodeChange = (
   { key, document, position }: Change,
@@ -42,12 +47,18 @@ export const encodeChange = (
         change:
           document === undefined
             ? { position, turn }
-            : { position, turn, body: JSON.stringify(document), index: indexOf(document, fields) },
+            : { position, turn, body: bodyOf(document), index: indexOf(document, fields) },
       },
     },
     upsert: true,
   },
 })
+
+const bodyOf = (document: Json): string => {
+  const body = JSON.stringify(document)
+  if (Buffer.byteLength(body) > largestBody) throw new OperationFailed({ kind: 'corrupt', reason: tooLarge })
+  return body
+}
 
 export const fieldsOf = ({ indexes }: Collection): ReadonlyArray<string> => [...new Set(Object.values(indexes).flat())]
 

@@ -3,10 +3,11 @@ import { beginning, positionOf, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
 import { misplacedIn, type Change, type Collection, type Documents } from '../../projections/ports.js'
 import { adaptiveBatchSize } from './batch-size.js'
+import { confirmationOn } from './confirmation.js'
 import { encodeChange, fieldsOf, type DocumentRecord } from './document-record.js'
-import { isDuplicate, OperationFailed, tryCatch } from './failure.js'
-import type { GenerationLocator } from './generation-locator.js'
-import { generationName, prefixOf } from './generation-registry.js'
+import { isDuplicate, isTimeout, OperationFailed, tryCatch } from './failure.js'
+import type { GenerationLocator } from './generations/locator.js'
+import { generationName, prefixOf } from './generations/registry.js'
 
 export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
   readonly forget: (collection: Collection) => void
@@ -21,48 +22,92 @@ type Write = AnyBulkWriteOperation<DocumentRecord>
 /** How far each collection of the database has come in the log. */
 export const checkpointsIn = (db: Db): MongoCollection<CheckpointRecord> => db.collection('checkpoints')
 
+/** One that is there already stays. */
+export const beginCheckpoint = async (db: Db, stored: string): Promise<void> => {
+  try {
+    await checkpointsIn(db).insertOne({ _id: stored, position: beginning })
+  } catch (error) {
+    if (!isDuplicate(error)) throw error
+  }
+}
+
 /**
  * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents. What is
- * written again after a crash between the two changes nothing.
+ * written again after a crash between the two changes nothing. A batch is one command for its documents, however many, and one
+ * for the checkpoint, which tells too whether the generation was replaced.
  */
 export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick<Time, 'now'>): DocumentWrites => {
   const checkpoints = checkpointsIn(db)
+  const confirmation = confirmationOn(db)
   const batchSize = adaptiveBatchSize()
   /** By generation: the collection in which this process read the checkpoint, or wrote its first change. */
   const startedIn = new Map<string, string>()
   let turn = 0
 
-  const write = async (records: Records, changes: ReadonlyArray<Change>, fields: ReadonlyArray<string>) => {
-    const writes = changes.map((change) => {
+  const encoded = (collection: Collection, changes: ReadonlyArray<Change>): ReadonlyArray<Write> => {
+    const fields = fieldsOf(collection)
+    return changes.map((change) => {
       turn -= 1
       return encodeChange(change, turn, fields)
     })
+  }
+  const write = async (records: Records, writes: ReadonlyArray<Write>): Promise<void> => {
     for (let done = 0; done < writes.length;) {
       const batch = writes.slice(done, done + batchSize.current())
       const start = now()
       try {
         await writeBatch(records, batch)
-      } finally {
-        batchSize.adapt(batch.length, now() - start)
+      } catch (error) {
+        if (isTimeout(error)) batchSize.timedOut(batch.length)
+        throw error
       }
+      batchSize.adapt(batch.length, now() - start)
       done += batch.length
     }
+  }
+  /** Where this process began to write a generation, and goes on. */
+  const startIn = async (collection: Collection): Promise<string> => {
+    const started = startedIn.get(generationName(collection))
+    if (started !== undefined) return started
+    const stored = await locator.recent(collection)
+    if (stored === undefined)
+      throw new OperationFailed({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
+    startedIn.set(generationName(collection), stored)
+    return stored
+  }
+  /**
+   * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller must
+   * start again from its checkpoint.
+   */
+  const advance = async (collection: Collection, stored: string, position: Position): Promise<void> => {
+    const forward = { $max: { position } }
+    const isThere = (await checkpoints.updateOne({ _id: stored }, forward)).matchedCount === 1
+    if (isThere) {
+      locator.confirm(collection, stored)
+      return
+    }
+    if ((await locator.locate(collection)) !== stored)
+      throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
+    await checkpoints.updateOne({ _id: stored }, forward, { upsert: true })
   }
   return {
     apply: (collection, changes, checkpoint) =>
       tryCatch(async () => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
-        const stored = await locator.locate(collection)
-        if (stored === undefined)
-          throw new OperationFailed({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
-        const started = startedIn.get(generationName(collection)) ?? stored
-        startedIn.set(generationName(collection), started)
-        // A generation that replaced it may reflect less of the log: the caller must start again from its checkpoint.
-        if (started !== stored)
-          throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
-        await write(db.collection(stored), changes, fieldsOf(collection))
-        await checkpoints.updateOne({ _id: stored }, { $max: { position: checkpoint } }, { upsert: true })
+        const writes = encoded(collection, changes)
+        const stored = await startIn(collection)
+        if (confirmation.isMissing(stored)) {
+          await confirmation.obtain(stored)
+          throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} must be read again` })
+        }
+        try {
+          await write(db.collection(stored), writes)
+          await advance(collection, stored, checkpoint)
+        } catch (error) {
+          confirmation.miss(stored)
+          throw error
+        }
       }),
 
     checkpoint: (collection) =>
@@ -71,6 +116,9 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
           collection,
           beginning,
           async (stored) => {
+            // A process that begins can't know what became of the last writes of the one before.
+            const isFirst = startedIn.get(generationName(collection)) !== stored
+            if (isFirst || confirmation.isMissing(stored)) await confirmation.obtain(stored)
             startedIn.set(generationName(collection), stored)
             const written = await checkpoints.findOne({ _id: stored })
             return written === null ? beginning : positionOf(written.position)
@@ -88,7 +136,7 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
   }
 }
 
-/** A document that another process inserted meanwhile is there when the batch is written again. */
+/** What another process inserted meanwhile is there when the batch is written again, which writes the rest of it forward. */
 const writeBatch = async (records: Records, batch: ReadonlyArray<Write>, retries = batch.length): Promise<void> => {
   try {
     await records.bulkWrite(batch, { ordered: false })

@@ -5,8 +5,8 @@ import { monotonicTime } from '../node/monotonic-time.js'
 import { documentGenerations } from './document-generations.js'
 import { documentReads } from './document-reads.js'
 import { documentWrites } from './document-writes.js'
-import { generationLocator } from './generation-locator.js'
-import { generationRegistry } from './generation-registry.js'
+import { generationLocator } from './generations/locator.js'
+import { generationRegistry } from './generations/registry.js'
 
 /** The `Documents` port on MongoDB. */
 export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime): Documents => {

@@ -44,11 +44,24 @@ export const isDuplicate = (error: unknown): boolean => {
   )
 }
 
+/** Whether the answer did not come before the timeout of the socket. */
+export const isTimeout = (error: unknown): boolean => causeOf(error) instanceof MongoNetworkTimeoutError
+
 /** The one place where errors of the driver and of the server become failures of the port. */
-export const storeFailure = (error: unknown): StoreFailure =>
-  error instanceof OperationFailed
-    ? error.failure
-    : { kind: 'unavailable', reason: `${sentenceOf(error)} (${codeOf(error)})` }
+export const storeFailure = (error: unknown): StoreFailure => {
+  if (error instanceof OperationFailed) return error.failure
+  const cause = causeOf(error)
+  const kind = isTooLarge(cause) ? 'corrupt' : 'unavailable'
+  return { kind, reason: `${sentenceOf(cause)} (${codeOf(cause)})` }
+}
+
+/** A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. */
+const causeOf = (error: unknown): unknown => {
+  const cause: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : undefined
+  return cause instanceof MongoError ? cause : error
+}
+
+const isTooLarge = (error: unknown): boolean => error instanceof MongoServerError && tooLargeCodes.has(Number(error.code))
 
 /** The name and code of an error: its message may hold a key, a document or the address with its password. */
 const codeOf = (error: unknown): string => {
@@ -69,6 +82,10 @@ const noPrimary = 'MongoDB has no primary now'
 const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
 const refused = 'MongoDB refused the credentials'
+export const tooLarge = 'a document is larger than MongoDB holds'
+
+/** However often it is written, it stays too large. */
+const tooLargeCodes: ReadonlySet<number> = new Set([10334, 17419, 17420])
 
 /** Errors of the server: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const byCode: ReadonlyMap<number, string> = new Map([
@@ -76,6 +93,7 @@ const byCode: ReadonlyMap<number, string> = new Map([
   ...[50, 89, 262].map((code) => [code, tooSlow] as const),
   ...[64, 79, 100].map((code) => [code, unconfirmed] as const),
   ...[13, 18, 8000].map((code) => [code, refused] as const),
+  ...[...tooLargeCodes].map((code) => [code, tooLarge] as const),
 ])
 
 /** Errors of the driver itself, subclasses before their classes. A pool that was cleared is a network error. */

@@ -22,7 +22,7 @@ import { openFirstAccount, type FirstAccount } from './first-account.js'
 import { followersOn } from './followers.js'
 import { outgoingMail } from './mail.js'
 import { secretsFor, type Secrets } from './secrets.js'
-import { firstEventOf, ofSameLog, serversAnswer, wasEmptied, withinLog } from './store-checks.js'
+import { firstEventOf, ofSameLog, onceAnswered, serversAnswer, wasEmptied, withinLog } from './store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { surfaces } from './surfaces.js'
 
@@ -68,12 +68,12 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
 const start = async (config: Config, stores: Stores, ports: Ports): Promise<Either<string, Service>> => {
   const answering = await serversAnswer(config, stores, ports.time)
   if (E.isLeft(answering)) return answering
-  const first = await firstEventOf(stores.store)
+  const first = await onceAnswered(() => firstEventOf(stores.store), ports.time)
   const secrets = secretsFor(config, first)
   if (E.isLeft(secrets)) return secrets
-  const same = await ofSameLog(stores.documents, first)
+  const same = await onceAnswered(() => ofSameLog(stores.documents, first), ports.time)
   if (E.isLeft(same)) return same
-  const within = await withinLog(stores, ports.time)
+  const within = await onceAnswered(() => withinLog(stores, ports.time), ports.time)
   if (E.isLeft(within)) return within
 
   const { server, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right)

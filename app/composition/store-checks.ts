@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Recorded } from '../../domain/event.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { orThrow } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
 import type { Collection, Documents } from '../../projections/ports.js'
 import { collectionOf } from '../../projections/projection.js'
@@ -41,6 +41,22 @@ export const serversAnswer = async (
     }
   }
   return E.right(undefined)
+}
+
+/**
+ * What a check finds, once the servers answer it: one that answered a moment ago may elect a primary now.
+ * @throws StoreFailed where it takes too long, or where asking again gives the same
+ */
+export const onceAnswered = async <A>(check: () => Promise<A>, { sleep }: Pick<Time, 'sleep'>): Promise<A> => {
+  const timeout = AbortSignal.timeout(longestStart)
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (!(error instanceof StoreFailed) || error.kind !== 'unavailable' || timeout.aborted) throw error
+      await sleep(500, timeout)
+    }
+  }
 }
 
 /** An account begins every log; undefined while the log is empty. */

@@ -84,7 +84,11 @@ const documentServer = async (url: string, ports: Ports) => {
   const { mongoDocuments } = await import('../../adapters/mongodb/documents.js')
   const { mongoMembership } = await import('../../adapters/mongodb/leases/membership.js')
   const connection = connectMongo(url, ports.logger)
-  if (E.isLeft(connection)) return E.left('MONGODB_URL: this is no connection string.')
+  if (E.isLeft(connection)) {
+    const { left } = connection
+    if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
+    return E.left(`MONGODB_URL: the option ${left.option} must ${left.must}, or be left out.`)
+  }
   const { db, close } = connection.right
   return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...ports }), close })
 }

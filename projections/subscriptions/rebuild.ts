@@ -4,7 +4,14 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../ports.js'
-import { changesOf, collectionOf, keysToRead, type AnyProjection, type ProjectedEvent } from '../projection.js'
+import {
+  changesOf,
+  collectionOf,
+  keysToRead,
+  writtenOrThrow,
+  type AnyProjection,
+  type ProjectedEvent,
+} from '../projection.js'
 
 /** Events that are folded before their documents are written. */
 const chunk = 5_000
@@ -22,7 +29,7 @@ type Ports = { readonly store: EventStore; readonly documents: Documents }
 /**
  * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
  * `Documents.promote`.
- * @throws Unprojectable, and Error when a store fails
+ * @throws CannotFollow, and Error when a store fails
  */
 export const rebuild = async (
   projections: ReadonlyArray<AnyProjection>,
@@ -100,7 +107,7 @@ const builder = async (projection: AnyProjection, documents: Documents, begun: P
     const mine = events.filter((event) => projection.keyOf(event) !== undefined)
     const before = await load(keysToRead(projection, mine))
     const changes = changesOf(projection, before, mine)
-    orThrow(await documents.apply(collection, changes, position))
+    writtenOrThrow(projection, await documents.apply(collection, changes, position))
     if (changes.length > 0) fresh = false
     for (const change of changes) cache.set(change.key, change)
   }

@@ -4,7 +4,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
 import { build } from './rebuild.js'
-import { changesOf, collectionOf, keysToRead, type AnyProjection } from '../projection.js'
+import { changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
 
 /** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
 const idleBatches = 100
@@ -98,7 +98,10 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
   )
 }
 
-/** Folds a batch into the live read model. */
+/**
+ * Folds a batch into the live read model.
+ * @throws CannotFollow, and StoreFailed
+ */
 export const applyBatch = async (
   projection: AnyProjection,
   documents: Documents,
@@ -107,5 +110,5 @@ export const applyBatch = async (
   const live = collectionOf(projection)
   const keys = keysToRead(projection, events)
   const before = keys.length === 0 ? none : orThrow(await documents.get(live, keys))
-  orThrow(await documents.apply(live, changesOf(projection, before, events), position))
+  writtenOrThrow(projection, await documents.apply(live, changesOf(projection, before, events), position))
 }

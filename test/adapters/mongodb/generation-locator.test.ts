@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { MongoNetworkError, MongoServerError } from 'mongodb'
-import { generationLocator } from '../../../adapters/mongodb/generation-locator.js'
-import type { GenerationRegistry } from '../../../adapters/mongodb/generation-registry.js'
+import { generationLocator } from '../../../adapters/mongodb/generations/locator.js'
+import type { GenerationRegistry } from '../../../adapters/mongodb/generations/registry.js'
 import type { Collection } from '../../../projections/ports.js'
 
 const collection: Collection = { name: 'contacts', version: 1, indexes: {}, generation: 'live' }

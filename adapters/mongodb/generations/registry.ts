@@ -1,17 +1,25 @@
 import type { Db } from 'mongodb'
-import type { Collection } from '../../projections/ports.js'
-import { isDuplicate, OperationFailed } from './failure.js'
+import type { Collection } from '../../../projections/ports.js'
+import { isDuplicate, OperationFailed } from '../failure.js'
 
 type Key = Pick<Collection, 'version' | 'generation'>
 
 /** One set of documents; `stored` is the collection of the database that holds it. */
 type Generation = Key & { readonly stored: string }
 
-/** The generations of one name. `serial` counts its changes and never starts again, so that no stored name is used twice. */
-type Registered = { readonly _id: string; readonly serial: number; readonly generations: ReadonlyArray<Generation> }
+/**
+ * The generations of one name. `serial` counts its changes and never starts again, so that no stored name is used twice.
+ * `promoted` is what the last promotion made the live one.
+ */
+type Registered = {
+  readonly _id: string
+  readonly serial: number
+  readonly generations: ReadonlyArray<Generation>
+  readonly promoted?: string
+}
 
-/** Without `generations` the registry stays as it is. */
-type Decision<A> = { readonly result: A; readonly generations?: ReadonlyArray<Generation> }
+/** Without `change` the registry stays as it is. */
+type Decision<A> = { readonly result: A; readonly change?: Pick<Registered, 'generations' | 'promoted'> }
 
 /**
  * Which collections of the database hold which generations. There is one document for each name, so that a promotion is one
@@ -22,7 +30,7 @@ export type GenerationRegistry = {
   readonly find: (collection: Collection) => Promise<string | undefined>
   /** Finds a generation or adds it. Processes that do so at the same time get the same one. */
   readonly add: (collection: Collection) => Promise<string>
-  /** Makes the next generation the only one of its name. */
+  /** Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded. */
   readonly promote: (collection: Collection) => Promise<string>
   /** Returns where the removed generation is stored. */
   readonly remove: (collection: Collection) => Promise<string | undefined>
@@ -40,9 +48,9 @@ export const generationRegistry = (db: Db): GenerationRegistry => {
   const change = async <A>(name: string, decide: (registered: Registered) => Decision<A>): Promise<A> => {
     for (;;) {
       const before = await read(name)
-      const { generations, result } = decide(before)
-      if (generations === undefined) return result
-      if (await replaced(before, { _id: name, serial: before.serial + 1, generations })) return result
+      const { change: changed, result } = decide(before)
+      if (changed === undefined) return result
+      if (await replaced(before, { ...before, ...changed, serial: before.serial + 1 })) return result
     }
   }
   const replaced = async ({ _id, serial }: Registered, after: Registered): Promise<boolean> => {
@@ -64,20 +72,27 @@ export const generationRegistry = (db: Db): GenerationRegistry => {
         if (known !== undefined) return { result: known }
         const { name, version, generation } = collection
         const stored = `${prefixOf(name)}${version}#${registered.serial + 1}`
-        return { result: stored, generations: [...registered.generations, { version, generation, stored }] }
+        return { result: stored, change: { generations: [...registered.generations, { version, generation, stored }] } }
       }),
     promote: ({ name, version }) =>
       change(name, (registered) => {
-        const stored = storedIn(registered, { version, generation: 'next' })
+        const live = storedIn(registered, { version, generation: 'live' })
+        const promoted = live !== undefined && live === registered.promoted ? live : undefined
+        // What was promoted already is written once more: until then its success may not be confirmed.
+        const stored = storedIn(registered, { version, generation: 'next' }) ?? promoted
         if (stored === undefined)
           throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
-        return { result: stored, generations: [{ version, generation: 'live', stored }] }
+        const generations = [{ version, generation: 'live', stored }] as const
+        return { result: stored, change: { generations, promoted: stored } }
       }),
     remove: (collection) =>
       change(collection.name, (registered) => {
         const stored = storedIn(registered, collection)
         if (stored === undefined) return { result: undefined }
-        return { result: stored, generations: registered.generations.filter((one) => one.stored !== stored) }
+        return {
+          result: stored,
+          change: { generations: registered.generations.filter((one) => one.stored !== stored) },
+        }
       }),
     stored: async (name) => (await read(name)).generations.map(({ stored }) => stored),
   }

@@ -1,0 +1,42 @@
+import type { Db } from 'mongodb'
+import { isDuplicate } from './failure.js'
+
+/**
+ * Which collections hold what a majority of the servers may not hold. Where the acknowledgement of a write is missing its
+ * documents are read all the same, and whoever then passes over what they reflect loses it with the primary: so a write that a
+ * majority acknowledged must stand between. All writes before it are acknowledged with it. The methods throw what the driver
+ * throws.
+ */
+type Confirmation = {
+  readonly isMissing: (stored: string) => boolean
+  readonly miss: (stored: string) => void
+  /** What is read of a collection from now on stays. */
+  readonly obtain: (stored: string) => Promise<void>
+}
+
+type ConfirmationRecord = { readonly _id: string; readonly count: number }
+
+export const confirmationOn = (db: Db): Confirmation => {
+  const confirmations = db.collection<ConfirmationRecord>('confirmations')
+  const missing = new Set<string>()
+
+  /** It must change something: what changes nothing is acknowledged without a majority by some servers. */
+  const write = async (): Promise<void> => {
+    const add = () => confirmations.updateOne({ _id: 'last' }, { $inc: { count: 1 } }, { upsert: true })
+    try {
+      await add()
+    } catch (error) {
+      // Another process inserted it at the same time.
+      if (!isDuplicate(error)) throw error
+      await add()
+    }
+  }
+  return {
+    isMissing: (stored) => missing.has(stored),
+    miss: (stored) => void missing.add(stored),
+    obtain: async (stored) => {
+      await write()
+      missing.delete(stored)
+    },
+  }
+}
