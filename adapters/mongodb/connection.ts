@@ -25,7 +25,7 @@ const timeouts = {
   // A server that hangs is noticed, and whatever waits for it fails, after this and `connectTimeoutMS`.
   heartbeatFrequencyMS: 2_000,
   // An operation whose answer does not come, although the server is well, fails after this. The driver repeats a read, and on
-  // a replica set a write, once: 10 s at most. Its own limit for the whole, `timeoutMS`, has no effect in this version.
+  // a replica set a write of one document, once: 10 s at most. Its own limit for the whole, `timeoutMS`, has no effect in this version.
   socketTimeoutMS: 5_000,
   waitQueueTimeoutMS: 2_000,
 } satisfies MongoClientOptions
@@ -51,18 +51,21 @@ type EffectiveOptions = MongoClient['options']
 const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: EffectiveOptions) => boolean }> = [
   {
     option: 'readPreference',
-    must: 'be primary',
-    isKept: ({ readPreference: { mode, tags, maxStalenessSeconds } }) =>
-      mode === 'primary' && (tags ?? []).length === 0 && maxStalenessSeconds === undefined,
+    must: 'primary',
+    isKept: ({ readPreference: { mode, tags = [] } }) => mode === 'primary' && tags.length === 0,
   },
   {
     option: 'readConcernLevel',
-    must: 'be local',
+    must: 'local',
     isKept: ({ readConcern }) => [undefined, 'local'].includes((readConcern as ReadConcern | undefined)?.level),
   },
-  { option: 'retryWrites', must: 'be true', isKept: ({ retryWrites }) => retryWrites },
-  { option: 'journal', must: 'be true', isKept: ({ writeConcern }) => writeConcern.journal === true },
-  { option: 'wtimeout', must: `be ${confirmedWithin}`, isKept: ({ writeConcern }) => writeConcern.wtimeoutMS === confirmedWithin },
+  { option: 'retryWrites', must: 'true', isKept: ({ retryWrites }) => retryWrites },
+  { option: 'journal', must: 'true', isKept: ({ writeConcern }) => writeConcern.journal === true },
+  {
+    option: 'wtimeout',
+    must: `${confirmedWithin}`,
+    isKept: ({ writeConcern }) => writeConcern.wtimeoutMS === confirmedWithin,
+  },
 ]
 
 /** Milliseconds between two attempts to reach a server for the first time, and between two checks of the heartbeats. */

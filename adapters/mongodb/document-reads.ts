@@ -30,9 +30,7 @@ export const documentReads = (
           (stored) => recordsOf(recordsIn(stored), wanted),
           ({ length }) => length === wanted.length,
         )
-        const byKey = new Map(found.map((record) => [record._id, record]))
-        const inOrder = wanted.flatMap((key) => byKey.get(key) ?? [])
-        return new Map(inOrder.map((record) => [record._id, decodeStored(record)]))
+        return new Map(found.map((record) => [record._id, decodeStored(record)]))
       }),
 
     find: (collection, query) =>
@@ -93,12 +91,18 @@ export const documentReads = (
   }
 }
 
-/** One command, however many keys. For a list of keys FerretDB reads the whole collection, for a single key it does not. */
-const recordsOf = (
+/**
+ * In the order of the keys. It is one command, however many there are: for a list of keys FerretDB reads the whole collection, for
+ * a single key it does not.
+ */
+const recordsOf = async (
   records: MongoCollection<DocumentRecord>,
   keys: ReadonlyArray<string>,
 ): Promise<ReadonlyArray<DocumentRecord>> => {
   const [only] = keys
   const filter = only !== undefined && keys.length === 1 ? { _id: only } : { _id: { $in: keys } }
-  return records.find(filter, { projection: readFields, limit: keys.length, batchSize: keys.length }).toArray()
+  const options = { projection: readFields, limit: keys.length, batchSize: keys.length }
+  const found = await records.find(filter, options).toArray()
+  const byKey = new Map(found.map((record) => [record._id, record]))
+  return keys.flatMap((key) => byKey.get(key) ?? [])
 }

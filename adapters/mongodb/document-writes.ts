@@ -1,13 +1,13 @@
-import type { AnyBulkWriteOperation, Collection as MongoCollection, Db } from 'mongodb'
+import type { Collection as MongoCollection, Db } from 'mongodb'
 import { beginning, positionOf, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
 import { misplacedIn, type Change, type Collection, type Documents } from '../../projections/ports.js'
-import { adaptiveBatchSize } from './batch-size.js'
-import { confirmationOn } from './confirmation.js'
-import { encodeChange, fieldsOf, type DocumentRecord } from './document-record.js'
-import { isDuplicate, isTimeout, OperationFailed, tryCatch } from './failure.js'
+import { encodeChange, fieldsOf } from './document-record.js'
+import { isDuplicate, OperationFailed, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 import { generationName, prefixOf } from './generations/registry.js'
+import { batchesAt } from './writing/batches.js'
+import { confirmationOn } from './writing/confirmation.js'
 
 export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
   readonly forget: (collection: Collection) => void
@@ -16,8 +16,6 @@ export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
 }
 
 type CheckpointRecord = { readonly _id: string; readonly position: bigint }
-type Records = MongoCollection<DocumentRecord>
-type Write = AnyBulkWriteOperation<DocumentRecord>
 
 /** How far each collection of the database has come in the log. */
 export const checkpointsIn = (db: Db): MongoCollection<CheckpointRecord> => db.collection('checkpoints')
@@ -36,35 +34,14 @@ export const beginCheckpoint = async (db: Db, stored: string): Promise<void> => 
  * written again after a crash between the two changes nothing. A batch is one command for its documents, however many, and one
  * for the checkpoint, which tells too whether the generation was replaced.
  */
-export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick<Time, 'now'>): DocumentWrites => {
+export const documentWrites = (db: Db, locator: GenerationLocator, time: Pick<Time, 'now'>): DocumentWrites => {
   const checkpoints = checkpointsIn(db)
   const confirmation = confirmationOn(db)
-  const batchSize = adaptiveBatchSize()
+  const encode = encoder()
+  const write = batchesAt(time)
   /** By generation: the collection in which this process read the checkpoint, or wrote its first change. */
   const startedIn = new Map<string, string>()
-  let turn = 0
 
-  const encoded = (collection: Collection, changes: ReadonlyArray<Change>): ReadonlyArray<Write> => {
-    const fields = fieldsOf(collection)
-    return changes.map((change) => {
-      turn -= 1
-      return encodeChange(change, turn, fields)
-    })
-  }
-  const write = async (records: Records, writes: ReadonlyArray<Write>): Promise<void> => {
-    for (let done = 0; done < writes.length;) {
-      const batch = writes.slice(done, done + batchSize.current())
-      const start = now()
-      try {
-        await writeBatch(records, batch)
-      } catch (error) {
-        if (isTimeout(error)) batchSize.timedOut(batch.length)
-        throw error
-      }
-      batchSize.adapt(batch.length, now() - start)
-      done += batch.length
-    }
-  }
   /** Where this process began to write a generation, and goes on. */
   const startIn = async (collection: Collection): Promise<string> => {
     const started = startedIn.get(generationName(collection))
@@ -95,7 +72,7 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
       tryCatch(async () => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
-        const writes = encoded(collection, changes)
+        const writes = encode(collection, changes)
         const stored = await startIn(collection)
         if (confirmation.isMissing(stored)) {
           await confirmation.obtain(stored)
@@ -136,12 +113,14 @@ export const documentWrites = (db: Db, locator: GenerationLocator, { now }: Pick
   }
 }
 
-/** What another process inserted meanwhile is there when the batch is written again, which writes the rest of it forward. */
-const writeBatch = async (records: Records, batch: ReadonlyArray<Write>, retries = batch.length): Promise<void> => {
-  try {
-    await records.bulkWrite(batch, { ordered: false })
-  } catch (error) {
-    if (retries === 0 || !isDuplicate(error)) throw error
-    await writeBatch(records, batch, retries - 1)
+/** Each change has a turn below that of the one before. */
+const encoder = () => {
+  let turn = 0
+  return (collection: Collection, changes: ReadonlyArray<Change>): ReadonlyArray<ReturnType<typeof encodeChange>> => {
+    const fields = fieldsOf(collection)
+    return changes.map((change) => {
+      turn -= 1
+      return encodeChange(change, turn, fields)
+    })
   }
 }

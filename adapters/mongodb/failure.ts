@@ -61,7 +61,8 @@ const causeOf = (error: unknown): unknown => {
   return cause instanceof MongoError ? cause : error
 }
 
-const isTooLarge = (error: unknown): boolean => error instanceof MongoServerError && tooLargeCodes.has(Number(error.code))
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof MongoServerError && tooLargeCodes.has(Number(error.code))
 
 /** The name and code of an error: its message may hold a key, a document or the address with its password. */
 const codeOf = (error: unknown): string => {

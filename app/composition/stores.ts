@@ -87,7 +87,7 @@ const documentServer = async (url: string, ports: Ports) => {
   if (E.isLeft(connection)) {
     const { left } = connection
     if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
-    return E.left(`MONGODB_URL: the option ${left.option} must ${left.must}, or be left out.`)
+    return E.left(`MONGODB_URL: the option ${left.option} must be ${left.must}, or be left out.`)
   }
   const { db, close } = connection.right
   return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...ports }), close })

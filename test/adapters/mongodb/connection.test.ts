@@ -39,6 +39,34 @@ test('a URL that MongoDB does not know is refused, and nothing of it is told', (
   }
 })
 
+test('an option that would break what a process reads of its own, or its leases, is refused by its name', (t) => {
+  const server = 'mongodb://ada:pass-word@127.0.0.1:9/leads?replicaSet=rs0'
+  for (const [given, option, must] of [
+    ['readPreference=secondaryPreferred', 'readPreference', 'primary'],
+    ['READPREFERENCE=nearest', 'readPreference', 'primary'],
+    ['readPreferenceTags=dc:east', 'readPreference', 'primary'],
+    ['readConcernLevel=majority', 'readConcernLevel', 'local'],
+    ['readConcernLevel=available', 'readConcernLevel', 'local'],
+    ['retryWrites=false', 'retryWrites', 'true'],
+    ['journal=false', 'journal', 'true'],
+    ['j=false', 'journal', 'true'],
+    ['wtimeout=1', 'wtimeout', '4000'],
+  ] as const) {
+    const refused = E.left({ kind: 'unusable-option', option, must })
+    t.deepEqual(connectMongo(`${server}&${given}`, recordingLogger()), refused, given)
+  }
+})
+
+test('an option with the value that is needed is accepted, and one that ours replace has no effect', async (t) => {
+  const common = 'retryWrites=true&w=majority&journal=true&readPreference=primary&readConcernLevel=local'
+  for (const given of [common, 'w=1', 'w=0&wtimeoutMS=1&socketTimeoutMS=1']) {
+    const { db, close } = rightOf(connectMongo(`mongodb://127.0.0.1:9/?${given}`, recordingLogger()))
+    t.like(db.writeConcern, { w: 'majority', journal: true, wtimeoutMS: 4_000 }, given)
+    t.is(db.client.options.socketTimeoutMS, 5_000)
+    await close()
+  }
+})
+
 test('where no server answers every operation fails soon, and nothing of the address is told', async (t) => {
   const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   const documents = mongoDocuments(db)

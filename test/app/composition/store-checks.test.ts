@@ -1,6 +1,6 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { ofSameLog, withinLog } from '../../../app/composition/store-checks.js'
+import { ofSameLog, onceAnswered, withinLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -53,6 +53,33 @@ test('a store that fails is no answer', async (t) => {
   }
   await t.throwsAsync(ofSameLog(away, first), { instanceOf: StoreFailed, message: 'away' })
   await close()
+})
+
+test('a store that fails for a moment while a start compares is waited for', async (t) => {
+  const { port: documents, close } = await openSqlite(sqliteDocuments)
+  let asked = 0
+  const electing: Documents = {
+    ...documents,
+    get: (...args) => {
+      asked += 1
+      if (asked > 3) return documents.get(...args)
+      return Promise.resolve(E.left({ kind: 'unavailable', reason: 'MongoDB has no primary now' }))
+    },
+  }
+  t.deepEqual(await onceAnswered(() => ofSameLog(electing, first), turnTime), same)
+  t.is(asked, 4)
+  t.true(E.isLeft(await onceAnswered(() => ofSameLog(electing, second), turnTime)), 'and then it is compared')
+  await close()
+})
+
+test('what stays as it is, however often a start asks, is not waited for', async (t) => {
+  let asked = 0
+  const damaged = (): Promise<never> => {
+    asked += 1
+    return Promise.reject(new StoreFailed({ kind: 'corrupt', reason: 'the file is damaged' }))
+  }
+  await t.throwsAsync(onceAnswered(damaged, turnTime), { message: 'the file is damaged' })
+  t.is(asked, 1)
 })
 
 test('read models that have come further than the log are refused, unless its head was only late', async (t) => {

@@ -71,6 +71,22 @@ test('what is no connection string is refused in a sentence that names its setti
   t.false(existsSync(join(dataDir, 'leadloop.db')))
 })
 
+test('an option of MongoDB that would break what is read is refused in a sentence that names it, and no word of the URL', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const server = 'mongodb://ada:pass-word@127.0.0.1:9/?'
+  const openings = await openedElsewhere(t, [
+    { dataDir, ...nowhere, mongoUrl: `${server}readPreference=secondary` },
+    { dataDir, ...nowhere, mongoUrl: `${server}retryWrites=false` },
+  ])
+  t.deepEqual(
+    openings.map(({ refusal }) => refusal),
+    [
+      'MONGODB_URL: the option readPreference must be primary, or be left out.',
+      'MONGODB_URL: the option retryWrites must be true, or be left out.',
+    ],
+  )
+})
+
 test('every option that the driver knows is accepted, and nothing is said about it', async (t) => {
   const dataDir = temporaryDirectory(t)
   const file = join(dataDir, 'ca.crt')

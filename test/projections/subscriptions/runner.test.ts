@@ -269,6 +269,31 @@ test('after a write that failed no checkpoint moves beyond it', async (t) => {
   t.is(await count(), 2)
 })
 
+for (const [which, generation] of [
+  ['followed', 'live'],
+  ['built', 'next'],
+] as const) {
+  test(`a read model with a document that its store can't hold stops for good while it is ${which}, and is not written again`, async (t) => {
+    const { documents, define, run } = await open(t)
+    if (generation === 'live') rightOf(await documents.prepare(live))
+    const head = await define('too large')
+    let writes = 0
+    const small: Documents = {
+      ...documents,
+      apply: (collection, changes, position) => {
+        if (changes.length === 0) return documents.apply(collection, changes, position)
+        t.is(collection.generation, generation)
+        writes += 1
+        return Promise.resolve(E.left({ kind: 'corrupt', reason: 'a document is larger than MongoDB holds' }))
+      },
+    }
+    const { caughtUpTo, failure } = run(projection, { documents: small })
+    await caughtUpTo(head)
+    t.is(failure(), "titles can't be written: a document is larger than MongoDB holds")
+    t.is(writes, 1)
+  })
+}
+
 test('a read model that is stopped saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
   const first = run()

@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { isDuplicate } from './failure.js'
+import { isDuplicate } from '../failure.js'
 
 /**
  * Which collections hold what a majority of the servers may not hold. Where the acknowledgement of a write is missing its

@@ -1,0 +1,57 @@
+import test from 'ava'
+import {
+  MongoBulkWriteError,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoServerError,
+  type BulkWriteResult,
+} from 'mongodb'
+import { isDuplicate, isTimeout, storeFailure } from '../../../adapters/mongodb/failure.js'
+
+const words = 'dup key: { phone: "+14155550123" } at mongodb://ada:pass-word@host'
+
+const noResult: unknown = {}
+
+/** What the driver throws where a bulk write ends with `cause`. */
+const bulkError = (cause: ConstructorParameters<typeof MongoBulkWriteError>[0]): MongoBulkWriteError =>
+  new MongoBulkWriteError(cause, noResult as BulkWriteResult)
+
+test('what ended a bulk write is told as what it was, and in no word of the driver or the server', (t) => {
+  const told = [
+    [new MongoNetworkError(words), 'unavailable', 'the connection to MongoDB broke (MongoNetworkError)'],
+    [new MongoNetworkTimeoutError(words), 'unavailable', 'MongoDB did not answer in time (MongoNetworkTimeoutError)'],
+    [
+      new MongoServerError({ message: words, code: 11602 }),
+      'unavailable',
+      'MongoDB has no primary now (MongoBulkWriteError 11602)',
+    ],
+    [{ message: words, code: 64 }, 'unavailable', 'MongoDB could not confirm a write (MongoBulkWriteError 64)'],
+    [{ message: words, code: 2 }, 'unavailable', 'MongoDB failed (MongoBulkWriteError 2)'],
+  ] as const
+  for (const [cause, kind, reason] of told) t.deepEqual(storeFailure(bulkError(cause)), { kind, reason })
+})
+
+test('a document that is too large stays so, however often it is written: corrupt', (t) => {
+  const reason = 'a document is larger than MongoDB holds'
+  for (const code of [10334, 17419, 17420]) {
+    const kind = 'corrupt'
+    t.deepEqual(storeFailure(bulkError({ message: words, code })), {
+      kind,
+      reason: `${reason} (MongoBulkWriteError ${code})`,
+    })
+    const alone = new MongoServerError({ message: words, code })
+    t.deepEqual(storeFailure(alone), { kind, reason: `${reason} (MongoServerError ${code})` })
+  }
+})
+
+test('only a timeout of the socket says that a batch may be too large for the server', (t) => {
+  t.true(isTimeout(bulkError(new MongoNetworkTimeoutError(words))))
+  t.true(isTimeout(new MongoNetworkTimeoutError(words)))
+  t.false(isTimeout(bulkError(new MongoNetworkError(words))))
+  t.false(isTimeout(bulkError({ message: words, code: 64 })), 'the server was done, and waited for a majority')
+})
+
+test('a connection that broke within a bulk write is no duplicate', (t) => {
+  t.false(isDuplicate(bulkError(new MongoNetworkError(words))))
+  t.true(isDuplicate(new MongoServerError({ message: words, code: 11000 })))
+})
