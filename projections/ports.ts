@@ -71,7 +71,10 @@ export type Documents = {
   readonly count: (collection: Collection, part?: CountedPart) => Promise<Either<StoreFailure, number>>
   /** All of it, ordered by key. */
   readonly all: (collection: Collection) => AsyncIterable<Entry>
-  /** Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. */
+  /**
+   * Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. After
+   * `unavailable` the caller begins again with `checkpoint`: what it had read may be lost. `corrupt` stays so.
+   */
   readonly apply: (
     collection: Collection,
     changes: ReadonlyArray<Change>,
@@ -79,7 +82,7 @@ export type Documents = {
   ) => Promise<Either<StoreFailure, void>>
   /** How far the collection has come; `beginning` when nothing was applied. */
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
-  /** Puts the `next` generation in the place of the live one, and of every other version, at once. */
+  /** Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable` it may be repeated. */
   readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>
 }

@@ -44,6 +44,21 @@ test('what is missing is looked for in the generation that took over', async (t)
   t.deepEqual(await read(), ['c', 'd'])
 })
 
+test('for a second, what is missing in the generation that this process writes is missing, and not looked for', async (t) => {
+  const { state, locator, documents, read } = open('contacts@1#1')
+  documents.set('contacts@1#1', ['a'])
+  locator.confirm(collection, 'contacts@1#1')
+  state.now = 999
+  t.deepEqual(await read(), ['a'])
+  t.is(await locator.recent(collection), 'contacts@1#1')
+  t.is(state.lookups, 0)
+  state.now = 1_000
+  state.registered = 'contacts@1#2'
+  documents.set('contacts@1#2', ['c', 'd'])
+  t.deepEqual(await read(), ['c', 'd'])
+  t.is(state.lookups, 1)
+})
+
 test('what is missing in the generation that is live is missing', async (t) => {
   const { documents, read } = open('contacts@1#1')
   documents.set('contacts@1#1', ['a'])
