@@ -68,12 +68,12 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
 const start = async (config: Config, stores: Stores, ports: Ports): Promise<Either<string, Service>> => {
   const answering = await serversAnswer(config, stores, ports.time)
   if (E.isLeft(answering)) return answering
-  const first = await onceAnswered(() => firstEventOf(stores.store), ports.time)
+  const first = await onceAnswered(config, () => firstEventOf(stores.store), ports.time)
   const secrets = secretsFor(config, first)
   if (E.isLeft(secrets)) return secrets
-  const same = await onceAnswered(() => ofSameLog(stores.documents, first), ports.time)
+  const same = await onceAnswered(config, () => ofSameLog(stores.documents, first), ports.time)
   if (E.isLeft(same)) return same
-  const within = await onceAnswered(() => withinLog(stores, ports.time), ports.time)
+  const within = await onceAnswered(config, () => withinLog(stores, ports.time), ports.time)
   if (E.isLeft(within)) return within
 
   const { server, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right)

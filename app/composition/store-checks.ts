@@ -45,9 +45,14 @@ export const serversAnswer = async (
 
 /**
  * What a check finds, once the servers answer it: one that answered a moment ago may elect a primary now.
- * @throws StoreFailed where it takes too long, or where asking again gives the same
+ * @throws StoreFailed where it takes too long, or where asking again gives the same, as an embedded store does
  */
-export const onceAnswered = async <A>(check: () => Promise<A>, { sleep }: Pick<Time, 'sleep'>): Promise<A> => {
+export const onceAnswered = async <A>(
+  { eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
+  check: () => Promise<A>,
+  { sleep }: Pick<Time, 'sleep'>,
+): Promise<A> => {
+  if (eventStoreUrl === undefined && mongoUrl === undefined) return check()
   const timeout = AbortSignal.timeout(longestStart)
   for (;;) {
     try {
