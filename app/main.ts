@@ -15,14 +15,18 @@ const refuse = (sentences: ReadonlyArray<string>): void => {
   process.exit(1)
 }
 
+/** How the process stops: at once while it starts, since nothing was acknowledged yet. */
+let stop: Service['stop'] = () => Promise.resolve()
+const stopOnce = (): void => {
+  void stop().then(() => {
+    process.exit(0)
+  })
+}
+process.once('SIGTERM', stopOnce)
+process.once('SIGINT', stopOnce)
+
 const serve = (service: Service, config: Config): void => {
-  const stop = (): void => {
-    void service.stop().then(() => {
-      process.exit(0)
-    })
-  }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  stop = service.stop
   say(welcome(service, resolve(config.dataDir)))
 }
 

@@ -6,9 +6,13 @@ import type { Envelope, Position, Recorded, Revision } from './event.js'
 import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'
 
-/** What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown. */
+/**
+ * What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown. `needsOperator`:
+ * until somebody changes a setting or the server, such as a password or a certificate, each try fails.
+ */
 export type StoreFailure =
-  { readonly kind: 'unavailable'; readonly reason: string } | { readonly kind: 'corrupt'; readonly reason: string }
+  | { readonly kind: 'unavailable'; readonly reason: string; readonly needsOperator?: true }
+  | { readonly kind: 'corrupt'; readonly reason: string }
 
 /** The stream is not where the writer thought. */
 export type Conflict = { readonly kind: 'conflict' }

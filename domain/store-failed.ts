@@ -5,10 +5,12 @@ import { E, type Either } from './prelude.js'
 /** A failure of a store where no answer can carry it: inside an iteration, or at the start. Its message holds no value. */
 export class StoreFailed extends Error {
   readonly kind: StoreFailure['kind']
+  readonly needsOperator?: true
 
-  constructor({ kind, reason }: StoreFailure) {
-    super(reason)
-    this.kind = kind
+  constructor(failure: StoreFailure) {
+    super(failure.reason)
+    this.kind = failure.kind
+    if (failure.kind === 'unavailable' && failure.needsOperator === true) this.needsOperator = true
   }
 }
 

@@ -50,14 +50,15 @@ export const classify = (error: unknown): ErrorClass => {
     case ErrorType.MISSING_REQUIRED_METADATA_PROPERTY:
       return { kind: 'permanent', failure: { kind: 'corrupt', reason } }
     case ErrorType.ACCESS_DENIED:
+      return refusal('the event store refuses the user or the password')
     case ErrorType.UNSUPPORTED:
-      return { kind: 'permanent', failure: { kind: 'unavailable', reason } }
+      return refusal('the event store is too old, it does not know a call that is needed')
     case ErrorType.NOT_LEADER:
     case ErrorType.TIMEOUT:
     case ErrorType.DEADLINE_EXCEEDED:
     case ErrorType.UNAVAILABLE:
     case ErrorType.CANCELLED:
-      return { kind: 'retryable', reason, isClientBroken: false }
+      return transportRefusal(error) ?? { kind: 'retryable', reason, isClientBroken: false }
     default: {
       if (error instanceof Error && permanentMessage.test(error.message))
         return { kind: 'permanent', failure: { kind: 'corrupt', reason } }
@@ -67,6 +68,23 @@ export const classify = (error: unknown): ErrorClass => {
       return { kind: 'retryable', reason, isClientBroken: !isTransient }
     }
   }
+}
+
+const refusal = (reason: string): ErrorClass => ({
+  kind: 'permanent',
+  failure: { kind: 'unavailable', reason, needsOperator: true },
+})
+
+/** What the TLS of this machine says of the other side; to the driver it is a server that is away. */
+const transportRefusals: ReadonlyArray<readonly [RegExp, string]> = [
+  [/certificate|altnames/i, 'the event store shows a certificate that is not trusted here'],
+  [/wrong version number/i, 'the event store does not speak TLS'],
+]
+
+const transportRefusal = (error: unknown): ErrorClass | undefined => {
+  const message = error instanceof Error ? error.message : ''
+  const known = transportRefusals.find(([pattern]) => pattern.test(message))
+  return known === undefined ? undefined : refusal(known[1])
 }
 
 type KnownError = { readonly type: ErrorType; readonly code?: number }

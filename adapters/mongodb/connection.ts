@@ -1,5 +1,5 @@
 import { MongoClient, type Db, type MongoClientOptions, type ReadConcern } from 'mongodb'
-import type { Logger } from '../../domain/ports.js'
+import type { Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { tryCatch } from './failure.js'
@@ -7,6 +7,8 @@ import { heartbeats } from './heartbeats.js'
 
 export type MongoConnection = {
   readonly db: Db
+  /** Why no connection comes about until an operator does something; undefined where there is one, or waiting may help. */
+  readonly refusal: () => StoreFailure | undefined
   readonly close: () => Promise<void>
 }
 
@@ -85,9 +87,11 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
     if (changed !== undefined) return E.left({ kind: 'unusable-option', option: changed.option, must: changed.must })
     const db = client.db(databaseOf(url))
     const stopping = new AbortController()
-    const connecting = stayConnected(client, logger, stopping.signal)
+    let failure: StoreFailure | undefined
+    const connecting = stayConnected(client, logger, stopping.signal, (latest) => (failure = latest))
     return E.right({
       db,
+      refusal: () => (failure?.kind === 'unavailable' && failure.needsOperator === true ? failure : undefined),
       close: async () => {
         stopping.abort()
         await client.close()
@@ -102,11 +106,16 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
 }
 
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
-const stayConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
+const stayConnected = async (
+  client: MongoClient,
+  logger: Logger,
+  signal: AbortSignal,
+  tell: (failure: StoreFailure | undefined) => void,
+): Promise<void> => {
   const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
   const isStopping = (): boolean => signal.aborted
   while (!isStopping()) {
-    await untilConnected(client, logger, signal)
+    await untilConnected(client, logger, signal, tell)
     while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
@@ -115,11 +124,17 @@ const stayConnected = async (client: MongoClient, logger: Logger, signal: AbortS
 }
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
-const untilConnected = async (client: MongoClient, logger: Logger, signal: AbortSignal): Promise<void> => {
+const untilConnected = async (
+  client: MongoClient,
+  logger: Logger,
+  signal: AbortSignal,
+  tell: (failure: StoreFailure | undefined) => void,
+): Promise<void> => {
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
   while (!isStopping()) {
     const attempt = await tryCatch(() => client.connect())
+    tell(E.isLeft(attempt) ? attempt.left : undefined)
     if (E.isRight(attempt)) break
     if (attempt.left.reason !== reason && !isStopping()) {
       reason = attempt.left.reason

@@ -1,5 +1,6 @@
 import {
   MongoBulkWriteError,
+  MongoCompatibilityError,
   MongoError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
@@ -51,8 +52,21 @@ export const isTimeout = (error: unknown): boolean => causeOf(error) instanceof 
 export const storeFailure = (error: unknown): StoreFailure => {
   if (error instanceof OperationFailed) return error.failure
   const cause = causeOf(error)
-  const kind = isTooLarge(cause) ? 'corrupt' : 'unavailable'
-  return { kind, reason: `${sentenceOf(cause)} (${codeOf(cause)})` }
+  const refusal = refusalOf(cause)
+  const reason = `${refusal ?? sentenceOf(cause)} (${codeOf(cause)})`
+  if (isTooLarge(cause)) return { kind: 'corrupt', reason }
+  return refusal === undefined ? { kind: 'unavailable', reason } : { kind: 'unavailable', reason, needsOperator: true }
+}
+
+/** What only the settings, or the server's, can change; undefined for all that may pass. */
+const refusalOf = (error: unknown): string | undefined => {
+  if (!(error instanceof MongoError)) return undefined
+  if (error instanceof MongoCompatibilityError) return 'MongoDB is too old for the driver'
+  if (error instanceof MongoServerError && refusedCodes.has(Number(error.code))) return refused
+  // The driver wraps what the TLS of this machine says of the other side.
+  const words = `${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`
+  if (/certificate|altnames/i.test(words)) return 'MongoDB shows a certificate that is not trusted here'
+  return /wrong version number/i.test(words) ? 'MongoDB does not speak TLS' : undefined
 }
 
 /** A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. */
@@ -88,12 +102,14 @@ export const tooLarge = 'a document is larger than MongoDB holds'
 /** However often it is written, it stays too large. */
 const tooLargeCodes: ReadonlySet<number> = new Set([10334, 17419, 17420])
 
+/** No user was named, or the password is wrong. */
+const refusedCodes: ReadonlySet<number> = new Set([13, 18, 8000])
+
 /** Errors of the server: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const byCode: ReadonlyMap<number, string> = new Map([
   ...[91, 133, 189, 10058, 10107, 11600, 11602, 13435, 13436].map((code) => [code, noPrimary] as const),
   ...[50, 89, 262].map((code) => [code, tooSlow] as const),
   ...[64, 79, 100].map((code) => [code, unconfirmed] as const),
-  ...[13, 18, 8000].map((code) => [code, refused] as const),
   ...[...tooLargeCodes].map((code) => [code, tooLarge] as const),
 ])
 

@@ -13,8 +13,10 @@ import { clientCommands } from '../commands/client-commands.js'
 import { loggedAppends } from '../commands/logged-appends.js'
 import { readYourWrites } from '../commands/read-your-writes.js'
 import { drain, listen } from '../http/listener.js'
-import { metrics as newMetrics } from '../http/metrics.js'
+import { metrics as newMetrics, type Metrics } from '../http/monitoring/metrics.js'
 import { rateLimit } from '../http/rate-limit.js'
+import { httpServer, routesOf, type HttpServer } from '../http/server.js'
+import { startingSurface } from '../http/monitoring/starting.js'
 import { backgroundWork } from './background.js'
 import { commandSide, logFollowing } from './command-side.js'
 import type { Config } from './config.js'
@@ -22,7 +24,8 @@ import { openFirstAccount, type FirstAccount } from './first-account.js'
 import { followersOn } from './followers.js'
 import { outgoingMail } from './mail.js'
 import { secretsFor, type Secrets } from './secrets.js'
-import { firstEventOf, ofSameLog, onceAnswered, serversAnswer, wasEmptied, withinLog } from './store-checks.js'
+import { serverWait, type ServerWait } from './server-wait.js'
+import { firstEventOf, ofSameLog, wasEmptied, withinLog } from './store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { surfaces } from './surfaces.js'
 
@@ -54,55 +57,73 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   if (E.isLeft(stores)) return stores
   const logsAppends = ['debug', 'trace'].includes(config.logLevel)
   const store = logsAppends ? loggedAppends(stores.right.store, logger) : stores.right.store
+  const ready = { logger, clock, ids, time: monotonicTime }
+  const front = frontOf(config, stores.right, ready)
+  const giveUp = async (): Promise<void> => {
+    front.server.close()
+    await stores.right.close()
+  }
   try {
-    const started = await start(config, { ...stores.right, store }, { logger, clock, ids, time: monotonicTime })
-    if (E.isLeft(started)) await stores.right.close()
+    const started = await start(config, { ...stores.right, store }, ready, front)
+    if (E.isLeft(started)) await giveUp()
     return started
   } catch (error) {
-    await stores.right.close()
+    await giveUp()
     if (error instanceof StoreFailed) return E.left(`The stores can't be used: ${error.message}.`)
     throw error
   }
 }
 
-const start = async (config: Config, stores: Stores, ports: Ports): Promise<Either<string, Service>> => {
-  const answering = await serversAnswer(config, stores, ports.time)
-  if (E.isLeft(answering)) return answering
-  const first = await onceAnswered(config, () => firstEventOf(stores.store), ports.time)
-  const secrets = secretsFor(config, first)
+/** What listens at once, and says meanwhile what the start waits for. */
+type Front = HttpServer & { readonly wait: ServerWait; readonly metrics: Metrics }
+
+const frontOf = (config: Config, stores: Stores, ports: Ports): Front => {
+  const { logger } = ports
+  const wait = serverWait(config, stores, ports)
+  const metrics = newMetrics()
+  const starting = routesOf(startingSurface(wait.waitingFor), logger)
+  return { ...httpServer(starting, { logger, observe: metrics.request }), wait, metrics }
+}
+
+const start = async (
+  config: Config,
+  stores: Stores,
+  ports: Ports,
+  { server, serve, wait, metrics }: Front,
+): Promise<Either<string, Service>> => {
+  const listening = await listen(server, config)
+  if (E.isLeft(listening)) return listening
+  const address = listening.right
+  ports.logger.info({ address }, 'listening')
+  const first = await wait.answered(async () => E.right(await firstEventOf(stores.store)))
+  if (E.isLeft(first)) return first
+  const secrets = secretsFor(config, first.right)
   if (E.isLeft(secrets)) return secrets
-  const same = await onceAnswered(config, () => ofSameLog(stores.documents, first), ports.time)
+  const same = await wait.answered(() => ofSameLog(stores.documents, first.right))
   if (E.isLeft(same)) return same
-  const within = await onceAnswered(config, () => withinLog(stores, ports.time), ports.time)
+  const within = await wait.answered(() => withinLog(stores, ports.time))
   if (E.isLeft(within)) return within
 
-  const { server, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right)
+  const { routes, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right, metrics)
   const stop = async (): Promise<void> => {
     await drain(server)
     await background.stop()
     close()
     await stores.close()
   }
-  await background.begin()
-  const listening = await listen(server, config)
-  if (E.isLeft(listening)) {
-    await stop()
-    return listening
-  }
-  const address = listening.right
   const siteUrl = tellAddress(address)
-  ports.logger.info({ address }, 'listening')
-  const isFirstStart = first === undefined && config.roles.has('api')
+  await background.begin()
+  serve(routes)
+  const isFirstStart = first.right === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })
 }
 
 /** Makes all parts and begins none. */
-const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey }: Secrets) => {
+const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey }: Secrets, metrics: Metrics) => {
   const { clock, ids, logger, time } = ports
   const { documents } = stores
   const site = siteAddress(config)
-  const metrics = newMetrics()
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
 
@@ -162,7 +183,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     sender.close()
     mail.close()
   }
-  const server = surfaces({
+  const routes = surfaces({
     ...surfacePorts,
     followers: followers.all,
     parkedCounts,
@@ -172,7 +193,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     logger,
     roles: config.roles,
   })
-  return { server, background, manage: surfacePorts, tellAddress: site.tell, close }
+  return { routes, background, manage: surfacePorts, tellAddress: site.tell, close }
 }
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */

@@ -5,8 +5,7 @@ import type { DomainEvent } from '../../domain/events.js'
 import { beginning, type Recorded } from '../../domain/event.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents } from '../../projections/ports.js'
 import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/read-models/registry.js'
@@ -18,50 +17,6 @@ import type { Stores } from './stores.js'
 export const wasEmptied = (config: Pick<Config, 'dataDir'>): boolean => {
   const file = join(config.dataDir, 'leadloop.db')
   return existsSync(file) && statSync(file).size === 0 && existsSync(secretKeyFile(config))
-}
-
-/** In milliseconds: a server that starts together with us may take so long. */
-const longestStart = 30_000
-
-/** Waits for the servers that the settings name, in real time. Left: one sentence that names the one that does not answer. */
-export const serversAnswer = async (
-  config: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
-  { store, documents }: Pick<Stores, 'store' | 'documents'>,
-  { sleep }: Time,
-): Promise<Either<string, undefined>> => {
-  const servers = [
-    { setting: 'EVENTSTORE_URL', url: config.eventStoreUrl, ask: store.head },
-    { setting: 'MONGODB_URL', url: config.mongoUrl, ask: () => documents.exists(checkpointCollection('reactions')) },
-  ]
-  const timeout = AbortSignal.timeout(longestStart)
-  for (const { setting, ask } of servers.filter(({ url }) => url !== undefined)) {
-    while (E.isLeft(await ask())) {
-      if (timeout.aborted) return E.left(`${setting}: no server answers there.`)
-      await sleep(500, timeout)
-    }
-  }
-  return E.right(undefined)
-}
-
-/**
- * What a check finds, once the servers answer it: one that answered a moment ago may elect a primary now.
- * @throws StoreFailed where it takes too long, or where asking again gives the same, as an embedded store does
- */
-export const onceAnswered = async <A>(
-  { eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
-  check: () => Promise<A>,
-  { sleep }: Pick<Time, 'sleep'>,
-): Promise<A> => {
-  if (eventStoreUrl === undefined && mongoUrl === undefined) return check()
-  const timeout = AbortSignal.timeout(longestStart)
-  for (;;) {
-    try {
-      return await check()
-    } catch (error) {
-      if (!(error instanceof StoreFailed) || error.kind !== 'unavailable' || timeout.aborted) throw error
-      await sleep(500, timeout)
-    }
-  }
 }
 
 /** An account begins every log; undefined while the log is empty. */

@@ -2,7 +2,7 @@ import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'
-import type { EventStore, Logger } from '../../domain/ports.js'
+import type { EventStore, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
@@ -15,12 +15,14 @@ export type Stores = {
   readonly membership: Membership
   /** Whether other processes may work on the same stores. */
   readonly isShared: boolean
+  /** Why the server of the documents can't be used until an operator does something; undefined where it can, or may be soon. */
+  readonly documentsRefusal: () => StoreFailure | undefined
   /** Whether this process alone writes to the log. */
   readonly isLogEmbedded: boolean
   readonly close: () => Promise<void>
 }
 
-type Opened = Pick<Stores, 'store' | 'documents' | 'membership'>
+type Opened = Pick<Stores, 'store' | 'documents' | 'membership' | 'documentsRefusal'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -56,8 +58,10 @@ const open = async (
   const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, ports)
   if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
+  const documentsRefusal = mongo?.right.refusal ?? (() => undefined)
   if (log !== undefined && mongo !== undefined) {
-    return E.right({ store: log.right, documents: mongo.right.documents, membership: mongo.right.membership() })
+    const { documents, membership } = mongo.right
+    return E.right({ store: log.right, documents, documentsRefusal, membership: membership() })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
@@ -65,6 +69,7 @@ const open = async (
   return E.right({
     store: log?.right ?? sqliteEventStore(embedded.right),
     documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
+    documentsRefusal,
     membership: singleProcessMembership(),
   })
 }
@@ -89,6 +94,6 @@ const documentServer = async (url: string, ports: Ports) => {
     if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
     return E.left(`MONGODB_URL: the option ${left.option} must be ${left.must}, or be left out.`)
   }
-  const { db, close } = connection.right
-  return E.right({ documents: mongoDocuments(db), membership: () => mongoMembership({ db, ...ports }), close })
+  const { db, refusal, close } = connection.right
+  return E.right({ documents: mongoDocuments(db), refusal, membership: () => mongoMembership({ db, ...ports }), close })
 }

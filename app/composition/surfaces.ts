@@ -1,8 +1,7 @@
-import type { Server } from 'node:http'
 import type { Logger } from '../../domain/ports.js'
-import { healthSurface, type HealthPorts } from '../http/health.js'
-import { metricsSurface, type Metrics } from '../http/metrics.js'
-import { httpServer, routesOf } from '../http/server.js'
+import { healthSurface, type HealthPorts } from '../http/monitoring/health.js'
+import { metricsSurface, type Metrics } from '../http/monitoring/metrics.js'
+import { routesOf, type Routes } from '../http/server.js'
 import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
@@ -19,8 +18,8 @@ type SurfacePorts = ManagePorts &
     readonly roles: ReadonlySet<ProcessRole>
   }
 
-/** The server of everything that this process answers; what has not the role `api` answers for itself only. */
-export const surfaces = (ports: SurfacePorts): Server => {
+/** Everything that this process answers; what has not the role `api` answers for itself only. */
+export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
   const { operatorKey, metrics, logger, roles } = ports
   const api = [
     routesOf(restSurface(ports), logger),
@@ -28,5 +27,5 @@ export const surfaces = (ports: SurfacePorts): Server => {
     routesOf(manageSurface(ports, operatorKey), logger),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]
-  return httpServer(roles.has('api') ? [...api, ...own] : own, { logger, observe: metrics.request })
+  return roles.has('api') ? [...api, ...own] : own
 }

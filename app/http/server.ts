@@ -19,7 +19,7 @@ export type Observed = {
 }
 
 /** The routes of a surface without the type of its callers, so that all surfaces fit one list. */
-type Routes = { readonly prefix: string; readonly router: Router }
+export type Routes = { readonly prefix: string; readonly router: Router }
 
 export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Routes => {
   const router = new Router({ prefix: surface.prefix })
@@ -31,8 +31,15 @@ export const routesOf = <Caller>(surface: Surface<Caller>, logger: Logger): Rout
 
 type ServerPorts = { readonly logger: Logger; readonly observe: (observed: Observed) => void }
 
-/** The only file that touches Koa's `ctx`. */
-export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }: ServerPorts): Server => {
+export type HttpServer = {
+  readonly server: Server
+  /** From now on requests go to these surfaces; before, whoever asks for another than that of the start is asked to come again. */
+  readonly serve: (surfaces: ReadonlyArray<Routes>) => void
+}
+
+/** The only file that touches Koa's `ctx`. It can listen before there is anything to serve. */
+export const httpServer = (starting: Routes, { logger, observe }: ServerPorts): HttpServer => {
+  let route = routingOfStart(starting)
   const koa = new Koa()
   koa.use(async (ctx, next) => {
     await next()
@@ -41,13 +48,20 @@ export const httpServer = (surfaces: ReadonlyArray<Routes>, { logger, observe }:
   })
   koa.use(observing({ logger, observe }))
   koa.use(catching(logger))
-  koa.use(routing(surfaces))
+  koa.use(async (ctx, next) => {
+    await route(ctx, next)
+  })
   // Answers are made here, so that no error of the platform's shows a value of the request.
   koa.silent = true
 
   const handle = koa.callback()
   const server = createServer(timeouts, (request, response) => void handle(request, response))
-  return server
+  return {
+    server,
+    serve: (surfaces) => {
+      route = routing(surfaces)
+    },
+  }
 }
 
 /**
@@ -100,6 +114,14 @@ const catching =
 const isMalformedTarget = (error: unknown): boolean => {
   const { status, code } = error as { readonly status?: unknown; readonly code?: unknown }
   return error instanceof URIError || status === 400 || code === 'ERR_INVALID_URL'
+}
+
+const routingOfStart = (starting: Routes): Middleware => {
+  const health = routing([starting])
+  return async (ctx, next) => {
+    if ((ctx.path as string | null)?.startsWith(starting.prefix) === true) await health(ctx, next)
+    else send(ctx, answerTo({ kind: 'unavailable', reason: 'the service starts' }))
+  }
 }
 
 /** A router for each surface: one that held them all would try every route on every request. */

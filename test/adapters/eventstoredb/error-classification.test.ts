@@ -49,6 +49,10 @@ const permanent = (kind: 'corrupt' | 'unavailable', reason: string): ErrorClass 
   kind: 'permanent',
   failure: { kind, reason: `the event store answered ${reason}` },
 })
+const refused = (what: string): ErrorClass => ({
+  kind: 'permanent',
+  failure: { kind: 'unavailable', reason: `the event store ${what}`, needsOperator: true },
+})
 const conflict: ErrorClass = { kind: 'permanent', failure: { kind: 'conflict' } }
 const notFound: ErrorClass = { kind: 'not-found' }
 const deleted: ErrorClass = {
@@ -76,9 +80,9 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
   [
     'no access',
     new AccessDeniedError(serviceError(status.UNAUTHENTICATED)),
-    permanent('unavailable', 'access-denied (16)'),
+    refused('refuses the user or the password'),
   ],
-  ['an old server', new UnsupportedError(secret, '21.10'), permanent('unavailable', 'unsupported')],
+  ['an old server', new UnsupportedError(secret, '21.10'), refused('is too old, it does not know a call that is needed')],
   ['a follower', new NotLeaderError(serviceError(status.NOT_FOUND, leader)), retryable('not-leader (5)', false)],
   ['a timeout', new TimeoutError(serviceError(status.ABORTED)), retryable('timeout (10)', false)],
   ['an in-band timeout', new TimeoutError(), retryable('timeout', false)],
@@ -119,7 +123,7 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
   ['a raw deadline', serviceError(status.DEADLINE_EXCEEDED), retryable('deadline-exceeded (4)', false)],
   ['a raw abort', serviceError(status.ABORTED), retryable('timeout (10)', false)],
   ['a raw internal error', serviceError(status.INTERNAL), retryable('unknown (13)', true)],
-  ['a raw refusal', serviceError(status.UNAUTHENTICATED), permanent('unavailable', 'access-denied (16)')],
+  ['a raw refusal', serviceError(status.UNAUTHENTICATED), refused('refuses the user or the password')],
   ['a raw follower', serviceError(status.NOT_FOUND, leader), retryable('not-leader (5)', false)],
   ['no member of the cluster', new Error(`Failed to discover after 10 attempts. ${secret}`), retryable('error', false)],
   ['an error of nobody', new TypeError(`${secret} is not iterable`), retryable('error', true)],

@@ -1,6 +1,7 @@
 import test from 'ava'
 import {
   MongoBulkWriteError,
+  MongoCompatibilityError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
   MongoServerError,
@@ -41,6 +42,22 @@ test('a document that is too large stays so, however often it is written: corrup
     })
     const alone = new MongoServerError({ message: words, code })
     t.deepEqual(storeFailure(alone), { kind, reason: `${reason} (MongoServerError ${code})` })
+  }
+})
+
+test('a refused password, a server that is too old and a certificate that is not trusted need an operator', (t) => {
+  const refused = 'MongoDB refused the credentials'
+  const told = [
+    [new MongoServerError({ message: words, code: 18 }), `${refused} (MongoServerError 18)`],
+    [new MongoServerError({ message: words, code: 13 }), `${refused} (MongoServerError 13)`],
+    [new MongoCompatibilityError(words), 'MongoDB is too old for the driver (MongoCompatibilityError)'],
+    [
+      new MongoNetworkError(words, { cause: new Error('self-signed certificate') }),
+      'MongoDB shows a certificate that is not trusted here (MongoNetworkError)',
+    ],
+  ] as const
+  for (const [error, reason] of told) {
+    t.deepEqual(storeFailure(error), { kind: 'unavailable', reason, needsOperator: true })
   }
 })
 

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { ofSameLog, onceAnswered, withinLog } from '../../../app/composition/store-checks.js'
+import { ofSameLog, withinLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -53,42 +53,6 @@ test('a store that fails is no answer', async (t) => {
   }
   await t.throwsAsync(ofSameLog(away, first), { instanceOf: StoreFailed, message: 'away' })
   await close()
-})
-
-const onServers = { eventStoreUrl: undefined, mongoUrl: 'mongodb://127.0.0.1:9/' }
-
-test('a store that fails for a moment while a start compares is waited for', async (t) => {
-  const { port: documents, close } = await openSqlite(sqliteDocuments)
-  let asked = 0
-  const electing: Documents = {
-    ...documents,
-    get: (...args) => {
-      asked += 1
-      if (asked > 3) return documents.get(...args)
-      return Promise.resolve(E.left({ kind: 'unavailable', reason: 'MongoDB has no primary now' }))
-    },
-  }
-  t.deepEqual(await onceAnswered(onServers, () => ofSameLog(electing, first), turnTime), same)
-  t.is(asked, 4)
-  t.true(
-    E.isLeft(await onceAnswered(onServers, () => ofSameLog(electing, second), turnTime)),
-    'and then it is compared',
-  )
-  await close()
-})
-
-test('what stays as it is, however often a start asks, is not waited for', async (t) => {
-  let asked = 0
-  const damaged = (): Promise<never> => {
-    asked += 1
-    return Promise.reject(new StoreFailed({ kind: 'corrupt', reason: 'the file is damaged' }))
-  }
-  await t.throwsAsync(onceAnswered(onServers, damaged, turnTime), { message: 'the file is damaged' })
-  t.is(asked, 1)
-  const full = (): Promise<never> =>
-    Promise.reject(new StoreFailed({ kind: 'unavailable', reason: 'the disk is full' }))
-  const embedded = { eventStoreUrl: undefined, mongoUrl: undefined }
-  await t.throwsAsync(onceAnswered(embedded, full, turnTime), { message: 'the disk is full' })
 })
 
 test('read models that have come further than the log are refused, unless its head was only late', async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { metrics } from '../../../app/http/metrics.js'
+import { metrics } from '../../../app/http/monitoring/metrics.js'
 import type { Documents } from '../../../projections/ports.js'
 import { queries } from '../../../projections/queries.js'
 import type { Instant } from '../../../domain/instant.js'

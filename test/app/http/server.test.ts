@@ -52,7 +52,8 @@ const served = async (
 ): Promise<{ readonly url: string; readonly lines: ReadonlyArray<LogLine>; readonly observed: Array<Observed> }> => {
   const logger = recordingLogger()
   const observed: Array<Observed> = []
-  const server = httpServer([routesOf(surface, logger)], { logger, observe: (one) => void observed.push(one) })
+  const { server, serve } = httpServer(routesOf(surface, logger), { logger, observe: (one) => void observed.push(one) })
+  serve([routesOf(surface, logger)])
   const address = await listen(server, { host: '127.0.0.1', port: 0 })
   if (E.isLeft(address)) throw new Error(address.left)
   t.teardown(() => drain(server))

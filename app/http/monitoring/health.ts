@@ -1,9 +1,9 @@
-import { E, flow, type Either } from '../../domain/prelude.js'
-import type { EventStore } from '../../domain/ports.js'
-import type { ParkedCount } from '../../projections/parking/parked-counts.js'
-import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import type { Surface } from './endpoint.js'
-import { answer, bind } from './steps.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
+import type { EventStore } from '../../../domain/ports.js'
+import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
+import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import type { Surface } from '../endpoint.js'
+import { answer, bind } from '../steps.js'
 
 export type HealthPorts = {
   readonly store: EventStore

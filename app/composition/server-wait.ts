@@ -1,0 +1,77 @@
+import { neverAborted } from '../../domain/abortable.js'
+import type { Logger, StoreFailure, Time } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { StoreFailed } from '../../domain/store-failed.js'
+import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
+import type { Config } from './config.js'
+import type { Stores } from './stores.js'
+
+/** The wait of a start for the servers that the settings name, however long they take and in whichever order they come. */
+export type ServerWait = {
+  /** The settings that name servers which do not answer now. */
+  readonly waitingFor: () => ReadonlyArray<string>
+  /**
+   * What a check finds, once the servers answer it: one that answered a moment ago may elect a primary now. Left: one sentence
+   * that says what waiting can't mend, or what the check says.
+   * @throws StoreFailed where asking again gives the same, as an embedded store does
+   */
+  readonly answered: <A>(check: () => Promise<Either<string, A>>) => Promise<Either<string, A>>
+}
+
+type Server = { readonly setting: string; readonly ask: () => Promise<Either<StoreFailure, unknown>> }
+
+/** Milliseconds between two looks at a server. */
+const interval = 500
+
+export const serverWait = (
+  { eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
+  { store, documents, documentsRefusal }: Pick<Stores, 'store' | 'documents' | 'documentsRefusal'>,
+  { time, logger }: { readonly time: Pick<Time, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
+): ServerWait => {
+  const eventStore: Server = { setting: 'EVENTSTORE_URL', ask: store.head }
+  const mongo: Server = {
+    setting: 'MONGODB_URL',
+    ask: async () => {
+      const answer = await documents.exists(checkpointCollection('reactions'))
+      const refusal = documentsRefusal()
+      return E.isLeft(answer) && refusal !== undefined ? E.left(refusal) : answer
+    },
+  }
+  const servers = [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
+  const waiting = new Set<string>()
+
+  const answers = async ({ setting, ask }: Server): Promise<Either<string, undefined>> => {
+    for (let looks = 1; ; looks += 1) {
+      const asked = await ask()
+      if (E.isRight(asked)) {
+        if (waiting.delete(setting)) logger.info({ setting }, 'the server answers')
+        return E.right(undefined)
+      }
+      const { reason } = asked.left
+      if (isFinal(asked.left)) return E.left(`${setting}: ${reason}.`)
+      waiting.add(setting)
+      // At the first look, the second, the fourth, and so on.
+      if (Number.isInteger(Math.log2(looks))) logger.warn({ setting, reason }, 'the start waits for a server')
+      await time.sleep(interval, neverAborted)
+    }
+  }
+
+  return {
+    waitingFor: () => [...waiting],
+    answered: async (check) => {
+      for (;;) {
+        const refused = (await Promise.all(servers.map(answers))).find(E.isLeft)
+        if (refused !== undefined) return refused
+        try {
+          return await check()
+        } catch (error) {
+          if (servers.length === 0 || !(error instanceof StoreFailed) || isFinal(error)) throw error
+        }
+        await time.sleep(interval, neverAborted)
+      }
+    },
+  }
+}
+
+const isFinal = (failure: { readonly kind: string; readonly needsOperator?: true }): boolean =>
+  failure.kind === 'corrupt' || failure.needsOperator === true

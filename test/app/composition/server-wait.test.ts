@@ -1,0 +1,75 @@
+import test from 'ava'
+import { serverWait } from '../../../app/composition/server-wait.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { turnTime } from '../../kit/time/turns.js'
+
+const away = { kind: 'unavailable', reason: 'the event store does not answer' } as const
+
+/** A start that names an event store, whose head is asked for so often in vain. */
+const open = (failures: ReadonlyArray<StoreFailure>, named = true) => {
+  const store = memoryEventStore(memoryLog())
+  const logger = recordingLogger()
+  const left = [...failures]
+  const shown: Array<ReadonlyArray<string>> = []
+  const head = () => {
+    shown.push(wait.waitingFor())
+    const failure = left.shift()
+    return failure === undefined ? store.head() : Promise.resolve(E.left(failure))
+  }
+  const stores = {
+    store: { ...store, head },
+    documents: memoryDocuments(documentState()),
+    documentsRefusal: () => undefined,
+  }
+  const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: undefined }
+  const wait = serverWait(config, stores, { time: turnTime, logger })
+  return { wait, shown, logger }
+}
+
+const nothing = (): Promise<Either<string, undefined>> => Promise.resolve(E.right(undefined))
+
+test('a server is waited for as long as it takes, is named meanwhile, and is told of less and less often', async (t) => {
+  const { wait, shown, logger } = open(Array.from({ length: 100 }, () => away))
+  t.deepEqual(await wait.answered(nothing), E.right(undefined))
+  t.is(shown.length, 101)
+  t.deepEqual(shown[0], [])
+  t.true(shown.slice(1).every((settings) => settings.join() === 'EVENTSTORE_URL'))
+  t.deepEqual(wait.waitingFor(), [])
+  const waits = logger.lines.filter(({ message }) => message === 'the start waits for a server')
+  t.is(waits.length, 7, 'after 1, 2, 4, … 64 looks')
+  t.like(waits[0]?.fields, { setting: 'EVENTSTORE_URL', reason: away.reason })
+})
+
+test('what waiting can not mend ends the start with a sentence that names the setting', async (t) => {
+  const refused = { kind: 'unavailable', reason: 'the event store refuses the user or the password' } as const
+  const { wait } = open([away, { ...refused, needsOperator: true }])
+  t.deepEqual(await wait.answered(nothing), E.left(`EVENTSTORE_URL: ${refused.reason}.`))
+})
+
+test('a server that fails for a moment while a start compares is waited for', async (t) => {
+  const { wait } = open([])
+  let asked = 0
+  const check = (): Promise<Either<string, number>> => {
+    asked += 1
+    return asked <= 3 ? Promise.reject(new StoreFailed(away)) : Promise.resolve(E.right(asked))
+  }
+  t.deepEqual(await wait.answered(check), E.right(4))
+})
+
+test('what stays as it is, however often a start asks, is not waited for', async (t) => {
+  let asked = 0
+  const damaged = (): Promise<never> => {
+    asked += 1
+    return Promise.reject(new StoreFailed({ kind: 'corrupt', reason: 'the file is damaged' }))
+  }
+  await t.throwsAsync(open([]).wait.answered(damaged), { message: 'the file is damaged' })
+  t.is(asked, 1)
+  const full = (): Promise<never> =>
+    Promise.reject(new StoreFailed({ kind: 'unavailable', reason: 'the disk is full' }))
+  await t.throwsAsync(open([], false).wait.answered(full), { message: 'the disk is full' })
+})

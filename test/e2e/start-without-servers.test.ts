@@ -1,0 +1,72 @@
+import test from 'ava'
+import { createSecureServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { newAuthority, newIdentity } from '../adapters/webhook/certificates.js'
+import { startDouble } from '../eventstoredb-double/double.js'
+import { send } from '../kit/network/http.js'
+import { openAccount } from '../kit/service/account.js'
+import { addressOf, isRefused, startService, type ServiceProcess } from '../kit/service/service-process.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
+
+const listens = async (service: ServiceProcess): Promise<string> => {
+  const line = () => service.logged().find(({ msg }) => msg === 'listening')
+  await until('it listens', 60_000, () => line() !== undefined)
+  return String(line()?.['address'])
+}
+
+test('a start without its event store listens, says what it waits for, and goes on by itself when it comes', async (t) => {
+  const double = await startDouble()
+  t.teardown(double.stop)
+  await double.stop()
+  const service = startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url, LOG_LEVEL: 'info' })
+  const url = await listens(service)
+
+  t.is((await send(`${url}/health/live`)).status, 200)
+  const waits = () => send(`${url}/health/ready`)
+  await until('it waits for the event store', 60_000, async () => (await waits()).text.includes('EVENTSTORE_URL'))
+  const ready = await waits()
+  t.is(ready.status, 503)
+  t.deepEqual(ready.body, { status: 'starting', waiting_for: ['EVENTSTORE_URL'] })
+  for (const path of ['/api/v3/conversions', '/manage/v1/accounts', '/anything']) {
+    const answer = await send(`${url}${path}`)
+    t.is(answer.status, 503, path)
+    t.is(answer.headers['retry-after'], '1', path)
+  }
+  t.true(service.logged().some(({ msg }) => msg === 'the start waits for a server'))
+
+  await double.start()
+  t.is(await addressOf(service), url)
+  t.is((await send(`${url}/health/ready`)).status, 200)
+  await (await openAccount({ url })).submitted()
+})
+
+test('a start that waits for a server ends at SIGTERM', async (t) => {
+  const service = startService(t, temporaryDirectory(t), {
+    EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
+    LOG_LEVEL: 'info',
+  })
+  await listens(service)
+  service.signal('SIGTERM')
+  t.deepEqual(await service.exited, { code: 0, signal: null })
+})
+
+test('a certificate that is not trusted, and a server without TLS, end the start with one sentence', async (t) => {
+  const server = createSecureServer(newIdentity({ hosts: ['localhost'] }, newAuthority('Nobody knows it')))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const double = await startDouble()
+  t.teardown(double.stop)
+  const start = (EVENTSTORE_URL: string): ServiceProcess => startService(t, temporaryDirectory(t), { EVENTSTORE_URL })
+  await isRefused(
+    t,
+    start(`esdb://localhost:${port}?tls=true`),
+    /EVENTSTORE_URL: .* certificate that is not trusted here\./,
+  )
+  await isRefused(t, start(`esdb://localhost:${double.port}?tls=true`), /EVENTSTORE_URL: .* does not speak TLS\./)
+  const documents = startService(t, temporaryDirectory(t), {
+    MONGODB_URL: `mongodb://localhost:${port}/leadloop?tls=true`,
+  })
+  await isRefused(t, documents, /MONGODB_URL: .* certificate that is not trusted here /)
+})
