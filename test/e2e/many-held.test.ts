@@ -1,20 +1,17 @@
 import test from 'ava'
 import { randomUUID } from 'node:crypto'
-import { openStores } from '../../app/composition/stores.js'
 import { delivery } from '../../domain/delivery.js'
 import { deliveryIdOf } from '../../domain/derived-id.js'
 import type { AccountId, WebhookId } from '../../domain/ids.js'
-import { E } from '../../domain/prelude.js'
 import { mostCounted } from '../../projections/ports.js'
 import { deliveryFacts } from '../kit/domain/samples.js'
 import { send } from '../kit/network/http.js'
 import { cachedHandler } from '../kit/parts/command-handlers.js'
-import { recordingLogger } from '../kit/parts/recording-logger.js'
 import { rightOf } from '../kit/right-of.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { subscribed } from '../kit/service/subscription.js'
-import { storesOf } from '../kit/stores/servers.js'
+import { storesAtRest } from '../kit/stores/stores-at-rest.js'
 import { manualClock } from '../kit/time/manual-clock.js'
 
 const written = 500
@@ -27,11 +24,8 @@ test('the list of deliveries and the metrics count to ten thousand, and say that
   const { account, webhookId } = await subscribed(t, site)
   await before.stop()
 
-  const { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl } = await storesOf(dataDir)
-  const means = { newId: randomUUID, logger: recordingLogger() }
-  const stores = await openStores({ dataDir, eventStoreUrl, mongoUrl }, means)
-  if (E.isLeft(stores)) throw new Error(stores.left)
-  const { execute } = cachedHandler(stores.right.store, manualClock())
+  const stores = await storesAtRest(dataDir)
+  const { execute } = cachedHandler(stores.store, manualClock())
   const hold = async (): Promise<void> => {
     const ids = { account_id: account.id as AccountId, webhook_id: webhookId as WebhookId }
     const delivery_id = deliveryIdOf(ids.webhook_id, randomUUID())
@@ -40,7 +34,7 @@ test('the list of deliveries and the metrics count to ten thousand, and say that
     rightOf(await execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: 1 }, cause))
   }
   for (let held = 0; held <= mostCounted; held += written) await Promise.all(Array.from({ length: written }, hold))
-  await stores.right.close()
+  await stores.close()
 
   site.url = (await serviceFor(t, dataDir)).url
   const { body } = await account.manage('GET', `/webhooks/${webhookId}/deliveries?state=held&limit=1`)

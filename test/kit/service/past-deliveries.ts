@@ -1,18 +1,15 @@
 import type { ExecutionContext } from 'ava'
 import { randomUUID } from 'node:crypto'
-import { openStores } from '../../../app/composition/stores.js'
 import { delivery } from '../../../domain/delivery.js'
 import { deliveryIdOf } from '../../../domain/derived-id.js'
 import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
-import { E } from '../../../domain/prelude.js'
 import { cachedHandler } from '../parts/command-handlers.js'
-import { recordingLogger } from '../parts/recording-logger.js'
 import { deliveryFacts } from '../domain/samples.js'
 import type { Site } from '../network/http.js'
 import type { Answering } from '../network/receiver.js'
 import { rightOf } from '../right-of.js'
-import { storesOf } from '../stores/servers.js'
+import { storesAtRest } from '../stores/stores-at-rest.js'
 import { manualClock } from '../time/manual-clock.js'
 import { dataDirectory } from './data-directory.js'
 import { openService, serviceFor } from './in-process-service.js'
@@ -54,11 +51,7 @@ const written = async (
   webhook_id: WebhookId,
   past: ReadonlyArray<PastDelivery>,
 ): Promise<ReadonlyArray<DeliveryId>> => {
-  const { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl } = await storesOf(dataDir)
-  const means = { newId: randomUUID, logger: recordingLogger() }
-  const stores = await openStores({ dataDir, eventStoreUrl, mongoUrl }, means)
-  if (E.isLeft(stores)) throw new Error(stores.left)
-  const { store, close } = stores.right
+  const { store, close } = await storesAtRest(dataDir)
   const clock = manualClock()
   const { execute } = cachedHandler(store, clock)
 
