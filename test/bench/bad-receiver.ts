@@ -1,31 +1,26 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { dripped, unanswered } from '../kit/network/bad-answers.js'
 
-type Behaviour = (request: IncomingMessage, response: ServerResponse) => void
-
-const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
+type Behaviour = (response: ServerResponse) => void
 
 /**
  * Endpoints that are as bad as a sender allows: one accepts and never answers, one drips a byte a second, one is just in
  * time, one always fails.
  */
 const behaviours: Readonly<Record<string, Behaviour>> = {
-  '/silent': () => undefined,
-  '/drips': ({ socket }) => {
-    let written = 0
-    const timer = setInterval(() => socket.write(answer.charAt(written++)), 1_000)
-    socket.once('close', () => clearInterval(timer))
-  },
-  '/late': (_request, response) => {
+  '/silent': unanswered,
+  '/drips': dripped,
+  '/late': (response) => {
     setTimeout(() => response.end(), 2_900)
   },
-  '/fails': (_request, response) => void response.writeHead(500).end(),
+  '/fails': (response) => void response.writeHead(500).end(),
 }
 
 const server = createServer((request, response) => {
   request.resume()
   request.socket.on('error', () => undefined)
-  behaviours[request.url ?? '']?.(request, response)
+  behaviours[request.url ?? '']?.(response)
 })
 server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => {

@@ -2,20 +2,24 @@ import { rmSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { measureDeliveries } from './deliver.js'
 import { measureFind } from './find.js'
+import { hotNumber } from './hot.js'
 import { measureIdle } from './idle.js'
 import { measureIntake } from './intake.js'
 import { measureIsolation } from './isolation.js'
 import { measureLatency } from './latency.js'
+import { besideNoise } from './noisy.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
 import { measureAppends, measureBatches, measureDocuments, measureSubscription, startServer } from './servers.js'
+import { shown, type Row } from './row.js'
 import { measureSoak, type SoakSample } from './soak.js'
-import type { Compared, Summary } from './summary.js'
+import type { Compared } from './summary.js'
 
 /**
  * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
  * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
- * rest, `npm run bench -- soak` a service that is killed once a minute, at its end beside its first minute.
+ * rest, `npm run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
+ * minute, at its end beside its first minute.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -24,19 +28,9 @@ const small = quick ? 500 : 6_250
 const middle = quick ? 1_000 : 50_000
 const large = quick ? 2_000 : 125_000
 const backlog = quick ? 1_000 : 15_000
-
-type Row = {
-  readonly measured: string
-  readonly ours: string
-  readonly baseline: string
-  readonly ratio: string
-  readonly goal: string
-  readonly met: boolean
-}
+const mongoUrl = process.env['MONGODB_URL']
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
-const shown = ({ perSecond, p50, p99 }: Summary): string =>
-  `${perSecond.toFixed(0)}/s` + (Number.isNaN(p50) ? '' : `, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
 
 const againstBaseline = (measured: string, { ours, theirs }: Pick<Compared, 'ours' | 'theirs'>, goal: number): Row => {
   const ratio = ours.perSecond / theirs.perSecond
@@ -134,7 +128,6 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
       met: perBatch >= 50,
     },
   ]
-  const mongoUrl = process.env['MONGODB_URL']
   if (mongoUrl === undefined) {
     say('documents in MongoDB are not measured: set MONGODB_URL')
     return rows
@@ -154,6 +147,7 @@ const isolation = async (): Promise<ReadonlyArray<Row>> => {
   say('measured beside bad endpoints')
   const [retries, idleSeconds] = quick ? [10_000, 5] : [1_000_000, 60]
   const idle = await measureIdle(retries, idleSeconds)
+  say('measured a service at rest')
   const grown = beset.latency.p99 - alone.latency.p99
   const ratio = beset.throughput / alone.throughput
   return [
@@ -181,7 +175,21 @@ const isolation = async (): Promise<ReadonlyArray<Row>> => {
       goal: 'at most 512 MB and 2 %',
       met: Math.max(idle.memory, idle.memoryAtFirst) <= 512 && idle.share <= 0.02,
     },
+    ...(await noise()),
   ]
+}
+
+/** What an account costs its neighbours that does everything bad at once, on each kind of stores. */
+const noise = async (): Promise<ReadonlyArray<Row>> => {
+  const load = quick ? { rounds, seconds: 2, due: 1_000 } : { rounds, seconds: 10, due: 100_000 }
+  const rows = await besideNoise(load)
+  say('measured beside a noisy account')
+  if (mongoUrl === undefined) {
+    say('beside a noisy account nothing is measured on servers: set MONGODB_URL')
+    return rows
+  }
+  // FerretDB, which stands in for MongoDB, writes less than a hundred documents a second.
+  return [...rows, ...(await besideNoise({ ...load, due: Math.min(load.due, 5_000) }, mongoUrl))]
 }
 
 /** What ten minutes under load do to a service that is killed at the end of each. */
@@ -205,6 +213,7 @@ const soak = async (): Promise<ReadonlyArray<Row>> => {
 
 const chosen = (): Promise<ReadonlyArray<Row>> => {
   if (process.argv.includes('soak')) return soak()
+  if (process.argv.includes('hot')) return hotNumber(quick)
   if (process.argv.includes('isolation')) return isolation()
   return process.argv.includes('servers') ? servers() : embeddedAndServers()
 }

@@ -16,6 +16,8 @@ export type Child = {
   readonly kill: () => Promise<void>
 }
 
+export const urlOf = ({ port }: Pick<Child, 'port'>): string => `http://127.0.0.1:${port}`
+
 /** Starts a script of dist/ and waits until it says `http://127.0.0.1:<port>`. */
 export const startChild = (
   script: string,

@@ -30,14 +30,25 @@ export const closedLoop = async (
   load: Load,
   firstSerial: number,
 ): Promise<Summary & { readonly nextSerial: number }> => {
-  const latencies: Array<number> = []
-  let serial = firstSerial
   const started = performance.now()
   const end = started + load.seconds * 1000
+  const latencies = await loopWhile(() => performance.now() < end, load, firstSerial)
+  const nextSerial = firstSerial + latencies.length
+  return { ...summaryOf(latencies, (performance.now() - started) / 1000), nextSerial }
+}
+
+/** The same for as long as `goesOn`, which is asked before each request; gives how long each took. */
+export const loopWhile = async (
+  goesOn: () => boolean,
+  load: Omit<Load, 'seconds'>,
+  firstSerial: number,
+): Promise<ReadonlyArray<number>> => {
+  const latencies: Array<number> = []
+  let serial = firstSerial
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
       const connection = await open(load.port)
-      while (performance.now() < end) {
+      while (goesOn()) {
         const sent = performance.now()
         const status = await connection.exchange(load.request(serial++))
         if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
@@ -46,34 +57,37 @@ export const closedLoop = async (
       connection.close()
     }),
   )
-  return { ...summaryOf(latencies, (performance.now() - started) / 1000), nextSerial: serial }
+  return latencies
 }
 
-/** Requests at a steady rate, whatever the answers do; gives when each was sent. */
+/** Requests at a steady rate, whatever the answers do; gives how long each took, in the order in which they were sent. */
 export const openLoop = async (
   load: Omit<Load, 'seconds'>,
   perSecond: number,
   count: number,
   firstSerial: number,
-): Promise<void> => {
+): Promise<ReadonlyArray<number>> => {
   const idle = await Promise.all(Array.from({ length: load.connections }, () => open(load.port)))
   const all = [...idle]
   const started = performance.now()
-  const answers: Array<Promise<void>> = []
+  const answers: Array<Promise<number>> = []
   for (let index = 0; index < count; index += 1) {
     const due = started + (index * 1000) / perSecond
     while (performance.now() < due) await sleep(due - performance.now())
     // In turn: one that waits for long is closed by the server.
     const connection = idle.shift() ?? (await open(load.port))
+    const sent = performance.now()
     answers.push(
       connection.exchange(load.request(firstSerial + index)).then((status) => {
         if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)
         idle.push(connection)
+        return performance.now() - sent
       }),
     )
   }
-  await Promise.all(answers)
+  const latencies = await Promise.all(answers)
   for (const connection of new Set([...all, ...idle])) connection.close()
+  return latencies
 }
 
 type Connection = { readonly exchange: (request: string) => Promise<number>; readonly close: () => void }

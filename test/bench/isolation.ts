@@ -3,13 +3,13 @@ import { performance } from 'node:perf_hooks'
 import type { PlaybookId, SourceId, WebhookId } from '../../domain/ids.js'
 import { marketingSource } from '../../domain/marketing-source.js'
 import { playbook, standardFields } from '../../domain/playbook.js'
+import { arrivals, arrivalsAt } from './arrivals.js'
 import { startChild, type Child } from './child.js'
 import { openLoop } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
 import { addWebhook, makeDue, seed, startMeasured, type Seeded } from './seed.js'
 import { median, medianOf, summaryOf, type Summary } from './summary.js'
 import { forEach, openTools, type Tools } from './tools.js'
-import { sleep } from '../kit/time/until.js'
 
 export type IsolationLoad = {
   readonly rounds: number
@@ -65,9 +65,6 @@ export const measureIsolation = async (load: IsolationLoad): Promise<Isolation> 
 
 const warmUpSeconds = 2
 
-/** Milliseconds after which what is due is stuck. */
-const longestWait = 120_000
-
 const measureOnce = async (
   { store, webhooks, paths }: Healthy,
   receiver: Child,
@@ -97,23 +94,6 @@ const measureOnce = async (
     .slice(perSecond * warmUpSeconds)
     .map(([email, at]) => (arrived.get(email) ?? Number.POSITIVE_INFINITY) - at)
   return { latency: summaryOf(latencies, seconds), throughput }
-}
-
-type Arrival = readonly [email: string, at: number]
-
-const arrivalsAt = async ({ port }: Child): Promise<ReadonlyArray<Arrival>> =>
-  (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as ReadonlyArray<Arrival>
-
-/** In the order in which they came. */
-const arrivals = async (receiver: Child, count: number): Promise<ReadonlyArray<Arrival>> => {
-  const late = performance.now() + longestWait
-  const all: Array<Arrival> = []
-  while (all.length < count) {
-    if (performance.now() > late) throw new Error(`only ${all.length} of ${count} posts came`)
-    await sleep(200)
-    all.push(...(await arrivalsAt(receiver)))
-  }
-  return all
 }
 
 const medianDelivered = (all: ReadonlyArray<Delivered>): Delivered => ({

@@ -17,7 +17,7 @@ import { phoneFromText } from '../../domain/phone.js'
 import { webhook } from '../../domain/webhook.js'
 import { startChild, type Child } from './child.js'
 import { leadFields, phoneOf } from './leads.js'
-import { forEach, openTools, orFail, secretKey, type Tools } from './tools.js'
+import { embedded, forEach, openTools, orFail, secretKey, type StoreUrls, type Tools } from './tools.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
 
@@ -35,8 +35,9 @@ export type Seeded = {
 export const nodeArguments = ['--max-semi-space-size=32']
 
 /** Apart from the launcher of the tests: it is measured by /proc, and started as `npm start` does. */
-export const startMeasured = (directory: string): Promise<Child> => {
-  const settings = environmentOf(directory) as Readonly<Record<string, string>>
+export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: StoreUrls = embedded): Promise<Child> => {
+  const servers = eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
+  const settings = environmentOf(directory, servers) as Readonly<Record<string, string>>
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
 }
 

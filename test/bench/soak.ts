@@ -7,7 +7,8 @@ import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-accoun
 import { randomFrom } from '../kit/load/random.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { sleep, until } from '../kit/time/until.js'
-import { startChild, type Child } from './child.js'
+import { startChild, urlOf, type Child } from './child.js'
+import { isReady, readinessOf } from './readiness.js'
 import { startMeasured } from './seed.js'
 
 /** How often the service is killed, and how long it lives each time. */
@@ -40,7 +41,7 @@ export const measureSoak = async ({ lives, seconds }: SoakLoad): Promise<readonl
     for (let life = 1; life <= lives; life += 1) {
       const begun = performance.now()
       const service = await startMeasured(directory)
-      await until('it is ready', longestStart, () => ready(service))
+      await until('it is ready', longestStart, () => isReady(service))
       const readyAfter = performance.now() - begun
       load ??= loadOn(await besetAccount(service, receiver, bad), randomFrom(1), usualMix)
       const ended = load.run(urlOf(service), new AbortController().signal)
@@ -60,8 +61,6 @@ export const measureSoak = async ({ lives, seconds }: SoakLoad): Promise<readonl
   return [first, last]
 }
 
-const urlOf = ({ port }: Child): string => `http://127.0.0.1:${port}`
-
 /** An account with one webhook that takes everything, one that always fails and one that never answers. */
 const besetAccount = async (service: Child, receiver: Child, bad: Child): Promise<LoadedAccount> => {
   const account = await openLoadedAccount(urlOf(service), urlOf(receiver))
@@ -71,16 +70,6 @@ const besetAccount = async (service: Child, receiver: Child, bad: Child): Promis
   }
   return account
 }
-
-type Readiness = {
-  readonly status: string
-  readonly projections?: ReadonlyArray<{ readonly lag: number | null }>
-}
-
-const readinessOf = async (service: Child): Promise<Readiness> =>
-  (await (await fetch(`${urlOf(service)}/health/ready`)).json()) as Readiness
-
-const ready = async (service: Child): Promise<boolean> => (await readinessOf(service)).status === 'ready'
 
 const sampleOf = async (
   directory: string,

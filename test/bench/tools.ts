@@ -1,9 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../adapters/node/clock.js'
-import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
-import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { randomIds } from '../../adapters/node/ids.js'
-import { openDatabase } from '../../adapters/sqlite/database.js'
 import { aesVault } from '../../adapters/node/vault.js'
+import type { Config } from '../../app/composition/config.js'
+import { openStores } from '../../app/composition/stores.js'
 import { reactor } from '../../app/commands/reactions/reactor.js'
 import type { AnyCommand, CommandHandler } from '../../domain/ports.js'
 import type { Decider } from '../../domain/decider.js'
@@ -15,11 +15,16 @@ import { recordingLogger } from '../kit/parts/recording-logger.js'
 
 export const secretKey = Buffer.alloc(32, 7)
 
-/** The parts of the service that write, on a store that no service has open. */
-export const openTools = async (directory: string) => {
-  const database = orFail(await openDatabase(directory))
-  const store = sqliteEventStore(database)
-  const documents = sqliteDocuments(database)
+/** Where a service keeps what it does not keep in its directory. */
+export type StoreUrls = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>
+
+export const embedded: StoreUrls = { eventStoreUrl: undefined, mongoUrl: undefined }
+
+/** The parts of the service that write, on stores that no service has open. */
+export const openTools = async (dataDir: string, urls = embedded) => {
+  const logger = recordingLogger()
+  const stores = orFail(await openStores({ dataDir, ...urls }, { newId: randomUUID, logger }))
+  const { store, documents } = stores
   const clock = systemClock(1)
   const ids = randomIds(clock)
   const commandHandler = cachedHandler(store, clock)
@@ -31,13 +36,13 @@ export const openTools = async (directory: string) => {
     ids,
     commandHandler,
     vault: aesVault(secretKey),
-    reactor: reactor({ commandHandler, logger: recordingLogger() }),
+    reactor: reactor({ commandHandler, logger }),
     run: running(commandHandler, ids.uuid),
     close: async () => {
       // What the reactions would find is done: the service need not look again.
       await checkpoint.load()
       await checkpoint.flush(orFail(await store.head()))
-      await database.close()
+      await stores.close()
     },
   }
 }
