@@ -74,6 +74,9 @@ export type EventStore = {
 
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>
+
+  /** What the difference of two positions counts: events, or bytes of the log, which may leap where it was scavenged. */
+  readonly positionUnit: 'events' | 'bytes'
 }
 
 export type Clock = {

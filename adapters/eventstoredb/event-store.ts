@@ -80,6 +80,7 @@ export const eventStoreDb = (
     subscribe,
     history,
     head,
+    positionUnit: 'bytes',
     close: async () => {
       stopping.abort()
       await shared.ended()

@@ -91,7 +91,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
     liveSubscription(tail, history, after, categories, signal)
 
-  return { read, readLast, append, subscribe, history, head: () => Promise.resolve(head()) }
+  return { read, readLast, append, subscribe, history, head: () => Promise.resolve(head()), positionUnit: 'events' }
 }
 
 const streamReadsOf = (database: SqliteDatabase): Pick<EventStore, 'read' | 'readLast'> => {

@@ -13,6 +13,8 @@ test('a service gets ready on the empty log of an EventStoreDB, and takes leads'
   let url = ''
   void addressOf(service).then((address) => (url = address))
   await until('it listens', 60_000, () => url !== '')
-  t.is((await send(`${url}/health/ready`)).status, 200)
+  const ready = await send(`${url}/health/ready`)
+  t.is(ready.status, 200)
+  t.like(ready.body, { lag_unit: 'bytes' })
   await (await openAccount({ url })).submitted()
 })

@@ -24,7 +24,7 @@ test.serial('metrics are in the text format of Prometheus', async (t) => {
     )
   t.regex(metrics.text, count(200))
   t.regex(metrics.text, count(400))
-  t.regex(metrics.text, /^leadloop_follower_lag\{follower="contacts"\} \d+$/m)
+  t.regex(metrics.text, /^leadloop_follower_lag\{follower="contacts",unit="events"\} \d+$/m)
 })
 
 test.serial('health says that the process lives and how far each projection lags', async (t) => {
@@ -35,6 +35,7 @@ test.serial('health says that the process lives and how far each projection lags
   const ready = await send(`${site.url}/health/ready`)
   t.is(ready.status, 200)
   t.is(ready.body.status, 'ready')
+  t.like(ready.body, { lag_unit: 'events' })
   const projections = having(ready, 'projections')
   t.true(projections.length >= 8)
   t.is(new Set(projections.map(({ name }) => name)).size, projections.length)

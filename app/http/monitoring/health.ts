@@ -43,12 +43,13 @@ export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
 })
 
 /**
- * `lag`: positions of the log that are still to be handled; null while the read models do not answer. `failure`: why it has
+ * `lag`: what is still to be handled of the log, in `lag_unit`; null while the read models do not answer. `failure`: why it has
  * stopped. `retrying`: why it stands still for now. `parked`: events that process managers could not handle, of those that
  * have any; null where the read models do not answer. `starting`: what the start of this process still waits for.
  */
 type Readiness = {
   readonly status: 'ready' | 'degraded' | 'the event store does not answer'
+  readonly lag_unit?: EventStore['positionUnit']
   readonly projections?: ReadonlyArray<{
     readonly name: string
     readonly lag: number | null
@@ -83,5 +84,11 @@ const readinessOf = async ({
     projections.every(({ lag, failure, retrying }) => lag !== null && failure === null && retrying === null) &&
     parked?.length === 0 &&
     starting.length === 0
-  return E.right({ status: isWhole ? 'ready' : 'degraded', projections, parked: parked ?? null, starting })
+  return E.right({
+    status: isWhole ? 'ready' : 'degraded',
+    lag_unit: store.positionUnit,
+    projections,
+    parked: parked ?? null,
+    starting,
+  })
 }

@@ -122,15 +122,16 @@ export const metrics = (): Metrics => {
 const observeFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
   new Gauge({
     name: 'leadloop_follower_lag',
-    help: 'Positions of the log that a follower has still to handle.',
-    labelNames: ['follower'],
+    help: 'What a follower has still to handle of the log: events, or bytes of a log that counts those.',
+    labelNames: ['follower', 'unit'],
     registers: [registry],
     async collect() {
       const head = await store.head()
       if (E.isLeft(head)) return
       for (const one of followers) {
         const position = await one.position()
-        if (position !== undefined) this.set({ follower: one.name }, Math.max(Number(head.right - position), 0))
+        const labels = { follower: one.name, unit: store.positionUnit }
+        if (position !== undefined) this.set(labels, Math.max(Number(head.right - position), 0))
       }
     },
   })

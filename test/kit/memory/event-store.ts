@@ -117,6 +117,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     subscribe,
     history,
     head: () => steps.read('log', () => E.right(head())),
+    positionUnit: 'events',
   }
 }
 
