@@ -1,20 +1,20 @@
 import { setMaxListeners } from 'node:events'
 import type { Lease, Membership } from '../../projections/subscriptions/leases.js'
 
-type HeldLease = { readonly lost: AbortController; readonly work: Promise<void> }
+type HeldLease = { readonly ending: AbortController; readonly work: Promise<void> }
 
 /** The `Membership` of a process that works alone: it is granted every lease at once and holds it until it leaves. */
 export const singleProcessMembership = (): Membership => {
   const held = new Set<HeldLease>()
 
   const grant = (name: string, begin: (lease: Lease) => Promise<void>): void => {
-    const lost = new AbortController()
+    const ending = new AbortController()
     // Everything that works under a lease listens to this signal: more listeners than Node's limit are no leak here.
-    setMaxListeners(0, lost.signal)
+    setMaxListeners(0, ending.signal)
     let isHeld = true
-    const lease: Lease = { name, isHeld: () => isHeld, lost: lost.signal }
+    const lease: Lease = { name, isHeld: () => isHeld, ending: ending.signal }
     const one: HeldLease = {
-      lost,
+      ending,
       work: begin(lease).finally(() => {
         isHeld = false
         held.delete(one)
@@ -28,7 +28,7 @@ export const singleProcessMembership = (): Membership => {
     },
     leave: async () => {
       const all = [...held]
-      for (const { lost } of all) lost.abort()
+      for (const { ending } of all) ending.abort()
       await Promise.all(all.map(({ work }) => work))
     },
   }

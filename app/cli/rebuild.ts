@@ -84,7 +84,7 @@ const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjecti
           clearTimeout(timeout)
           resolve(true)
         }
-        await aborted(lease.lost)
+        await aborted(lease.ending)
         held.delete(lease.name)
       },
     )

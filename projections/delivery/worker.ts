@@ -20,7 +20,7 @@ import type { WebhookQueue } from './queue/webhook-queue.js'
 type DeliveryWorker = {
   /** Learns from the log what there is to do, whichever process decided it. */
   readonly follower: Follower
-  /** Posts what is due to the webhooks of one shard, until its lease is lost and what was in flight has ended. */
+  /** Posts what is due to the webhooks of one shard, until its lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
   /** Requests that are open now. */
   readonly open: () => number
@@ -107,7 +107,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         arrived.add('jobs', webhookId)
       }
       arrived.notifyWhenCaughtUp()
-      await aborted(lease.lost)
+      await aborted(lease.ending)
       fresh.forget()
       await Promise.all(
         queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),

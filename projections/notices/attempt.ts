@@ -8,7 +8,7 @@ import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
-import { isLost, type Lease } from '../subscriptions/leases.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { executeWithRetry } from '../subscriptions/retried-command.js'
 import { webhookContext } from './email-context.js'
 import { emailOf } from './email.js'
@@ -45,7 +45,7 @@ export const attemptNotice = async (
   if (member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
   const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
-  if (isLost(lease)) return undefined
+  if (isEnding(lease)) return undefined
   const outcome = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
   const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())

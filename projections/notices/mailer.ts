@@ -7,12 +7,12 @@ import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isLost, type Lease } from '../subscriptions/leases.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from './wake-up.js'
 
 type Mailer = {
-  /** Mails what is due until the lease is lost and what was in flight has ended. */
+  /** Mails what is due until the lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
 }
 
@@ -39,19 +39,19 @@ type LeaseHolder = { readonly lease: Lease; readonly siteUrl: string; readonly w
 export const mailer = (ports: MailerPorts): Mailer => ({
   work: async (lease) => {
     const { store, logger, backoff } = ports
-    const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.lost)])
+    const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
     const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
-    void aborted(lease.lost).then(holder.wakeUp.wake)
+    void aborted(lease.ending).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
     let failures = 0
-    while (!isLost(lease)) {
+    while (!isEnding(lease)) {
       try {
         await mailDue(ports, holder)
         failures = 0
       } catch (error) {
         logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
-        await backoff(failures, lease.lost)
+        await backoff(failures, lease.ending)
         failures += 1
       }
     }
@@ -73,7 +73,7 @@ const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Lea
   handle: async ({ events }) => {
     const last = events.findLast(({ type }) => type === 'NoticeDue')
     if (last === undefined) return
-    await projected.caughtUpTo(last.position, lease.lost)
+    await projected.caughtUpTo(last.position, lease.ending)
     wake()
   },
 })
@@ -88,7 +88,7 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   const next = found.map(({ document }) => document as NoticeDocument)
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
-  if (isLost(lease)) return
+  if (isEnding(lease)) return
   if (due.length === 0) {
     const first = next[0]?.next_attempt_at
     return first === undefined ? aborted(woken) : clock.sleepUntil(first, woken)
@@ -96,8 +96,8 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holder, id)))
   // Before the read model shows how they ended it would show them as due again.
   for (const position of recorded) {
-    if (position === undefined) await backoff(0, lease.lost)
-    else await projected.caughtUpTo(position, lease.lost)
+    if (position === undefined) await backoff(0, lease.ending)
+    else await projected.caughtUpTo(position, lease.ending)
   }
 }
 

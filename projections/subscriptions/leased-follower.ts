@@ -9,7 +9,7 @@ import type { Lease } from './leases.js'
 /** A follower that one process at a time runs: the one that holds the lease on its name. */
 export type LeasedFollower = {
   readonly name: string
-  /** Follows the log under the lease until it is lost. */
+  /** Follows the log under the lease until that is ending. */
   readonly run: (lease: Lease) => Promise<void>
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
@@ -52,7 +52,7 @@ export const leasedFollower = (
     run: async (lease) => {
       const mine = start(lease)
       running = mine
-      await aborted(lease.lost)
+      await aborted(lease.ending)
       running = undefined
       await mine.stop()
     },

@@ -6,19 +6,19 @@ export type Lease = {
    * order it stays true until the work under it has ended.
    */
   readonly isHeld: () => boolean
-  /** Aborts when it is lost or to be given back: the work under it must end. */
-  readonly lost: AbortSignal
+  /** Aborts when the work under it must end: it is to be given back, or it was lost. */
+  readonly ending: AbortSignal
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */
-export const isLost = (lease: Lease): boolean => lease.lost.aborted || !lease.isHeld()
+export const isEnding = (lease: Lease): boolean => lease.ending.aborted || !lease.isHeld()
 
 /** The part of this process in a group of processes that share work: it is one of its members. */
 export type Membership = {
   /**
    * Shares `names` out among the living members that do `work`: this one acquires leases up to its fair share, and
    * gives up what is above it when members join. A name belongs to one work. `begin` is called with each lease that is
-   * acquired; what it returns resolves when the work under the lease has ended, after `lost` aborted; only then is the
+   * acquired; what it returns resolves when the work under the lease has ended, after `ending` aborted; only then is the
    * name released for others.
    */
   readonly share: (work: string, names: () => ReadonlyArray<string>, begin: (lease: Lease) => Promise<void>) => void

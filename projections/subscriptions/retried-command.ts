@@ -13,7 +13,7 @@ import type {
 import { E, type Either } from '../../domain/prelude.js'
 import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
-import { isLost, type Lease } from './leases.js'
+import { isEnding, type Lease } from './leases.js'
 
 type RetryPorts = {
   readonly commandHandler: CommandHandler
@@ -52,8 +52,8 @@ export const executeWithRetry = async <
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-    if (isLost(lease)) throw new Error(`the store was ${kind}`)
-    await backoff(failures, lease.lost)
+    if (isEnding(lease)) throw new Error(`the store was ${kind}`)
+    await backoff(failures, lease.ending)
   }
 }
 

@@ -29,7 +29,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
       await advance(milliseconds)
-      t.true(leases.every((lease) => lease.isHeld() && !lease.lost.aborted))
+      t.true(leases.every((lease) => lease.isHeld() && !lease.ending.aborted))
     }
     t.is(leases.length, 2)
     await membership.leave()
@@ -63,7 +63,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
       await advance(0)
       const leaving = flagged(membership.leave())
       await advance(10_000)
-      t.true(leases.every((lease) => lease.lost.aborted && lease.isHeld()))
+      t.true(leases.every((lease) => lease.ending.aborted && lease.isHeld()))
       t.false(leaving.isOver())
       finish()
       await leaving.done
@@ -91,7 +91,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     over.abort()
     await advance(0)
     t.false(first.isHeld())
-    t.true(second.isHeld() && !second.lost.aborted)
+    t.true(second.isHeld() && !second.ending.aborted)
     await membership.leave()
   })
 
@@ -116,7 +116,7 @@ type Worker = {
   readonly finish: () => void
 }
 
-/** Works until its lease is lost, and when it is slow until it is told to finish. */
+/** Works until its lease is ending, and when it is slow until it is told to finish. */
 const worker = ({ isSlow = false } = {}): Worker => {
   const leases: Array<Lease> = []
   const finishing = new AbortController()
@@ -125,7 +125,7 @@ const worker = ({ isSlow = false } = {}): Worker => {
     leases,
     begin: async (lease) => {
       leases.push(lease)
-      await aborted(lease.lost)
+      await aborted(lease.ending)
       await aborted(finishing.signal)
     },
     finish: () => {

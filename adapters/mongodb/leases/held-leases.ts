@@ -26,7 +26,7 @@ export type HeldLeases = {
   readonly giveUpAll: () => Promise<void>
 }
 
-type HeldLease = { readonly share: Share; readonly lost: AbortController; readonly ended: Promise<void> }
+type HeldLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
 
 /** `isAlive`: whether the member may still work under its leases. */
 export const heldLeases = (records: Pick<LeaseRecords, 'release'>, isAlive: () => boolean): HeldLeases => {
@@ -36,36 +36,36 @@ export const heldLeases = (records: Pick<LeaseRecords, 'release'>, isAlive: () =
 
   const begin = (record: LeaseRecord, share: Share): HeldLease => {
     const { name, token } = record
-    const lost = new AbortController()
+    const ending = new AbortController()
     // All the work under a lease listens to it: more listeners than Node's limit are no leak here.
-    setMaxListeners(0, lost.signal)
+    setMaxListeners(0, ending.signal)
     let hasEnded = false
     const work = async (lease: Lease): Promise<void> => {
       await share.begin(lease)
       hasEnded = true
-      lost.abort()
+      ending.abort()
       givenBack.set(name, token)
       // A release that fails is made up for by the next rebalancing.
       if (isAlive()) await tryCatch(() => records.release(record))
       held.delete(name)
     }
     const isHeld = (): boolean => isAlive() && !hasEnded
-    return { share, lost, ended: work({ name, isHeld, lost: lost.signal }) }
+    return { share, ending, ended: work({ name, isHeld, ending: ending.signal }) }
   }
 
   return {
     count: () => held.size,
     has: (name) => held.has(name),
     namesOf: (share) =>
-      [...held].filter(([, one]) => one.share === share && !one.lost.signal.aborted).map(([name]) => name),
+      [...held].filter(([, one]) => one.share === share && !one.ending.signal.aborted).map(([name]) => name),
     isNew: ({ name, token }) => !held.has(name) && token > (givenBack.get(name) ?? 0),
     hold: (record, share) => {
       held.set(record.name, begin(record, share))
     },
-    giveUp: (name) => held.get(name)?.lost.abort(),
+    giveUp: (name) => held.get(name)?.ending.abort(),
     giveUpAll: async () => {
       const all = [...held.values()]
-      for (const { lost } of all) lost.abort()
+      for (const { ending } of all) ending.abort()
       await Promise.all(all.map(({ ended }) => ended))
     },
   }

@@ -13,7 +13,7 @@ import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import { executeWithRetry } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
@@ -83,7 +83,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
     if (state.attemptsOfSchedule > 0 && state.dueAt > clock.now()) return unrecorded(true)
     const receiver = await receiverOf(queue)
     // The lease may have been lost while the streams were read, and then another process posts to the webhook.
-    if (isLost(queue.lease)) return unrecorded(true)
+    if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind === 'off')
       return record(queue, id, loaded, { type: 'HoldDelivery', webhookVersion: receiver.version })
     if (receiver.kind !== 'on') return record(queue, id, loaded, { type: 'AbandonDelivery' })
@@ -98,7 +98,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
     const { state } = loaded
     if (state.kind === 'unknown' || state.resend === undefined) return unrecorded(false)
     const receiver = await receiverOf(queue)
-    if (isLost(queue.lease)) return unrecorded(true)
+    if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state)
     return record(queue, id, loaded, { type: 'RecordResend', ...posted })

@@ -5,7 +5,7 @@ import { isOlderThanTurningOn, webhook, type WebhookState } from '../../../domai
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -27,7 +27,7 @@ const collection = collectionOf(deliveries)
  * @throws where a store fails
  */
 export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  if (isLost(queue.lease)) return
+  if (isEnding(queue.lease)) return
   const receiver = await receiverNow(ports, queue)
   switch (receiver.kind) {
     case 'on':
@@ -49,15 +49,15 @@ const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: Deliver
     const batch = await dueNow(ports, queue)
     if (batch.length > 0) await settle(ports, queue, batch, () => command)
     // An attempt that is in flight may leave its delivery due.
-    else if (reserved.size > 0) await ports.backoff(0, lease.lost)
+    else if (reserved.size > 0) await ports.backoff(0, lease.ending)
     else return
-    if (isLost(lease) || (await receiverNow(ports, queue)).kind === 'on') return
+    if (isEnding(lease) || (await receiverNow(ports, queue)).kind === 'on') return
     if (batch.length >= batchSize) await throttle(ports, queue, batch.length, perSecond.recorded)
   }
 }
 
 const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  while (!isLost(queue.lease)) {
+  while (!isEnding(queue.lease)) {
     const batch = await backlogAfter(ports, queue, undefined)
     await settle(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
     if (batch.length < batchSize) return
@@ -68,7 +68,7 @@ const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<voi
 /** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */
 const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   let after: Cursor | undefined
-  while (!isLost(queue.lease)) {
+  while (!isEnding(queue.lease)) {
     const receiver = await receiverNow(ports, queue)
     if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
     const page = await backlogAfter(ports, queue, after)
@@ -94,7 +94,8 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 /** Until most of those that were caught up with before have been posted. */
 const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
   const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')], limit: batchSize }
-  while (!isLost(lease) && orThrow(await documents.count(collection, part)) >= batchSize) await backoff(0, lease.lost)
+  while (!isEnding(lease) && orThrow(await documents.count(collection, part)) >= batchSize)
+    await backoff(0, lease.ending)
 }
 
 const settle = async (
@@ -105,12 +106,12 @@ const settle = async (
 ): Promise<void> => {
   const isChanged = await executeOnBatch(ports, queue, batch, commandFor)
   // The read model does not show yet what became of them before.
-  if (!isChanged && batch.length > 0) await ports.backoff(0, queue.lease.lost)
+  if (!isChanged && batch.length > 0) await ports.backoff(0, queue.lease.ending)
 }
 
 /** Waits as long as `count` deliveries take at `rate` in a second. */
 const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, rate: number): Promise<void> =>
-  clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lease.lost)
+  clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lease.ending)
 
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
   orThrow(await commandHandler.load(webhook, webhookId)).state

@@ -45,6 +45,6 @@ export const executeOnBatch = async (
     for (const { position } of done.right.events) if (position > newest) newest = position
   }
   if (newest === beginning) return false
-  await projected.caughtUpTo(newest, lease.lost)
+  await projected.caughtUpTo(newest, lease.ending)
   return true
 }

@@ -7,7 +7,7 @@ import type { Cursor } from '../../ports.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -34,7 +34,7 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
       for (const [id, webhookId] of running) {
         if (webhookId !== queue.webhookId) continue
         await carryOutResend(ports, queue, id)
-        if (!isLost(queue.lease)) running.delete(id)
+        if (!isEnding(queue.lease)) running.delete(id)
       }
     },
   }
@@ -50,9 +50,9 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
   const { store, documents, commandHandler, projected, backoff } = ports
   const { webhookId, lease } = queue
   // Until the read model shows what failed, and what resends were requested, before this began.
-  await projected.caughtUpTo(orThrow(await store.head()), lease.lost)
+  await projected.caughtUpTo(orThrow(await store.head()), lease.ending)
   let after: Cursor | undefined
-  while (!isLost(lease)) {
+  while (!isEnding(lease)) {
     const state = orThrow(await commandHandler.load(resend, id)).state
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
@@ -67,8 +67,8 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
     const last = page.at(-1)
     const isLast = last === undefined || page.length < batchSize
     const mostWaiting = isLast ? 0 : batchSize - 1
-    while ((await waitingResends(ports, queue)) > mostWaiting && !isLost(lease)) await backoff(0, lease.lost)
-    if (isLast) return isLost(lease) ? undefined : complete(ports, queue, id)
+    while ((await waitingResends(ports, queue)) > mostWaiting && !isEnding(lease)) await backoff(0, lease.ending)
+    if (isLast) return isEnding(lease) ? undefined : complete(ports, queue, id)
     after = { key: last.key, value: last.document['created_at'] as string }
   }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
@@ -18,7 +18,7 @@ type ScheduledJob = {
 type Definition = {
   /** For the log. */
   readonly name: string
-  /** Ends early where the lease of the queue is lost; rejects where a store fails, and then is retried. */
+  /** Ends early where the lease of the queue is ending; rejects where a store fails, and then is retried. */
   readonly work: (queue: WebhookQueue) => Promise<void>
 }
 
@@ -32,7 +32,7 @@ export const scheduledJob = (
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
     let failures = 0
-    while (run.isWantedAgain && !isLost(queue.lease)) {
+    while (run.isWantedAgain && !isEnding(queue.lease)) {
       run.isWantedAgain = false
       try {
         await work(queue)
@@ -40,7 +40,7 @@ export const scheduledJob = (
       } catch (error) {
         logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
-        await backoff(failures, queue.lease.lost)
+        await backoff(failures, queue.lease.ending)
         failures += 1
       }
     }

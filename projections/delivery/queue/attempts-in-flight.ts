@@ -4,7 +4,7 @@ import type { Logger } from '../../../domain/ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import type { Slots } from './slots.js'
 import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
 
@@ -55,8 +55,8 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
     const { lease, reserved, expected } = queue
-    if (end.position === undefined) await backoff(0, lease.lost)
-    else await projected.caughtUpTo(end.position, lease.lost)
+    if (end.position === undefined) await backoff(0, lease.ending)
+    else await projected.caughtUpTo(end.position, lease.ending)
     reserved.delete(id)
     if (end.isStillDue) expected.add('retry')
     if (end.isStillDue && kind !== 'first') expected.add(kind)
@@ -65,7 +65,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   }
 
   return (queue, id, kind) => {
-    if (isLost(queue.lease)) return
+    if (isEnding(queue.lease)) return
     queue.reserved.add(id)
     queue.isRetryNext = kind !== 'retry'
     queue.inFlight.set(id, run(queue, id, kind))

@@ -4,7 +4,7 @@ import type { Documents } from '../../ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isLost } from '../../subscriptions/leases.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { processSlots } from './slots.js'
@@ -18,7 +18,7 @@ type Scheduler = {
   readonly schedule: (queue: WebhookQueue) => void
   /** Does the same where the read model may show deliveries of this kind. */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
-  /** Called when the lease of the queue is lost; resolves when none of its attempts is in flight any more. */
+  /** Called when the lease of the queue is ending; resolves when none of its attempts is in flight any more. */
   readonly end: (queue: WebhookQueue) => Promise<void>
   /** Attempts that are in flight now. */
   readonly inFlight: () => number
@@ -40,7 +40,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const slots = processSlots()
 
   const schedule = (queue: WebhookQueue): void => {
-    if (isLost(queue.lease)) slots.scheduled(queue)
+    if (isEnding(queue.lease)) slots.scheduled(queue)
     else if (queue.isFilling) queue.needsRefill = true
     else void run(queue)
   }
@@ -59,10 +59,10 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
       } catch (error) {
         logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
-        await backoff(failures, queue.lease.lost)
+        await backoff(failures, queue.lease.ending)
         failures += 1
       }
-    } while (queue.needsRefill && !isLost(queue.lease))
+    } while (queue.needsRefill && !isEnding(queue.lease))
     queue.isFilling = false
     slots.scheduled(queue)
     slots.wake(schedule)
@@ -70,7 +70,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
 
   const waitForSlot = (queue: WebhookQueue): void => {
     // The end of an attempt that is in flight schedules the queue.
-    if (isLost(queue.lease) || queue.inFlight.size >= queue.limit.requests) return
+    if (isEnding(queue.lease) || queue.inFlight.size >= queue.limit.requests) return
     // A slot that has become free since the queue was filled wakes no queue that begins to wait only now.
     if (slots.freeFor(queue) > 0) queue.needsRefill = true
     else slots.wait(queue)
@@ -78,7 +78,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
 
   const wakeForRetry = (queue: WebhookQueue, instant: Instant): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
-    if (isLost(queue.lease)) return
+    if (isEnding(queue.lease)) return
     queue.timer?.abort()
     const timer = new AbortController()
     queue.timer = timer

@@ -70,7 +70,7 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
         async (lease) => {
           leases.push(lease)
           worked.add(lease.name)
-          await aborted(lease.lost)
+          await aborted(lease.ending)
           worked.delete(lease.name)
         },
       )

@@ -154,7 +154,7 @@ test('a heartbeat whose acknowledgement comes too late renews no lease', (t) =>
     t.false(leases[0]?.isHeld())
     thaw()
     await time.advance(0)
-    t.true(leases[0]?.lost.aborted)
+    t.true(leases[0]?.ending.aborted)
     finish()
   }))
 
@@ -166,7 +166,7 @@ test('a member whose machine was paused for longer than its lease holds nothing,
     pause(2_000)
     t.false(leases[0]?.isHeld())
     await time.advance(6_000)
-    t.true(leases[0]?.lost.aborted)
+    t.true(leases[0]?.ending.aborted)
     finish()
   }))
 

@@ -10,14 +10,14 @@ export type TestLease = Lease & {
 
 /** A lease that is held until the test takes it away. */
 export const testLease = (name: string): TestLease => {
-  const lost = new AbortController()
-  setMaxListeners(0, lost.signal)
+  const ending = new AbortController()
+  setMaxListeners(0, ending.signal)
   let isHeld = true
-  const recall = (): void => lost.abort()
+  const recall = (): void => ending.abort()
   return {
     name,
     isHeld: () => isHeld,
-    lost: lost.signal,
+    ending: ending.signal,
     expire: () => {
       isHeld = false
       recall()
