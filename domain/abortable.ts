@@ -37,9 +37,5 @@ export const withinLimit = async <A>(
   }
 }
 
-/** Resolves when `work` ends, well or not, and early when `signal` aborts. */
-export const endedOrAborted = (work: Promise<unknown>, signal: AbortSignal): Promise<void> =>
-  abortable(signal, (done) => void work.then(done, done))
-
 /** A signal that nothing aborts: for what ends with its process alone. */
 export const neverAborted = new AbortController().signal

@@ -45,7 +45,7 @@ export const logTail = (head: Position, capacity: number): LogTail => {
   let before = head
   let end = head
   let entries: Array<LogEntry> = []
-  let waiting: Array<() => void> = []
+  const waiting = new Set<() => void>()
 
   const add: LogTail['add'] = (after, batch) => {
     // An append whose answer was lost is missing here, and only a read of the log can fill the gap.
@@ -60,9 +60,7 @@ export const logTail = (head: Position, capacity: number): LogTail => {
       before = dropped.position
       entries = entries.slice(-capacity)
     }
-    const woken = waiting
-    waiting = []
-    for (const wake of woken) wake()
+    for (const wake of waiting) wake()
   }
 
   const after: LogTail['after'] = (position, isWanted, limit) => {
@@ -74,7 +72,11 @@ export const logTail = (head: Position, capacity: number): LogTail => {
     return { entries: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
   }
 
-  const changed: LogTail['changed'] = (signal) => abortable(signal, (done) => void waiting.push(done))
+  const changed: LogTail['changed'] = (signal) =>
+    abortable(signal, (done) => {
+      waiting.add(done)
+      return () => waiting.delete(done)
+    })
 
   return { add, after, changed }
 }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../domain/abortable.js'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import type { Position } from '../../domain/event.js'
@@ -57,6 +58,8 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { store, membership } = stores
   const { delivery, mails } = workers(ports)
   const stopping = new AbortController()
+  // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
+  setMaxListeners(0, stopping.signal)
   let running: ReadonlyArray<RunningFollower> = []
   let late: ReadonlyArray<string> = followers.all.map(({ name }) => name)
 
@@ -83,7 +86,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const caughtUp = async (head: Position): Promise<void> => {
     await built(ports, stopping.signal)
     const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
-      await caughtUpHere(head)
+      await caughtUpHere(head, stopping.signal)
       late = late.filter((one) => one !== name)
     }
     await Promise.all(followers.all.map(catchUp))

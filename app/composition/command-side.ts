@@ -53,8 +53,8 @@ const projected = (stored: EventStore, snapshots: Snapshots, clock: Clock, time:
 
 /** How this process follows what the others write. */
 type LogFollowing = {
-  /** Resolves once this process has followed the log up to a position; at once where nobody else writes. */
-  readonly followed: (position: Position) => Promise<void>
+  /** Resolves once this process has followed the log up to a position, or the signal aborts; at once where nobody else writes. */
+  readonly followed: (position: Position, signal: AbortSignal) => Promise<void>
   readonly hasPendingReactions: HasPendingReactions
   readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
 }
@@ -73,7 +73,7 @@ export const logFollowing = (
   const pending = isShared ? sharedPendingReactions(store, reactions, time) : undefined
   const pendingFollower = pending && { start: () => follow(pending.follower, { store, logger, backoff }) }
   return {
-    followed: async (position) => running?.caughtUpTo(position),
+    followed: async (position, signal) => running?.caughtUpTo(position, signal),
     hasPendingReactions: pending?.hasPending ?? ownPendingReactions(reactor),
     everyProcessFollowers: [following, pendingFollower].filter((one) => one !== undefined),
   }

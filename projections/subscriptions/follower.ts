@@ -1,3 +1,4 @@
+import { abortable } from '../../domain/abortable.js'
 import type { Category } from '../../domain/events.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
@@ -30,8 +31,11 @@ export type RunningFollower = {
   readonly failure: () => string | undefined
   /** Why it stands still for now and tries again; undefined while it goes on. */
   readonly retrying: () => string | undefined
-  /** Resolves once everything up to `position` is handled, or the follower has failed or was stopped. */
-  readonly caughtUpTo: (position: Position) => Promise<void>
+  /**
+   * Resolves once everything up to `position` is handled, or the follower has failed or was stopped, or `signal` aborts: however
+   * long it stands still, whoever gave up does not wait.
+   */
+  readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -41,7 +45,7 @@ export type FollowPorts = {
   readonly backoff: Backoff
 }
 
-type Waiting = { readonly position: Position; readonly resolve: () => void }
+type Waiting = { readonly position: Position; readonly done: () => void }
 
 /** What it meets on its way, until everything up to `until` is handled. */
 type Obstacle = { readonly reason: string; readonly until: Position }
@@ -126,20 +130,17 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
 
 /** Who waits for a position; `isOver` says whether nothing is left to wait for. */
 const waiters = (isOver: (position: Position) => boolean) => {
-  let waiting: Array<Waiting> = []
+  const waiting = new Set<Waiting>()
   const wake = (): void => {
-    if (waiting.length === 0) return
-    const all = waiting
-    waiting = []
-    for (const one of all) {
-      if (isOver(one.position)) one.resolve()
-      else waiting.push(one)
-    }
+    for (const one of waiting) if (isOver(one.position)) one.done()
   }
-  const reached = (position: Position): Promise<void> =>
-    new Promise((resolve) => {
-      if (isOver(position)) resolve()
-      else waiting.push({ position, resolve })
+  const reached = (position: Position, signal: AbortSignal): Promise<void> => {
+    if (isOver(position)) return Promise.resolve()
+    return abortable(signal, (done) => {
+      const one = { position, done }
+      waiting.add(one)
+      return () => waiting.delete(one)
     })
+  }
   return { wake, reached }
 }

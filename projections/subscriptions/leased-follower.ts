@@ -1,4 +1,4 @@
-import { aborted, endedOrAborted } from '../../domain/abortable.js'
+import { aborted } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../ports.js'
@@ -21,8 +21,8 @@ export type LeasedFollower = {
    * Resolves once everything up to `position` is handled, or `signal` aborts; at once where it has stopped for good.
    */
   readonly caughtUpTo: (position: Position, signal: AbortSignal) => Promise<void>
-  /** Resolves once everything up to `position` is handled where it runs in this process, at once where it does not. */
-  readonly caughtUpHere: (position: Position) => Promise<void>
+  /** The same where it runs in this process; resolves at once where it does not. */
+  readonly caughtUpHere: (position: Position, signal: AbortSignal) => Promise<void>
 }
 
 type Ports = {
@@ -62,15 +62,15 @@ export const leasedFollower = (
     caughtUpTo: async (wanted, signal) => {
       for (let polls = 0; !signal.aborted; polls += 1) {
         // Where the lease is lost meanwhile another process goes on, and its checkpoint is polled.
-        if (running !== undefined) await endedOrAborted(running.caughtUpTo(wanted), signal)
+        await running?.caughtUpTo(wanted, signal)
         if (running?.failure() !== undefined) return
         const now = await position()
         if (now !== undefined && now >= wanted) return
         await pollBackoff(polls, signal)
       }
     },
-    caughtUpHere: async (wanted) => {
-      await running?.caughtUpTo(wanted)
+    caughtUpHere: async (wanted, signal) => {
+      await running?.caughtUpTo(wanted, signal)
     },
   }
 }

@@ -9,6 +9,7 @@ import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { eventIds, newEvent } from '../../kit/domain/new-events.js'
 import { holdsAsync } from '../../kit/domain/property.js'
+import { reachable } from '../../kit/parts/reachable.js'
 import { nextTurn } from '../../kit/time/turns.js'
 import { positionAt } from '../../kit/domain/samples.js'
 
@@ -283,4 +284,17 @@ test('an event that can not be decoded ends the subscriptions to its category af
   await t.throwsAsync(() => accounts.next(), { instanceOf: UndecodableEvent, message: 'it is unreadable' })
   const leads = live('lead')
   t.deepEqual((await leads.next()).value, { events: [eventAt(3, 'lead')], position: 3n })
+})
+
+test('whoever gives up waiting for a log that does not grow leaves nothing behind', async (t) => {
+  const tail = logTail(positionAt(0), 100)
+  const { watch, count } = reachable()
+  const giveUp = (): void => {
+    const givingUp = new AbortController()
+    watch(tail.changed(givingUp.signal))
+    givingUp.abort()
+  }
+  for (let n = 0; n < 100; n += 1) giveUp()
+  t.is(await count(), 0)
+  t.deepEqual(tail.after(positionAt(0), all, 1), { entries: [], position: positionAt(0) })
 })

@@ -1,5 +1,6 @@
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
@@ -141,7 +142,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
         async (lease) => byName.get(lease.name)?.run(lease),
       )
       membership.share('delivery', () => shards, worker.work)
-      await Promise.all(followers.map((one) => one.caughtUpHere(head)))
+      await Promise.all(followers.map((one) => one.caughtUpHere(head, neverAborted)))
       follow(worker.follower, following)
     },
     execute: async (decider, id, command) => {

@@ -82,7 +82,7 @@ for (const [title, error, reason] of failures) {
       return Promise.resolve()
     })
     for (let n = 1; n <= 3; n += 1) await write(store, n)
-    await following.caughtUpTo(positionAt(4))
+    await following.caughtUpTo(positionAt(4), neverAborted)
     t.deepEqual(handled, [uuid(1), uuid(3)])
     const parked = await parkedIn(store)
     t.is(parked.length, 1)
@@ -111,7 +111,7 @@ test('an event that can not be decoded is parked, and what stands behind it is h
   await write(store, 2, 'AccountVanished')
   await write(store, 3, 'AccountVanished')
   await write(store, 4)
-  await following.caughtUpTo(positionAt(6))
+  await following.caughtUpTo(positionAt(6), neverAborted)
   t.deepEqual(handled, [uuid(1), uuid(4)])
   const reason = 'an event has the type AccountVanished, which this version does not know'
   t.deepEqual(
@@ -137,7 +137,7 @@ test('a failure that may pass parks nothing: it is tried again, and shows until 
   })
   t.is(following.retrying(), undefined)
   await write(store, 1)
-  await following.caughtUpTo(positionAt(1))
+  await following.caughtUpTo(positionAt(1), neverAborted)
   t.deepEqual(seen, ['a command was contended'])
   t.is(following.retrying(), undefined)
   t.deepEqual(await parkedIn(store), [])
@@ -155,7 +155,7 @@ test('an event that can not be parked now is not passed over', async (t) => {
   t.is(following.position(), beginning)
   t.is(following.retrying(), 'the parking of an event: away')
   isAway = false
-  await following.caughtUpTo(positionAt(1))
+  await following.caughtUpTo(positionAt(1), neverAborted)
   t.is((await parkedIn(store)).length, 1)
   t.is(following.retrying(), undefined)
 })
@@ -168,7 +168,7 @@ test('a parked event is tried again by its process manager alone, and recorded a
     return isMended ? Promise.resolve() : Promise.reject(new TypeError('never'))
   })
   await write(store, 1)
-  await following.caughtUpTo(positionAt(2))
+  await following.caughtUpTo(positionAt(2), neverAborted)
   const id = (await parkedIn(store))[0]?.data.parked_event_id ?? 'none'
   let n = 100
   const cause = { actor: 'operator', eventId: () => uuid((n += 1)) }
@@ -189,7 +189,7 @@ test('a parked event is tried again by its process manager alone, and recorded a
   const all = { ...facts, parked_event_id: other, event_stream: 'account-1', reason: 'any' } as const
   rightOf(await stored.execute(parkedEvent, other, { type: 'ParkEvent', facts: all }, cause))
   const { events } = rightOf(await stored.execute(parkedEvent, other, { type: 'RequestRetry' }, cause))
-  await following.caughtUpTo(events[0]?.position ?? beginning)
+  await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   t.is(rightOf(await stored.load(parkedEvent, other)).state.kind, 'retrying')
   t.is(retries.length, 3)
 })

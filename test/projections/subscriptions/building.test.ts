@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -87,7 +88,7 @@ const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | 
 test('a building that a failing store interrupted goes on from its checkpoint, and writes nothing twice', async (t) => {
   const { run, begun, written, head, documents } = await open(t, (write) => (write === 2 ? 'fail' : undefined))
   const { caughtUpTo, stop } = run()
-  await caughtUpTo(head)
+  await caughtUpTo(head, neverAborted)
   await stop()
   t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
   t.is(written(), count)
@@ -106,7 +107,7 @@ test('a building ends when it is asked to, and the next start goes on from where
   t.false(rightOf(await documents.exists(live)), 'a part is served')
 
   const second = run()
-  await second.caughtUpTo(head)
+  await second.caughtUpTo(head, neverAborted)
   await second.stop()
   t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
   t.is(written(), count)
@@ -127,7 +128,7 @@ test('a building saves how far it has come, however few events there are', async
   const rare = { ...store, history }
   const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, isWaitedFor: false }
   const { caughtUpTo, stop } = runProjection(projection, { ...ports, store: rare, documents })
-  await caughtUpTo(positionAt(250))
+  await caughtUpTo(positionAt(250), neverAborted)
   await stop()
   t.deepEqual(begun, [0n, 100n])
 })

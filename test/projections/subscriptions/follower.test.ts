@@ -1,4 +1,6 @@
 import test from 'ava'
+import { setMaxListeners } from 'node:events'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { NewEvent } from '../../../domain/ports.js'
 import { beginning } from '../../../domain/event.js'
 import { follow, type FollowPorts } from '../../../projections/subscriptions/follower.js'
@@ -9,6 +11,7 @@ import { nextTurn, turnTime, settled } from '../../kit/time/turns.js'
 import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { reachable } from '../../kit/parts/reachable.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
 const openPorts = async () => {
@@ -51,7 +54,7 @@ test('an event that can not be folded stops its projection loudly, and no other'
     rightOf(await store.append(`conversion-${conversionId(n + 1)}`, 'no-stream', [defined(n + 1, title)]))
   }
   const head = rightOf(await store.head())
-  await Promise.all([stopping.caughtUpTo(head), going.caughtUpTo(head)])
+  await Promise.all([stopping.caughtUpTo(head, neverAborted), going.caughtUpTo(head, neverAborted)])
 
   t.is(going.failure(), undefined)
   t.is(going.position(), head)
@@ -93,7 +96,7 @@ test('a failure that passes is tried again from the last batch that was handled'
     },
     ports,
   )
-  await following.caughtUpTo(positionAt(3))
+  await following.caughtUpTo(positionAt(3), neverAborted)
   t.is(failures, 0)
   t.deepEqual(handled, [1n, 2n, 3n])
   t.is(following.failure(), undefined)
@@ -117,10 +120,41 @@ test('a follower that was stopped handles nothing more', async (t) => {
     ports,
   )
   rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1, 'any')]))
-  await following.caughtUpTo(positionAt(1))
+  await following.caughtUpTo(positionAt(1), neverAborted)
   await following.stop()
   rightOf(await store.append(`conversion-${conversionId(2)}`, 'no-stream', [defined(2, 'any')]))
   await settled()
   t.deepEqual(handled, [1n])
+  await close()
+})
+
+test('whoever gives up waiting for a follower that stands still leaves nothing behind', async (t) => {
+  const { ports, close } = await openPorts()
+  const following = follow(
+    {
+      name: 'still',
+      categories: ['conversion'],
+      begin: () => new Promise(() => undefined),
+      handle: () => Promise.resolve(),
+    },
+    ports,
+  )
+  const { watch, count } = reachable()
+  let resolved = 0
+  const waitInVain = async (waiters: number): Promise<void> => {
+    const givingUp = new AbortController()
+    setMaxListeners(0, givingUp.signal)
+    for (let n = 0; n < waiters; n += 1) {
+      const waiting = following.caughtUpTo(positionAt(1), givingUp.signal)
+      watch(waiting)
+      void waiting.then(() => (resolved += 1))
+    }
+    t.is(await count(), waiters)
+    givingUp.abort()
+    await nextTurn()
+  }
+  await waitInVain(1_000)
+  t.is(resolved, 1_000)
+  t.is(await count(), 0)
   await close()
 })

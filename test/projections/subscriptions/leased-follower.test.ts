@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
@@ -182,7 +183,7 @@ test('where a follower runs, its position is waited for without asking the store
   const working = work.run(lease)
   const first = await write()
   const reached = work.caughtUpTo(first, never)
-  const caughtUp = work.caughtUpHere(first)
+  const caughtUp = work.caughtUpHere(first, neverAborted)
   t.false(await isOver(Promise.race([reached, caughtUp])))
   go()
   await Promise.all([reached, caughtUp])
@@ -201,7 +202,10 @@ test('where a follower runs elsewhere, its stored position is polled, ever less 
   const first = await write()
   const reached = elsewhere.follower.caughtUpTo(first, never)
   t.false(await isOver(reached))
-  t.true(await isOver(elsewhere.follower.caughtUpHere(first)), 'what is followed elsewhere is not waited for')
+  t.true(
+    await isOver(elsewhere.follower.caughtUpHere(first, neverAborted)),
+    'what is followed elsewhere is not waited for',
+  )
   here.go()
   await reached
   t.true(elsewhere.polls.length > 1)
@@ -299,7 +303,7 @@ test('a follower that can not go on says why where it runs, and nobody waits for
   t.is(here.follower.failure(), undefined)
   const working = here.follower.run(lease)
   const first = await write()
-  await Promise.all([here.follower.caughtUpTo(first, never), here.follower.caughtUpHere(first)])
+  await Promise.all([here.follower.caughtUpTo(first, never), here.follower.caughtUpHere(first, neverAborted)])
   t.is(here.follower.failure(), 'it chokes')
   t.is(elsewhere.follower.failure(), undefined)
   lease.recall()

@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
@@ -99,12 +100,12 @@ test('a read model that is not there is built before it is followed', async (t) 
     },
   }
   const { caughtUpTo } = run(projection, { documents: watched })
-  await caughtUpTo(head)
+  await caughtUpTo(head, neverAborted)
   t.is(await count(), 5)
   t.is(await checkpoint(), head)
   t.is(seen, undefined, 'what was built was not folded once more')
   const last = await define('new')
-  await caughtUpTo(last)
+  await caughtUpTo(last, neverAborted)
   t.is(await count(), 6)
   t.is(seen, last)
 })
@@ -112,7 +113,7 @@ test('a read model that is not there is built before it is followed', async (t) 
 test('another version of a read model is built anew beside the old one, and takes its place', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
-  await first.caughtUpTo(await define('old'))
+  await first.caughtUpTo(await define('old'), neverAborted)
   await first.stop()
   const shouting = anyProjection({
     ...titles,
@@ -120,7 +121,7 @@ test('another version of a read model is built anew beside the old one, and take
     evolve: (_document, event) => ({ title: event.type === 'ConversionDefined' ? event.data.title.toUpperCase() : '' }),
   })
   const { caughtUpTo } = run(shouting)
-  await caughtUpTo(await define('new'))
+  await caughtUpTo(await define('new'), neverAborted)
   const found = rightOf(await documents.get(collectionOf(shouting), [conversionId(1), conversionId(2)]))
   t.deepEqual(
     [...found.values()].map(({ document }) => document),
@@ -133,7 +134,7 @@ test('another version of a read model is built anew beside the old one, and take
 test('a read model that is there is followed from its checkpoint, and not built again', async (t) => {
   const { documents, define, run, count } = await open(t)
   const first = run()
-  await first.caughtUpTo(await define('one'))
+  await first.caughtUpTo(await define('one'), neverAborted)
   await first.stop()
   const last = await define('two')
   const written: Array<string> = []
@@ -145,7 +146,7 @@ test('a read model that is there is followed from its checkpoint, and not built 
     },
   }
   const second = run(projection, { documents: watched })
-  await second.caughtUpTo(last)
+  await second.caughtUpTo(last, neverAborted)
   await second.stop()
   t.deepEqual(written, ['live 1'])
   t.is(await count(), 2)
@@ -156,7 +157,7 @@ test('where others wait for the checkpoint, each batch of its categories moves i
   const { caughtUpTo } = run(projection, { isWaitedFor: true })
   for (const title of ['one', '', '']) {
     const last = await define(title)
-    await caughtUpTo(last)
+    await caughtUpTo(last, neverAborted)
     t.is(await checkpoint(), last)
   }
 })
@@ -165,11 +166,11 @@ test('where nobody waits for it, what changes nothing moves it once in a hundred
   const { define, run, checkpoint } = await open(t)
   const { caughtUpTo } = run()
   const changed = await define('one')
-  await caughtUpTo(changed)
-  for (let batch = 1; batch < 100; batch += 1) await caughtUpTo(await define(''))
+  await caughtUpTo(changed, neverAborted)
+  for (let batch = 1; batch < 100; batch += 1) await caughtUpTo(await define(''), neverAborted)
   t.is(await checkpoint(), changed)
   const hundredth = await define('')
-  await caughtUpTo(hundredth)
+  await caughtUpTo(hundredth, neverAborted)
   t.is(await checkpoint(), hundredth)
 })
 
@@ -193,9 +194,9 @@ test('a batch without events of its categories moves the checkpoint after a paus
   t.teardown(pauses.open)
   const { caughtUpTo } = run(projection, { isWaitedFor: true, backoff: pauses.pass, time: { sleep: pauses.pass } })
   const changed = await define('one')
-  await caughtUpTo(changed)
+  await caughtUpTo(changed, neverAborted)
   const other = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)]))
-  await caughtUpTo(other.position)
+  await caughtUpTo(other.position, neverAborted)
   t.is(await checkpoint(), changed)
   pauses.open()
   await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) === other.position)
@@ -236,9 +237,9 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
     backoff: pauses.pass,
     time: { sleep: pauses.pass },
   })
-  await caughtUpTo(await define('zero'))
+  await caughtUpTo(await define('zero'), neverAborted)
   const idle = rightOf(await store.append('account-1', 'no-stream', [newEvent(99)])).position
-  await caughtUpTo(idle)
+  await caughtUpTo(idle, neverAborted)
   isHeld = true
   const changed = await define('one')
   await until('it is being written', 60_000, () => writes.stopped.length > 0)
@@ -251,7 +252,7 @@ test('while a write is in flight no checkpoint is written beside it', async (t) 
   await sleep(50)
   t.true((await checkpoint()) <= idle)
   goOn()
-  await caughtUpTo(changed)
+  await caughtUpTo(changed, neverAborted)
   t.is(underWay.most, 1)
   t.is(await checkpoint(), changed)
   t.is(await count(), 2)
@@ -265,7 +266,7 @@ test('after a write that failed no checkpoint moves beyond it', async (t) => {
   await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) >= idle)
   t.is(await checkpoint(), idle)
   pauses.open()
-  await caughtUpTo(changed)
+  await caughtUpTo(changed, neverAborted)
   t.is(await count(), 2)
 })
 
@@ -297,9 +298,9 @@ for (const [which, generation] of [
 test('a read model that is stopped saves how far it has come', async (t) => {
   const { define, run, checkpoint, count } = await open(t)
   const first = run()
-  await first.caughtUpTo(await define('one'))
+  await first.caughtUpTo(await define('one'), neverAborted)
   const last = await define('')
-  await first.caughtUpTo(last)
+  await first.caughtUpTo(last, neverAborted)
   t.true((await checkpoint()) < last)
   await first.stop()
   t.is(await checkpoint(), last)
@@ -311,7 +312,7 @@ test('a read model whose lease was lost is not written any more, not even at its
   const lease = testLease('titles')
   const first = run(projection, { documents: guardedDocuments(documents, lease), isWaitedFor: true })
   const seen = await define('one')
-  await first.caughtUpTo(seen)
+  await first.caughtUpTo(seen, neverAborted)
   lease.expire()
   await define('two')
   await first.stop()
@@ -320,6 +321,6 @@ test('a read model whose lease was lost is not written any more, not even at its
 
   // Whoever takes over finishes it.
   const second = run()
-  await second.caughtUpTo(await define('three'))
+  await second.caughtUpTo(await define('three'), neverAborted)
   t.is(await count(), 3)
 })

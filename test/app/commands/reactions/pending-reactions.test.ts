@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { ownPendingReactions, sharedPendingReactions } from '../../../../app/commands/reactions/pending-reactions.js'
+import { neverAborted } from '../../../../domain/abortable.js'
 import { beginning, type Position } from '../../../../domain/event.js'
 import { E } from '../../../../domain/prelude.js'
 import { checkpointCollection } from '../../../../projections/subscriptions/checkpoint.js'
@@ -57,7 +58,7 @@ const open = async (t: ExecutionContext) => {
     write: async (category: string): Promise<Position> => {
       n += 1
       const { position } = rightOf(await store.append(`${category}-${n}`, 'no-stream', [newEvent(n)]))
-      await watching.caughtUpTo(position)
+      await watching.caughtUpTo(position, neverAborted)
       return position
     },
     /** Another process has come so far. */
