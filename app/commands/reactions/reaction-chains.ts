@@ -2,7 +2,7 @@ import type { Decider } from '../../../domain/decider.js'
 import { derivedEventId } from '../../../domain/derived-id.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type { Position, Recorded } from '../../../domain/event.js'
+import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { CommandHandler } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { reactions, type Intent } from '../../../domain/reactions.js'
@@ -21,18 +21,21 @@ type Handler = Pick<CommandHandler, 'load' | 'execute'>
 type ReactionChains = {
   /** What follows from these events; gives them and all that was appended because of them. */
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
-  /** Undefined where nothing follows from the event. */
+  /** For the follower: undefined where nothing follows from the event, or all of it is known to have been done. */
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
-  /** Drops the chain of this event: the next request for it starts it again. */
-  readonly drop: (event: Recorded<DomainEvent>) => void
-  /** The follower has carried the event's reactions out, or parked it. */
-  readonly finished: (event: Recorded<DomainEvent>) => void
-  /** The position up to which the follower of this process has handled events, and dropped their chains. */
+  /** The position up to which the follower of this process has carried out the reactions, or parked their events. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
   readonly followerEnded: () => void
+  /** Whether a chain failed here that the follower has still to carry out. */
   readonly hasUnfinished: () => boolean
 }
+
+/**
+ * Chains that ended before the follower came to their events, in ids at most: so it need not carry them out again. While it stands
+ * still, later ones are not remembered, and it carries them out once more, which writes nothing.
+ */
+const mostDone = 20_000
 
 /** A decider and a command that belong together, whichever they are. */
 type AnyIntent = {
@@ -42,9 +45,11 @@ type AnyIntent = {
 }
 
 export const reactionChains = (): ReactionChains => {
-  const chains = new Map<string, Chain>()
-  /** Events whose chains failed here, until the follower of this process has finished them. */
-  const unfinished = new Set<string>()
+  const underWay = new Map<string, Chain>()
+  /** Events in front of the follower whose chains have succeeded. */
+  const done = new Map<string, Position>()
+  /** The newest event whose chain failed here: once the follower has come so far it has carried out all of them. */
+  let newestFailed: Position = beginning
   /** How far the follower of this process has come; undefined where none runs here. */
   let handled: Position | undefined
 
@@ -79,39 +84,37 @@ export const reactionChains = (): ReactionChains => {
     return failed ?? E.right(appended)
   }
 
-  const chainOf: ReactionChains['of'] = (handler, event) => {
-    const begun = chains.get(event.id)
+  const end = ({ id, position }: Recorded<DomainEvent>, isDone: boolean): void => {
+    underWay.delete(id)
+    if (!isDone) newestFailed = newestFailed > position ? newestFailed : position
+    else if (handled !== undefined && position > handled && done.size < mostDone) done.set(id, position)
+  }
+
+  const chainOf = (handler: Handler, event: Recorded<DomainEvent>): Chain | undefined => {
+    const begun = underWay.get(event.id)
     if (begun !== undefined) return begun
     const intents = E.tryCatch(() => reactions(event), exceptionName)
     if (E.isRight(intents) && intents.right.length === 0) return undefined
     const chain = E.isLeft(intents)
       ? Promise.resolve(E.left({ failure: { kind: intents.left }, event }))
       : run(handler, event, intents.right)
-    if (handled === undefined || event.position > handled) chains.set(event.id, chain)
-    void chain.then((done) => {
-      if (E.isRight(done)) unfinished.delete(event.id)
-      else if (handled !== undefined && chains.has(event.id)) unfinished.add(event.id)
-      // A failed chain is dropped, so that the next request for it starts it again; one that succeeded is dropped by the
-      // follower, where one runs in this process.
-      if (E.isLeft(done) || handled === undefined) chains.delete(event.id)
-    })
+    underWay.set(event.id, chain)
+    void chain.then((ended) => end(event, E.isRight(ended)))
     return chain
   }
 
   return {
     follow,
-    of: chainOf,
-    drop: ({ id }) => void chains.delete(id),
-    finished: ({ id }) => void unfinished.delete(id),
+    of: (handler, event) => (done.has(event.id) ? undefined : chainOf(handler, event)),
     handledUpTo: (position) => {
       handled = position
+      for (const [id, at] of done) if (at <= position) done.delete(id)
     },
     followerEnded: () => {
       handled = undefined
-      chains.clear()
-      unfinished.clear()
+      done.clear()
     },
-    hasUnfinished: () => unfinished.size > 0,
+    hasUnfinished: () => newestFailed > (handled ?? beginning),
   }
 }
 

@@ -45,7 +45,6 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     // The chain may have been started by a request, on an older state of the store: so it is tried once more.
     const failed = (await failureOf(guarded, event)) && (await failureOf(guarded, event))
     if (failed !== undefined && isTransient(failed.failure)) throw errorOf('a reaction', failed.failure)
-    chains.finished(event)
     // An event that was appended on the way has its own turn.
     if (failed !== undefined && failed.event.id === event.id) throw errorOf('a reaction', failed.failure)
   }
@@ -55,7 +54,6 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
     event: Recorded<DomainEvent>,
   ): Promise<ReactionFailure | undefined> => {
     const done = await chains.of(guarded, event)
-    chains.drop(event)
     return done === undefined || E.isRight(done) ? undefined : done.left
   }
 
