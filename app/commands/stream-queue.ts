@@ -1,23 +1,53 @@
 import { streamOf } from '../../domain/decider.js'
-import type { CommandHandler } from '../../domain/ports.js'
+import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
 
 /** Commands for one stream wait for each other in this process, so that only other processes can be in conflict with it. */
-export const streamQueue = (handler: CommandHandler): CommandHandler => {
-  const last = new Map<string, Promise<unknown>>()
+type StreamQueue = {
+  /** For requests, which may be any number: where too many commands wait for the stream already, theirs is refused. */
+  readonly ofRequests: CommandHandler
+  /** For what this process does by itself, one thing after the other: it always gets its turn. */
+  readonly ofWork: CommandHandler
+}
+
+/** Commands that wait for one stream, when no more of requests are taken: more than a store that answers ever leaves waiting. */
+const mostWaiting = 500
+
+const tooMany: Either<StoreFailure, never> = E.left({
+  kind: 'unavailable',
+  reason: 'too many commands wait for a stream',
+})
+
+export const streamQueue = (handler: CommandHandler): StreamQueue => {
+  const queues = new Map<string, { last: Promise<unknown>; waiting: number }>()
 
   const afterOthers = <A>(stream: string, task: () => Promise<A>): Promise<A> => {
-    const before = last.get(stream)
-    const turn = before === undefined ? task() : before.then(task, task)
-    last.set(stream, turn)
+    const queue = queues.get(stream)
+    const turn = queue === undefined ? task() : queue.last.then(task, task)
+    const own = queue ?? { last: turn, waiting: 0 }
+    own.last = turn
+    own.waiting += 1
+    queues.set(stream, own)
     const leave = (): void => {
-      if (last.get(stream) === turn) last.delete(stream)
+      own.waiting -= 1
+      if (own.waiting === 0) queues.delete(stream)
     }
     turn.then(leave, leave)
     return turn
   }
-  return {
+  const ofWork: CommandHandler = {
     load: handler.load,
     execute: (decider, id, command, cause, assumed) =>
       afterOthers(streamOf(decider, id), () => handler.execute(decider, id, command, cause, assumed)),
+  }
+  return {
+    ofWork,
+    ofRequests: {
+      load: handler.load,
+      execute: (decider, id, ...more) => {
+        const isFull = (queues.get(streamOf(decider, id))?.waiting ?? 0) >= mostWaiting
+        return isFull ? Promise.resolve(tooMany) : ofWork.execute(decider, id, ...more)
+      },
+    },
   }
 }

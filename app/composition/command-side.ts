@@ -19,7 +19,10 @@ import type { Stores } from './stores.js'
 /** How events come about in this process. */
 type CommandSide = {
   readonly store: EventStore
+  /** For requests. */
   readonly commandHandler: CommandHandler
+  /** For what this process does beside them. */
+  readonly workHandler: CommandHandler
   readonly currentStates: CurrentStates
   readonly reactor: Reactor
   /** Set where other processes may write to the log. */
@@ -38,8 +41,9 @@ export const commandSide = (stores: Stores, { clock, logger, time }: Ports): Com
 /** Only this process writes to the log, so its cache is current. */
 const cached = (store: EventStore, snapshots: Snapshots, clock: Clock) => {
   const aggregates = aggregateCache(storedAggregates(store, snapshots))
-  const handler = streamQueue(commandHandler({ aggregates, store, clock }))
-  return { store, commandHandler: handler, currentStates: loadedStates(handler), projection: undefined }
+  const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
+  const currentStates = loadedStates(ofRequests)
+  return { store, commandHandler: ofRequests, workHandler: ofWork, currentStates, projection: undefined }
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
@@ -47,8 +51,9 @@ const projected = (stored: EventStore, snapshots: Snapshots, clock: Clock, time:
   const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
   const projection = inMemoryProjection({ store: stored, load, time })
   const store = projection.probed(stored)
-  const handler = streamQueue(commandHandler({ aggregates: storedAggregates(store, snapshots), store, clock }))
-  return { store, commandHandler: handler, currentStates: projection, projection }
+  const aggregates = storedAggregates(store, snapshots)
+  const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
+  return { store, commandHandler: ofRequests, workHandler: ofWork, currentStates: projection, projection }
 }
 
 /** How this process follows what the others write. */

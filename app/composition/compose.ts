@@ -127,8 +127,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
 
-  const { store, commandHandler, currentStates, reactor, projection } = commandSide(stores, ports)
-  const followers = followersOn({ stores: { ...stores, store }, commandHandler, reactor, ...ports })
+  const { store, commandHandler, workHandler, currentStates, reactor, projection } = commandSide(stores, ports)
+  const followers = followersOn({ stores: { ...stores, store }, commandHandler: workHandler, reactor, ...ports })
   const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
     { store, projection, reactor },
     stores,
@@ -140,7 +140,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     roles: config.roles,
     followers,
     everyProcessFollowers,
-    commandHandler,
+    commandHandler: workHandler,
     currentStates,
     sender,
     mail,

@@ -11,7 +11,8 @@ const noSnapshots: Snapshots = { find: () => Promise.resolve(undefined), save: (
 /** As where this process alone writes to the store. */
 export const cachedHandler = (store: EventStore, clock: Clock, snapshots: Snapshots = noSnapshots): CommandHandler =>
   streamQueue(commandHandler({ aggregates: aggregateCache(storedAggregates(store, snapshots)), store, clock }))
+    .ofRequests
 
 /** As where other processes write to it too. */
 export const sharedHandler = (store: EventStore, clock: Clock, snapshots: Snapshots = noSnapshots): CommandHandler =>
-  streamQueue(commandHandler({ aggregates: storedAggregates(store, snapshots), store, clock }))
+  streamQueue(commandHandler({ aggregates: storedAggregates(store, snapshots), store, clock })).ofRequests
