@@ -11,8 +11,7 @@ type SharedTail = {
   readonly ended: () => Promise<void>
 }
 
-/** Events that the tail holds at least. */
-const capacity = 4_096
+const capacity = { events: 4_096, bytes: 16_000_000 }
 
 export const sharedTail = (
   { follow }: LogReader,

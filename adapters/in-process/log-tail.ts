@@ -1,4 +1,5 @@
 import { abortable } from '../../domain/abortable.js'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { EventBatch } from '../../domain/ports.js'
@@ -36,30 +37,55 @@ export type LogTail = {
   readonly changed: (signal: AbortSignal) => Promise<void>
 }
 
+type Capacity = {
+  readonly events: number
+  /** About. */
+  readonly bytes: number
+}
+
 /**
- * The end of the log from `head` on, at least its newest `capacity` events, in memory: so the live subscriptions of one
- * process, however many, read and decode each event once.
+ * The end of the log from `head` on in memory, at least its newest events up to `capacity`, at most twice as much: so the live
+ * subscriptions of one process, however many, read and decode each event once.
  */
-export const logTail = (head: Position, capacity: number): LogTail => {
+export const logTail = (head: Position, capacity: Capacity): LogTail => {
   /** The tail holds every event after this position, and none up to it. */
   let before = head
   let end = head
   let entries: Array<LogEntry> = []
+  /** Of each entry, in bytes. */
+  let sizes: Array<number> = []
+  let bytes = 0
   const waiting = new Set<() => void>()
+
+  const drop = (oldest: number): void => {
+    before = entries[oldest - 1]?.position ?? before
+    entries = entries.slice(oldest)
+    for (const size of sizes.slice(0, oldest)) bytes -= size
+    sizes = sizes.slice(oldest)
+  }
+
+  /** How many of the oldest are more than it must hold. */
+  const surplus = (): number => {
+    let oldest = Math.max(entries.length - capacity.events, 0)
+    let held = sizes.slice(oldest).reduce((sum, size) => sum + size, 0)
+    for (; held > capacity.bytes; oldest += 1) held -= sizes[oldest] ?? held
+    return oldest
+  }
 
   const add: LogTail['add'] = (after, batch) => {
     // An append whose answer was lost is missing here, and only a read of the log can fill the gap.
     if (after !== end) {
+      drop(entries.length)
       before = after
-      entries = []
     }
-    entries.push(...batch.entries)
+    for (const entry of batch.entries) {
+      const size = approximateBytes(entry)
+      entries.push(entry)
+      sizes.push(size)
+      bytes += size
+    }
     end = batch.position
-    const dropped = entries[entries.length - capacity - 1]
-    if (entries.length > 2 * capacity && dropped !== undefined) {
-      before = dropped.position
-      entries = entries.slice(-capacity)
-    }
+    if (entries.length > 2 * capacity.events || bytes > 2 * capacity.bytes) drop(surplus())
     for (const wake of waiting) wake()
   }
 

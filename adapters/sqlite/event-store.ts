@@ -13,7 +13,7 @@ import { decodeEvents, encodeEvent, eventColumns, recordedAs, type StoredEventRo
 const pageSize = 500
 
 /** Events that live subscriptions find in memory. */
-const tailCapacity = 1_024
+const tailCapacity = { events: 1_024, bytes: 8_000_000 }
 
 /**
  * The next page of so many categories, each read in the order of its index and all merged as they are read: nothing is looked

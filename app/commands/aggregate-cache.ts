@@ -1,14 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../domain/aggregate.js'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { streamReads } from './states/stream-reads.js'
 import { causeOf, needsSnapshot, type Aggregates, type Evolver } from './aggregates.js'
 
-const capacity = 5_000
+/** In bytes, about. */
+const capacity = 32_000_000
 
-/** Streams that are not there: whoever asks for ids that he made up must not push out those that are. */
+/** Streams that are not there, of which nothing is held but their names: whoever asks for ids that he made up must not push out those that are. */
 const capacityOfMissing = 500
 
 /**
@@ -16,7 +18,7 @@ const capacityOfMissing = 500
  * process writes to: the cache would not learn what others append.
  */
 export const aggregateCache = (aggregates: Aggregates): Aggregates => {
-  const cache = new LRUCache<string, Aggregate<unknown>>({ max: capacity })
+  const cache = new LRUCache<string, Aggregate<unknown>>({ maxSize: capacity, sizeCalculation: approximateBytes })
   const missing = new LRUCache<string, Aggregate<unknown>>({ max: capacityOfMissing })
   const cached = (stream: string): Aggregate<unknown> | undefined => cache.get(stream) ?? missing.get(stream)
   const reads = streamReads()

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../domain/aggregate.js'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import { decode, NaturalNumber, t } from '../../domain/codec.js'
 import type { StateSnapshot } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
@@ -27,12 +28,12 @@ export type Snapshots = {
 /** In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to remove. */
 const collection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
 
-/** Snapshots of the busiest streams, which need not be looked up. */
-const cached = 200
+/** Snapshots of the busiest streams, which need not be looked up, in bytes, about. */
+const cached = 16_000_000
 
 /** Snapshots in documents, under the names of their streams. They may be dropped at any time. */
 export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' | 'apply'>): Snapshots => {
-  const cache = new LRUCache<string, Json>({ max: cached })
+  const cache = new LRUCache<string, Json>({ maxSize: cached, sizeCalculation: approximateBytes })
   let isPrepared = false
   let isSaving = false
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { neverAborted } from '../../domain/abortable.js'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -19,8 +20,8 @@ const chunk = 5_000
 /** Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read again. */
 const longestUnsaved = 100
 
-/** Documents in the cache, so that one which changes often is seldom read back. */
-const cachedDocuments = 20_000
+/** Documents in the cache of one read model, so that one which changes often is seldom read back, in bytes, about. */
+const cachedDocuments = 32_000_000
 
 type Progress = (position: Position) => void
 
@@ -86,7 +87,7 @@ type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Pr
 const builder = async (projection: AnyProjection, documents: Documents, begun: Position): Promise<Builder> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
-  const cache = new LRUCache<string, Stored>({ max: cachedDocuments })
+  const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })
   let fresh = begun === beginning
 
   /** Before the first write there is nothing to read. */

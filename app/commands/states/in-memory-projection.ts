@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { approximateBytes } from '../../../domain/approximate-size.js'
 import { streamOf } from '../../../domain/decider.js'
 import { categories, type DomainEvent } from '../../../domain/events.js'
 import type { Recorded, Revision } from '../../../domain/event.js'
@@ -13,7 +14,11 @@ import { isAtLeast, streamReads } from './stream-reads.js'
 /** In milliseconds: a request is accepted only by a state that is at most this old. */
 const longestTrust = 1_000
 
-const capacity = 5_000
+/** In bytes of the states, about. */
+const capacity = 32_000_000
+
+/** What an entry takes beside its state. */
+const leastEntry = 200
 
 /** A cached state, to which delivered events are applied. `asOf`: when it was known to be current. */
 type Entry = {
@@ -41,7 +46,10 @@ type Ports = {
  * `Projection` of a read model: those answer queries, and this decides whether a request is accepted.
  */
 export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjection => {
-  const entries = new LRUCache<string, Entry>({ max: capacity })
+  const entries = new LRUCache<string, Entry>({
+    maxSize: capacity,
+    sizeCalculation: ({ state }) => leastEntry + approximateBytes(state),
+  })
   const reads = streamReads()
   const { probed, delivered, followedAt } = freshness(time)
 

@@ -31,7 +31,7 @@ const all = (): boolean => true
 const positionsOf = ({ events }: EventBatch): ReadonlyArray<Position> => events.map(({ position }) => position)
 
 test('a subscriber gets what was added after its position, up to the position of the last batch', (t) => {
-  const tail = logTail(positionAt(10), 100)
+  const tail = logTail(positionAt(10), { events: 100, bytes: Infinity })
   tail.add(positionAt(10), { entries: eventsAt(11, 12), position: positionAt(12) })
   tail.add(positionAt(12), { entries: eventsAt(15), position: positionAt(20) })
   t.deepEqual(tail.after(positionAt(10), all, 10), { entries: eventsAt(11, 12, 15), position: positionAt(20) })
@@ -43,7 +43,7 @@ test('a subscriber gets what was added after its position, up to the position of
 })
 
 test('a page that is full ends at its last event, wanted or not', (t) => {
-  const tail = logTail(positionAt(0), 100)
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
   tail.add(positionAt(0), { entries: eventsAt(1, 2, 3, 4), position: positionAt(9) })
   const isEven = ({ position }: LogEntry): boolean => position % 2n === 0n
   t.deepEqual(tail.after(positionAt(0), isEven, 3), { entries: eventsAt(2), position: positionAt(3) })
@@ -51,13 +51,13 @@ test('a page that is full ends at its last event, wanted or not', (t) => {
 })
 
 test('a position before the tail is told apart from one after which there is no event', (t) => {
-  const tail = logTail(positionAt(10), 100)
+  const tail = logTail(positionAt(10), { events: 100, bytes: Infinity })
   t.is(tail.after(positionAt(9), all, 10), undefined)
   t.deepEqual(tail.after(positionAt(10), all, 10), { entries: [], position: positionAt(10) })
 })
 
 test('the tail holds at least as many events as its capacity says, and not many more', (t) => {
-  const tail = logTail(positionAt(0), 5)
+  const tail = logTail(positionAt(0), { events: 5, bytes: Infinity })
   for (let n = 1; n <= 1_000; n += 1) {
     tail.add(positionAt(n - 1), { entries: eventsAt(n), position: positionAt(n) })
     const newest = tail.after(positionAt(Math.max(0, n - 5)), all, 100)
@@ -66,8 +66,23 @@ test('the tail holds at least as many events as its capacity says, and not many 
   }
 })
 
+test('of large events the tail holds fewer, by their bytes', async (t) => {
+  const tail = logTail(positionAt(0), { events: 1_000, bytes: 1_000_000 })
+  const { watch, count } = reachable()
+  const add = (n: number): void => {
+    const event = { ...eventAt(n), data: { body: 'x'.repeat(50_000) } } as unknown as Event
+    watch(event)
+    tail.add(positionAt(n - 1), { entries: [event], position: positionAt(n) })
+  }
+  for (let n = 1; n <= 500; n += 1) add(n)
+  const held = await count()
+  t.true(held >= 9 && held <= 20, `${held}`)
+  t.is(tail.after(positionAt(495), all, 100)?.entries.length, 5)
+  t.is(tail.after(positionAt(400), all, 100), undefined)
+})
+
 test('a gap in the tail never passes for a stretch of the log without events', (t) => {
-  const tail = logTail(positionAt(0), 100)
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
   tail.add(positionAt(0), { entries: eventsAt(1), position: positionAt(1) })
   tail.add(positionAt(5), { entries: eventsAt(6), position: positionAt(6) })
   for (const position of [positionAt(0), positionAt(1), positionAt(4)]) t.is(tail.after(position, all, 10), undefined)
@@ -75,7 +90,7 @@ test('a gap in the tail never passes for a stretch of the log without events', (
 })
 
 test('a subscriber waits until the next batch or its own signal, and for no other signal', async (t) => {
-  const tail = logTail(positionAt(0), 10)
+  const tail = logTail(positionAt(0), { events: 10, bytes: Infinity })
   const [one, two] = [new AbortController(), new AbortController()]
   let woken = ''
   const waiting = [one, two].map(({ signal }, index) => tail.changed(signal).then(() => (woken += `${index}`)))
@@ -92,7 +107,7 @@ test('a subscriber waits until the next batch or its own signal, and for no othe
 })
 
 /** A log, of which a process sees its own writes; `history` is what a store makes of it, in pages of some length. */
-const openLog = (capacity: number, page: number, head: number) => {
+const openLog = (capacity: Parameters<typeof logTail>[1], page: number, head: number) => {
   const log: Array<Event> = []
   let end: Position = beginning
   const write = (events: ReadonlyArray<Event>, position: Position): void => {
@@ -150,7 +165,7 @@ const runTurns = async (turns: number): Promise<void> => {
 
 test('each wanted event after the start comes once and in order, whatever the pace of writer and reader', async (t) => {
   const settings = fc.record({
-    capacity: fc.integer({ min: 1, max: 12 }),
+    capacity: fc.record({ events: fc.integer({ min: 1, max: 12 }), bytes: fc.constantFrom(Infinity, 4_000, 1) }),
     page: fc.integer({ min: 1, max: 5 }),
     head: fc.nat(10),
     start: fc.nat(10),
@@ -204,7 +219,7 @@ test('each wanted event after the start comes once and in order, whatever the pa
 })
 
 test('a subscription that keeps up with the log never reads the history', async (t) => {
-  const { tail, history, write, histories } = openLog(4, 3, 5)
+  const { tail, history, write, histories } = openLog({ events: 4, bytes: Infinity }, 3, 5)
   const stopping = new AbortController()
   const seen: Array<string> = []
   const reading = (async () => {
@@ -225,7 +240,7 @@ test('a subscription that keeps up with the log never reads the history', async 
 })
 
 test('a subscriber that the tail has dropped, or that meets a gap in it, reads the history once and goes on live', async (t) => {
-  const { tail, history, write, histories } = openLog(2, 100, 0)
+  const { tail, history, write, histories } = openLog({ events: 2, bytes: Infinity }, 100, 0)
   const add = (position: number, isLost = false): void => {
     const event = eventAt(position)
     write([event], event.position)
@@ -249,7 +264,7 @@ test('a subscriber that the tail has dropped, or that meets a gap in it, reads t
 })
 
 test('a subscription that is aborted while it reads the history gives nothing more', async (t) => {
-  const { tail, history } = openLog(2, 1, 10)
+  const { tail, history } = openLog({ events: 2, bytes: Infinity }, 1, 10)
   const stopping = new AbortController()
   const batches: Array<EventBatch> = []
   for await (const batch of liveSubscription(tail, history, positionAt(0), ['account', 'contact'], stopping.signal)) {
@@ -260,7 +275,7 @@ test('a subscription that is aborted while it reads the history gives nothing mo
 })
 
 test('an event that can not be decoded ends the subscriptions to its category after what comes before it, and no others', async (t) => {
-  const tail = logTail(positionAt(0), 100)
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
   const entries = [
     eventAt(1),
     {
@@ -287,7 +302,7 @@ test('an event that can not be decoded ends the subscriptions to its category af
 })
 
 test('whoever gives up waiting for a log that does not grow leaves nothing behind', async (t) => {
-  const tail = logTail(positionAt(0), 100)
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
   const { watch, count } = reachable()
   const giveUp = (): void => {
     const givingUp = new AbortController()

@@ -1,0 +1,134 @@
+import test from 'ava'
+import { aggregateCache } from '../../../app/commands/aggregate-cache.js'
+import type { Aggregates } from '../../../app/commands/aggregates.js'
+import { documentSnapshots } from '../../../app/commands/snapshots.js'
+import { inMemoryProjection } from '../../../app/commands/states/in-memory-projection.js'
+import { neverAborted } from '../../../domain/abortable.js'
+import { t as codec } from '../../../domain/codec.js'
+import { beginning } from '../../../domain/event.js'
+import type { CommandHandler, EventBatch, EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Documents } from '../../../projections/ports.js'
+import { anyProjection, type Projection } from '../../../projections/projection.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
+import { positionAt } from '../../kit/domain/samples.js'
+import { reachable } from '../../kit/parts/reachable.js'
+import { turnTime } from '../../kit/time/turns.js'
+
+/** States that take so many characters each: as small as most are, and as large as a delivery with a long body. */
+const lengths = { small: 100, large: 500_000 }
+
+type State = { readonly text: string }
+
+const stateOf = (length: number): State => ({ text: 'x'.repeat(length) })
+const evolver = { initial: stateOf(0), evolve: (state: State) => state }
+const decider = { ...evolver, category: 'any', decide: () => E.right([]) }
+
+/** Streams that are asked for one after the other. */
+const asked = 1_000
+
+/** In bytes of all that one cache holds. */
+const most = 32_000_000
+
+const isBounded = (held: number, length: number): boolean => held >= 10 && held * length <= most
+
+test('aggregates are cached by their bytes, few large ones or many small ones', async (t) => {
+  for (const length of Object.values(lengths)) {
+    const { watch, count } = reachable()
+    const load = () => {
+      const state = stateOf(length)
+      watch(state)
+      return Promise.resolve(E.right({ state, revision: 0, last: undefined }))
+    }
+    const cache = aggregateCache({ isCached: () => false, load, append: undefined } as unknown as Aggregates)
+    for (let n = 0; n < asked; n += 1) await cache.load(evolver, `any-${n}`)
+    const held = await count()
+    t.true(length === lengths.small ? held === asked : isBounded(held, length), `${held} of ${length}`)
+    t.true(cache.isCached(`any-${asked - 1}`))
+  }
+})
+
+test('the states that requests rest on are cached by their bytes, and ids that nobody has take no place', async (t) => {
+  for (const length of Object.values(lengths)) {
+    const { watch, count } = reachable()
+    let loads = 0
+    const load = (_: unknown, id: string) => {
+      loads += 1
+      const isThere = !id.startsWith('nobody')
+      const state = stateOf(isThere ? length : 0)
+      watch(state)
+      return Promise.resolve(E.right({ state, revision: isThere ? 0 : 'no-stream', last: undefined }))
+    }
+    const { get } = inMemoryProjection({
+      store: { head: () => Promise.resolve(E.right(beginning)) },
+      load: load as unknown as CommandHandler['load'],
+      time: turnTime,
+    })
+    const isAcceptable = ({ text }: State): boolean => text !== ''
+    for (let n = 0; n < asked; n += 1) await get(decider, `known-${n}`, isAcceptable)
+    const held = await count()
+    t.true(length === lengths.small ? held === asked : isBounded(held, length), `${held} of ${length}`)
+    for (let n = 0; n < asked; n += 1) await get(decider, `nobody-${n}`, isAcceptable)
+    t.is(await count(), held)
+    t.is(loads, 2 * asked, 'each costs one read')
+    await get(decider, `known-${asked - 1}`, isAcceptable)
+    t.is(loads, 2 * asked)
+  }
+})
+
+test('snapshots are cached by their bytes', async (t) => {
+  const { watch, count } = reachable()
+  const away = () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' } as const))
+  const { save } = documentSnapshots({ prepare: away, get: away, apply: away })
+  const shape = { version: 1, codec: codec.type({ text: codec.string }) }
+  for (let n = 0; n < asked; n += 1) {
+    const state = stateOf(lengths.large)
+    watch(state)
+    save(shape, `any-${n}`, { state, revision: n, last: { id: 'any', correlationId: 'any' } }, positionAt(n))
+  }
+  const held = await count()
+  t.true(isBounded(held, lengths.large), `${held}`)
+})
+
+test('the documents of a read model that is built are cached by their bytes', async (t) => {
+  const { watch, count } = reachable()
+  const projection: Projection<State> = {
+    name: 'large',
+    version: 1,
+    categories: ['conversion'],
+    indexes: {},
+    createdBy: new Set(),
+    keyOf: ({ id }) => id,
+    evolve: () => {
+      const document = stateOf(lengths.large)
+      watch(document)
+      return document
+    },
+  }
+  const batch = (n: number): EventBatch =>
+    ({
+      events: [{ id: `${n}`, type: 'ConversionDefined', stream: `conversion-${n}`, position: positionAt(n) }],
+      position: positionAt(n),
+    }) as unknown as EventBatch
+  const history = async function* () {
+    for (let n = 1; n <= asked; n += 1) yield await Promise.resolve(batch(n))
+  }
+  const held: Array<number> = []
+  const apply = async () => {
+    held.push(await count())
+    return E.right(undefined)
+  }
+  const documents = {
+    prepare: () => Promise.resolve(E.right(undefined)),
+    checkpoint: () => Promise.resolve(E.right(beginning)),
+    get: () => Promise.resolve(E.right(new Map())),
+    apply,
+  } as unknown as Documents
+  await build(anyProjection(projection), { store: { history } as unknown as EventStore, documents }, neverAborted)
+  t.true(held.length >= 10)
+  // Beside those of the batch that is written.
+  t.true(
+    held.every((documents) => isBounded(documents - 100, lengths.large) || documents <= 200),
+    held.join(),
+  )
+})
