@@ -14,11 +14,16 @@ export const codeOf = (error: unknown): string => {
   return 'code' in error ? String(error.code) : error.name
 }
 
+/** The write is wrong in itself: repeating it gives the same, whatever the disk does. */
+export const isRefusal = (code: string): boolean =>
+  code.startsWith('SQLITE_CONSTRAINT') || code === 'SQLITE_MISMATCH' || code === 'SQLITE_TOOBIG'
+
 /** The one place where codes of the driver and of the system become failures of the port. */
 export const storeFailure = (code: string): StoreFailure => {
   if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB') {
     return { kind: 'corrupt', reason: `the file is damaged (${code})` }
   }
+  if (isRefusal(code)) return { kind: 'corrupt', reason: `the database refuses it (${code})` }
   if (code === newerVersionCode) return { kind: 'corrupt', reason: 'a newer version of Leadloop wrote it' }
   if (code === 'SQLITE_FULL' || code === 'ENOSPC') return { kind: 'unavailable', reason: `the disk is full (${code})` }
   if (code.startsWith('SQLITE_READONLY') || code === 'EROFS' || code === 'EACCES') {

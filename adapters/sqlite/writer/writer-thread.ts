@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { codeOf, newerVersion } from '../failure.js'
+import { codeOf, isRefusal, newerVersion } from '../failure.js'
 import { schema, schemaVersion } from '../schema.js'
 import { DocumentApplier } from './document-applier.js'
 import { EventAppender } from './event-appender.js'
@@ -55,7 +55,7 @@ const openWriter = (file: string): Commit => {
       events.rolledBack()
       const code = codeOf(error)
       // A write that is wrong in itself fails alone, and the others are committed; a disk that fails, fails for all.
-      const isWrong = code.startsWith('SQLITE_ERROR') || code.startsWith('SQLITE_CONSTRAINT')
+      const isWrong = isRefusal(code) || code.startsWith('SQLITE_ERROR')
       if (isWrong && writes.length > 1) return writes.flatMap((write) => commit([write]))
       return writes.map(() => ({ kind: 'failed', code }))
     }

@@ -1,0 +1,43 @@
+import test from 'ava'
+import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
+import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
+import { E } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { finalReason } from '../../../projections/parking/final-failure.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { openIn } from '../../kit/stores/sqlite.js'
+import { temporaryDirectory } from '../../kit/temporary-directory.js'
+
+type Write = Parameters<SqliteDatabase['write']>[0]
+
+const insertion = (position: string, schemaVersion: string): Write => ({
+  kind: 'schema',
+  statements: [
+    `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id, schema_version, actor, data)
+     VALUES (${position}, 'any-1', 0, 'any', 'any', 'Any', 'any', 'any', 'any', ${schemaVersion}, 'any', '{}')`,
+  ],
+})
+
+test('what the database refuses for good is never tried again, and fails nothing that is committed with it', async (t) => {
+  const database = await openIn(temporaryDirectory(t))
+  t.teardown(database.close)
+  const store = sqliteEventStore(database)
+  const codes = {
+    SQLITE_CONSTRAINT_DATATYPE: insertion('1000', "'no number'"),
+    SQLITE_MISMATCH: insertion("'no number'", '1'),
+    SQLITE_CONSTRAINT_NOTNULL: insertion('1000', 'NULL'),
+  } as const
+  let n = 0
+  for (const [code, wrong] of Object.entries(codes)) {
+    n += 1
+    const [refused, appended] = await Promise.all([
+      database.write(wrong),
+      store.append(`account-${n}`, 'no-stream', [newEvent(n)]),
+    ])
+    t.deepEqual(refused, E.left({ kind: 'corrupt', reason: `the database refuses it (${code})` }))
+    t.true(E.isRight(appended), code)
+    if (E.isLeft(refused)) {
+      t.is(finalReason(new StoreFailed(refused.left)), refused.left.reason, 'a process manager parks what needs it')
+    }
+  }
+})
