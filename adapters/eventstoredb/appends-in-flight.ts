@@ -1,4 +1,5 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
+import { createRequire } from 'node:module'
 import type { Time } from '../../domain/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 
@@ -7,17 +8,43 @@ import { monotonicTime } from '../node/monotonic-time.js'
  * process: disposing of any client rejects them all, and an answer that comes after that throws where nobody can catch it.
  */
 export type AppendsInFlight = {
-  /** Begins an append once no disposal is in flight. */
+  /** Begins an append, with all its tries, once no disposal is in flight. */
   readonly track: <A>(append: () => Promise<A>) => Promise<A>
+  /**
+   * Makes one try of an append of so many bytes. The driver holds it until it is answered, however long ago we gave it up.
+   * @throws TooManyUnanswered where it holds too many already
+   */
+  readonly send: <A>(bytes: number, append: () => Promise<A>) => Promise<A>
   /** Disposes of a client once no append is in flight. */
   readonly dispose: (client: EventStoreDBClient) => Promise<void>
 }
+
+/** The driver holds too many appends that nobody answers. */
+export class TooManyUnanswered extends Error {}
+
+/** In bytes: appends that the driver may hold unanswered. Of a server that answers there are never so many. */
+const mostUnanswered = 16_000_000
+
+/** In bytes: what the driver holds of an append beside its events. */
+const leastAppend = 4_000
+
+/**
+ * When a stream of appends breaks, the driver rejects each append, and also the write of each one that was still to be sent; the
+ * latter where nobody can catch it, which would end the process.
+ */
+type DriverWrites = { backpressuredWrite: (stream: unknown, data: unknown) => Promise<void> }
+const driverWrites = createRequire(import.meta.url)(
+  '@eventstore/db-client/dist/utils/backpressuredWrite.js',
+) as DriverWrites
+const writeOfDriver = driverWrites.backpressuredWrite
+driverWrites.backpressuredWrite = (stream, data) => writeOfDriver(stream, data).catch(() => undefined)
 
 /** In milliseconds: longer than an append may take (`RetryPolicy`). Only an append that never ends is waited for so long. */
 const longestWait = 6_000
 
 export const appendsInFlight = (time: Time): AppendsInFlight => {
   let inFlight = 0
+  let unanswered = 0
   let disposing: Promise<void> | undefined
   /** Called when the last append in flight has ended. */
   let onIdle = (): void => undefined
@@ -41,6 +68,16 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
       } finally {
         inFlight -= 1
         if (inFlight === 0) onIdle()
+      }
+    },
+    send: async (bytes, append) => {
+      if (unanswered >= mostUnanswered) throw new TooManyUnanswered()
+      const held = leastAppend + bytes
+      unanswered += held
+      try {
+        return await append()
+      } finally {
+        unanswered -= held
       }
     },
     dispose: async (client) => {

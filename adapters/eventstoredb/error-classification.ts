@@ -1,6 +1,7 @@
 import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
 import type { Conflict, StoreFailure } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
+import { TooManyUnanswered } from './appends-in-flight.js'
 
 /**
  * What is to be done about an error. `retryable`: nothing was done or the outcome is unknown, so the call is repeated, an
@@ -15,11 +16,11 @@ export type ErrorClass =
 export class ReadInterrupted extends Error {}
 
 /** A call that brought no answer in time. */
-export const timedOut: ErrorClass = {
+export const timedOut = {
   kind: 'retryable',
   reason: 'the event store did not answer in time',
   isClientBroken: false,
-}
+} as const
 
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED and UNAVAILABLE: the same client recovers from them. */
 const transientStatuses: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
@@ -34,6 +35,8 @@ const permanentMessage = /could not recognize (badrequest|maximumappendeventsize
 export const classify = (error: unknown): ErrorClass => {
   if (error instanceof StoreFailed) return { kind: 'permanent', failure: { kind: 'corrupt', reason: error.message } }
   if (error instanceof ReadInterrupted) return timedOut
+  // Only another client lets go of them.
+  if (error instanceof TooManyUnanswered) return { ...timedOut, isClientBroken: true }
   // A message of the driver may hold a stream's name or an address; its type and status never hold a value.
   const known = error instanceof Error ? commandErrorOf(error) : undefined
   const type = known?.type ?? 'error'

@@ -1,5 +1,6 @@
 import { BACKWARDS, END, NO_STREAM, type ReadStreamOptions, type ResolvedEvent } from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
@@ -95,12 +96,13 @@ const appendsOf =
     if (!events.every(isEncodable))
       return Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has no type, or an id that is no UUID' }))
     const batch = events.map(encodeEvent)
+    const bytes = approximateBytes(batch)
     const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected)
     // A retry sends the same ids at the same revision: what was written already is then answered and not written again.
     const append = async (): Promise<Appended> => {
-      const { nextExpectedRevision, position } = await appends
-        .current()
-        .appendToStream(stream, batch, { expectedRevision })
+      const { nextExpectedRevision, position } = await appendsOfThisProcess.send(bytes, () =>
+        appends.current().appendToStream(stream, batch, { expectedRevision }),
+      )
       // Without a position these very events were deleted since, and there is none to wait for.
       return { revision: Number(nextExpectedRevision), position: positionFrom(position) }
     }

@@ -1,6 +1,10 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import test from 'ava'
-import { appendsInFlight, type AppendsInFlight } from '../../../adapters/eventstoredb/appends-in-flight.js'
+import {
+  appendsInFlight,
+  TooManyUnanswered,
+  type AppendsInFlight,
+} from '../../../adapters/eventstoredb/appends-in-flight.js'
 import { E } from '../../../domain/prelude.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'
@@ -45,6 +49,27 @@ const open = () => {
   const time = manualTime()
   return { appends: appendsInFlight(time.process()), advance: time.advance }
 }
+
+test('no more appends are sent than a number of bytes without an answer, until one is answered', async (t) => {
+  const { appends } = open()
+  let answer = (): void => undefined
+  const answered = new Promise<void>((resolve) => (answer = resolve))
+  let sent = 0
+  const send = (bytes: number): Promise<void> =>
+    appends.send(bytes, () => {
+      sent += 1
+      return answered
+    })
+  const sending = Array.from({ length: 16 }, () => send(1_000_000))
+  await settled()
+  t.is(sent, 16)
+  await t.throwsAsync(() => send(1), { instanceOf: TooManyUnanswered })
+  t.is(sent, 16)
+  answer()
+  await Promise.all(sending)
+  await send(1)
+  t.is(sent, 17)
+})
 
 test('a client is disposed of at once when no append is in flight', async (t) => {
   const { appends } = open()
