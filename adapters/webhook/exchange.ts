@@ -120,6 +120,11 @@ export class Exchange {
     })
   }
 
+  /** Nobody waits for the response any more. */
+  breakOff(): void {
+    this.#abort('broken off')
+  }
+
   /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true

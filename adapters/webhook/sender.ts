@@ -34,8 +34,10 @@ export const webhookSender = ({
 } => {
   const pool = connections({ allowPrivate, resolve, authorities })
 
-  const send = async (request: WebhookRequest): Promise<WebhookResponse> => {
+  const send: WebhookSender['send'] = async (request, signal) => {
     const exchange = new Exchange(time)
+    const breakOff = (): void => exchange.breakOff()
+    signal.addEventListener('abort', breakOff)
     const ended = (status: number | null, reason: string, excerpt: string | null): WebhookResponse => {
       const times = exchange.times
       return { delivered: reason === delivered, status, reason, durationMs: times.total, times, excerpt }
@@ -53,6 +55,7 @@ export const webhookSender = ({
     } catch (error) {
       return ended(null, exchange.abortReason ?? noStatusReason(error, exchange.isSecuring), null)
     } finally {
+      signal.removeEventListener('abort', breakOff)
       exchange.finish()
     }
   }

@@ -34,8 +34,10 @@ export type WebhookTimes = {
   readonly total: number
 }
 
-/** Posts to a receiver within the limits of contract 6.6. Never rejects. */
-export type WebhookSender = { readonly send: (request: WebhookRequest) => Promise<WebhookResponse> }
+/** Posts to a receiver within the limits of contract 6.6, and breaks off when `signal` aborts. Never rejects. */
+export type WebhookSender = {
+  readonly send: (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookResponse>
+}
 
 /** The answer where nothing can be sent, because the service has another key than the one that sealed the token. */
 export const unsealable: WebhookResponse = {

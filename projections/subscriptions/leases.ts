@@ -8,6 +8,11 @@ export type Lease = {
   readonly isHeld: () => boolean
   /** Aborts when the work under it must end: it is to be given back, or it was lost. */
   readonly ending: AbortSignal
+  /**
+   * Aborts when it was lost, a little before another process may hold it: what is still open under it must be broken off. Not
+   * where it is given back in good order.
+   */
+  readonly lost: AbortSignal
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */

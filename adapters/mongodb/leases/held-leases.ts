@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
 import { tryCatch } from '../failure.js'
 import type { LeaseRecord, LeaseRecords } from './lease-records.js'
+import type { Liveness } from './liveness.js'
 
 /** A kind of work, as it was passed to `Membership.share`. */
 export type Share = {
@@ -28,8 +29,12 @@ export type HeldLeases = {
 
 type HeldLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
 
-/** `isAlive`: whether the member may still work under its leases. */
-export const heldLeases = (records: Pick<LeaseRecords, 'release'>, isAlive: () => boolean): HeldLeases => {
+/** `liveness`: of the member, whether it may still work under its leases. */
+export const heldLeases = (
+  records: Pick<LeaseRecords, 'release'>,
+  { isAlive, ended: lost }: Pick<Liveness, 'isAlive' | 'ended'>,
+): HeldLeases => {
+  setMaxListeners(0, lost)
   const held = new Map<string, HeldLease>()
   /** By name, the last token that was given back. */
   const givenBack = new Map<string, number>()
@@ -50,7 +55,7 @@ export const heldLeases = (records: Pick<LeaseRecords, 'release'>, isAlive: () =
       held.delete(name)
     }
     const isHeld = (): boolean => isAlive() && !hasEnded
-    return { share, ending, ended: work({ name, isHeld, ending: ending.signal }) }
+    return { share, ending, ended: work({ name, isHeld, ending: ending.signal, lost }) }
   }
 
   return {

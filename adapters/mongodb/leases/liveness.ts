@@ -12,7 +12,7 @@ export type Timing = {
 export const standardTiming: Timing = { heartbeatEvery: 1_000, lease: 6_500, margin: 1_500 }
 
 /** Whether a member may still work under its leases. */
-type Liveness = {
+export type Liveness = {
   /** By the clock and not by a timer: a process that was paused knows that its time is over before any timer fires. */
   readonly isAlive: () => boolean
   /** Aborts when it has ended. */

@@ -46,7 +46,7 @@ export const liveAs = async (
   const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
     logger.warn({ member: id, names: held.count(), reason }, 'this process lost its leases, and joins anew'),
   )
-  const held = heldLeases(leases, liveness.isAlive)
+  const held = heldLeases(leases, liveness)
   const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
   const rebalance = rebalancing({ member: id, members, leases, held, shares, mayAcquire })
 

@@ -34,5 +34,5 @@ const sendSample = async (ports: ManagePorts, webhook: KnownWebhook): Promise<Ei
   const { events, format } = webhook.settings
   const body = samplePayloadOf(format, events[0] ?? 'started')
   const sample = signedRequest(ports, webhook, `test_${ports.ids.ulid()}`, body)
-  return E.right(E.isLeft(sample) ? unsealable : await ports.sender.send(sample.right))
+  return E.right(E.isLeft(sample) ? unsealable : await ports.sender.send(sample.right, new AbortController().signal))
 }

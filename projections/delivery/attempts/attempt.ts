@@ -46,7 +46,8 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
 
   const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
-    const response = E.isLeft(request) ? unsealable : await sender.send(request.right)
+    // Another process posts to the webhook as soon as the lease is lost: what is open then would come beside its requests.
+    const response = E.isLeft(request) ? unsealable : await sender.send(request.right, queue.lease.lost)
     observe(response)
     queue.limit = limitAfter(queue.limit, response)
     return { delivered: response.delivered, outcome: outcomeOf(response, state.attempts + 1, receiver.version) }

@@ -157,7 +157,7 @@ if (mongoUrl === undefined) {
       paused.time.thaw()
       await fleet.advance(0)
       t.deepEqual(paused.worked(), [])
-      t.true(before.every(({ ending }) => ending.aborted))
+      t.true(before.every(({ ending, lost }) => ending.aborted && lost.aborted))
       await fleet.advance(4_000)
       t.deepEqual(counts(paused, other), [3, 3])
       t.deepEqual(paused.held(), paused.worked())
@@ -186,7 +186,7 @@ if (mongoUrl === undefined) {
     await fleet.connection.db.collection('members').deleteMany({})
     const before = member.leases.slice()
     await fleet.advance(1_000)
-    t.true(before.every((lease) => lease.ending.aborted && !lease.isHeld()))
+    t.true(before.every((lease) => lease.ending.aborted && lease.lost.aborted && !lease.isHeld()))
     t.deepEqual(counts(member), [2])
   })
 

@@ -213,11 +213,14 @@ test('nothing is posted to a special address, however the URL writes it', async 
   const sender = openSender(t, { allowPrivate: false, resolve: toLoopback })
   const hosts = [...forbiddenHosts, ...forbiddenNames]
   const urls = hosts.flatMap((host, n) => `${n % 2 === 0 ? 'http' : 'https'}://${host}:${trap.port}/hook`)
-  t.deepEqual(await sentTo(urls, (url) => sender.send(requestTo(url))), each(urls, notPublic))
+  t.deepEqual(
+    await sentTo(urls, (url) => sender.send(requestTo(url), new AbortController().signal)),
+    each(urls, notPublic),
+  )
   t.is(trap.seen(), 0)
 
   const texts = forbiddenTexts.filter((text) => !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-  const refused = await sentTo(texts, (url) => sender.send(requestTo(url)))
+  const refused = await sentTo(texts, (url) => sender.send(requestTo(url), new AbortController().signal))
   t.deepEqual(refused, each(texts, 'not an http or https URL'))
 })
 
@@ -227,7 +230,7 @@ test('nothing is posted to a name that leads to a special address, whatever else
     const answers = [...forbidden, ...forbiddenAnswers]
     const reasons = await sentTo(answers, (address) => {
       const sender = openSender(t, { allowPrivate: false, resolve: answering(...beside, address) })
-      return sender.send(requestTo(`http://hooks.example.com:${trap.port}/`))
+      return sender.send(requestTo(`http://hooks.example.com:${trap.port}/`), new AbortController().signal)
     })
     t.deepEqual(reasons, each(answers, notPublic))
   }
@@ -244,7 +247,7 @@ test('a name that leads elsewhere after it was saved gains nothing', async (t) =
   const url = `http://hooks.example.com:${trap.port}/`
   t.is(await webhookUrlProblem(url, false, rebinding), undefined)
   const sender = openSender(t, { allowPrivate: false, resolve: rebinding })
-  const { delivered, status, reason, times } = await sender.send(requestTo(url))
+  const { delivered, status, reason, times } = await sender.send(requestTo(url), new AbortController().signal)
   t.deepEqual({ delivered, status, reason }, { delivered: false, status: null, reason: notPublic })
   t.like(times, { connect: null, tls: null, firstByte: null })
   t.is(asked, 2, 'one look-up for one connection')
@@ -259,7 +262,10 @@ test('the connection goes to the address that was looked at: the name is not ask
     return (asked === 1 ? toLoopback : answering('127.0.0.2'))(host)
   }
   const sender = openSender(t, { allowPrivate: true, resolve: rebinding })
-  const { delivered } = await sender.send(requestTo(`http://hooks.example.com:${trap.port}/`))
+  const { delivered } = await sender.send(
+    requestTo(`http://hooks.example.com:${trap.port}/`),
+    new AbortController().signal,
+  )
   t.true(delivered)
   t.is(asked, 1)
   t.is(trap.seen(), 1)
@@ -271,5 +277,8 @@ test('of several addresses the next one is tried where one refuses', async (t) =
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
   const sender = openSender(t, { allowPrivate: true, resolve: answering('127.0.0.1', '127.0.0.2') })
-  t.like(await sender.send(requestTo(`http://hooks.example.com:${port}/`)), { delivered: true, status: 204 })
+  t.like(await sender.send(requestTo(`http://hooks.example.com:${port}/`), new AbortController().signal), {
+    delivered: true,
+    status: 204,
+  })
 })

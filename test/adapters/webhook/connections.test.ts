@@ -34,7 +34,10 @@ const open = async (
   })
   const url = (host: string): string => `http${secure === undefined ? '' : 's'}://${host}:${receiver.port}/hook`
   const send = (request: Partial<WebhookRequest> = {}): Promise<WebhookResponse> =>
-    sender.send({ ...requestTo(url(secure === undefined ? '127.0.0.1' : 'receiver.test')), ...request })
+    sender.send(
+      { ...requestTo(url(secure === undefined ? '127.0.0.1' : 'receiver.test')), ...request },
+      new AbortController().signal,
+    )
   return { receiver, send, url }
 }
 
@@ -286,7 +289,9 @@ test('attempts that are in flight when the sender closes fail, and never reject'
   const receiver = await openRawReceiver({})
   t.teardown(receiver.close)
   const sender = webhookSender({ allowPrivate: true, resolve, time: slowTime })
-  const underWay = Array.from({ length: 5 }, () => sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`)))
+  const underWay = Array.from({ length: 5 }, () =>
+    sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal),
+  )
   await until('the requests are there', 60_000, () => receiver.requests.length === 5)
   sender.close()
   for (const { reason } of await Promise.all(underWay)) t.is(reason, reset)
@@ -322,8 +327,8 @@ test('an attempt fails where no connection is accepted within three seconds, and
   t.teardown(() => [sender, unlimited].forEach((one) => one?.close()))
   const [never, late] = await Promise.all([openFullServer(t, 60_000), openFullServer(t, 700)])
   const [failed, delivered] = await Promise.all([
-    sender?.send(requestTo(`http://127.0.0.1:${never}/`)),
-    unlimited?.send(requestTo(`http://127.0.0.1:${late}/`)),
+    sender?.send(requestTo(`http://127.0.0.1:${never}/`), new AbortController().signal),
+    unlimited?.send(requestTo(`http://127.0.0.1:${late}/`), new AbortController().signal),
   ])
   t.like(failed, { delivered: false, status: null, reason: noConnection })
   t.true(Number(failed?.durationMs) >= 3_000, `${failed?.durationMs} ms`)

@@ -97,7 +97,7 @@ test('whatever comes, an excerpt is short, printable and without the token', (t)
 const shown = async (behaviour: Behaviour, time: Time = slowTime): Promise<string | null | undefined> => {
   const receiver = await openRawReceiver(behaviour)
   const sender = webhookSender({ allowPrivate: true, resolve, time })
-  const { excerpt } = await sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`))
+  const { excerpt } = await sender.send(requestTo(`http://127.0.0.1:${receiver.port}/`), new AbortController().signal)
   sender.close()
   await receiver.close()
   return excerpt

@@ -79,8 +79,13 @@ test('a webhook gets its post at once while a hundred wait for their names', asy
     await receiver.close()
   })
   let ended = 0
-  const waiting = silent.map((name) => sender.send(requestTo(`http://${name}/`)).finally(() => (ended += 1)))
-  const { delivered } = await sender.send(requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')))
+  const waiting = silent.map((name) =>
+    sender.send(requestTo(`http://${name}/`), new AbortController().signal).finally(() => (ended += 1)),
+  )
+  const { delivered } = await sender.send(
+    requestTo(receiver.url.replace('127.0.0.1', 'healthy.test')),
+    new AbortController().signal,
+  )
   t.true(delivered)
   t.is(ended, 0)
   const reasons = new Set((await Promise.all(waiting)).map(({ reason }) => reason))

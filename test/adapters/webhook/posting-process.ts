@@ -6,6 +6,6 @@ import { resolve } from './rows.js'
 const requests = JSON.parse(process.argv[2] ?? '[]') as ReadonlyArray<WebhookRequest>
 const sender = webhookSender({ allowPrivate: true, resolve })
 const responses: Array<WebhookResponse> = []
-for (const request of requests) responses.push(await sender.send(request))
+for (const request of requests) responses.push(await sender.send(request, new AbortController().signal))
 sender.close()
 process.stdout.write(JSON.stringify(responses))

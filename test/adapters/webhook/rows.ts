@@ -95,9 +95,9 @@ export const runRows = async (
     const sender = row.takes === undefined ? unlimited : limited
     const request = requestTo(`${secure === undefined ? 'http' : 'https'}://${host}:${receiver.port}/hook`, body)
     const begun = performance.now()
-    const response = await sender.send(request)
+    const response = await sender.send(request, new AbortController().signal)
     const elapsed = performance.now() - begun
-    const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`))
+    const after = await sender.send(requestTo(`http://127.0.0.1:${well.port}/`), new AbortController().signal)
     const open = staysOpen ? 1 : 0
     // A connection that is about to be closed does not count as open.
     await sleep(50)

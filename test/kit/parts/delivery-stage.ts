@@ -52,7 +52,7 @@ export const numberOf = ({ body }: { readonly body: string }): number => Number(
 /** 1 to `last`. */
 export const upTo = (last: number): ReadonlyArray<number> => Array.from({ length: last }, (_, n) => n + 1)
 
-export type Answer = (request: WebhookRequest) => Promise<WebhookResponse>
+export type Answer = (request: WebhookRequest, signal: AbortSignal) => Promise<WebhookResponse>
 
 /** An embedded store, which may be watched, and the read model of the deliveries on it, for one worker or several. */
 export const openStage = async (watched: (store: EventStore) => EventStore = (store) => store) => {
@@ -115,9 +115,9 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         currentWebhook: (id) => loadState(commandHandler, webhook, id),
         observe: () => undefined,
         sender: {
-          send: (request) => {
+          send: (request, signal) => {
             sent.push(request)
-            return answer(request)
+            return answer(request, signal)
           },
         },
       })

@@ -11,15 +11,18 @@ export type TestLease = Lease & {
 /** A lease that is held until the test takes it away. */
 export const testLease = (name: string): TestLease => {
   const ending = new AbortController()
-  setMaxListeners(0, ending.signal)
+  const lost = new AbortController()
+  setMaxListeners(0, ending.signal, lost.signal)
   let isHeld = true
   const recall = (): void => ending.abort()
   return {
     name,
     isHeld: () => isHeld,
     ending: ending.signal,
+    lost: lost.signal,
     expire: () => {
       isHeld = false
+      lost.abort()
       recall()
     },
     recall,

@@ -142,7 +142,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
         async (lease) => byName.get(lease.name)?.run(lease),
       )
       membership.share('delivery', () => shards, worker.work)
-      await Promise.all(followers.map((one) => one.caughtUpHere(head, neverAborted)))
+      await Promise.all(followers.map((one) => one.caughtUpHere(head, new AbortController().signal)))
       follow(worker.follower, following)
     },
     execute: async (decider, id, command) => {

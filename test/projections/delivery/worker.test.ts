@@ -4,7 +4,16 @@ import { later, millisecondsOf } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf } from '../../../projections/delivery/shards.js'
-import { delivered, numberOf, openStage, openWorker, refused, turnOff, turnOn } from '../../kit/parts/delivery-stage.js'
+import {
+  delivered,
+  numberOf,
+  openStage,
+  openWorker,
+  refused,
+  turnOff,
+  turnOn,
+  type Answer,
+} from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
 import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
 import { settled, isOver } from '../../kit/time/turns.js'
@@ -180,10 +189,50 @@ test('whoever loses a lease begins and records nothing more, and the next holder
   await close()
 })
 
+test('at a takeover no more requests are open to a webhook than one holder may have', async (t) => {
+  const { addWebhook, makeDue, until, project, openWorker: open, close } = await openStage()
+  let requests = 0
+  let most = 0
+  const silent: Answer = (_, signal) =>
+    new Promise((resolve) => {
+      requests += 1
+      most = Math.max(most, requests)
+      signal.addEventListener('abort', () => {
+        requests -= 1
+        resolve(refused)
+      })
+    })
+  const [first, second] = [open(silent), open(silent)]
+  project()
+  await addWebhook(1)
+  for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
+  first.follow()
+  second.follow()
+  const lease = first.hold(1)
+  await until(() => first.sent.length === 8)
+  lease.expire()
+  const next = second.hold(1)
+  await until(() => second.sent.length === 8)
+  t.is(most, 8)
+  await lease.done
+  next.expire()
+  await next.done
+  t.is(requests, 0)
+  await close()
+})
+
 test('whoever gives a lease back begins nothing more, and records what was in flight', async (t) => {
   const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
   const answers: Array<(response: WebhookResponse) => void> = []
-  const { sent, follow: begin, hold } = open(() => new Promise((resolve) => answers.push(resolve)))
+  const signals: Array<AbortSignal> = []
+  const {
+    sent,
+    follow: begin,
+    hold,
+  } = open((_, signal) => {
+    signals.push(signal)
+    return new Promise((resolve) => answers.push(resolve))
+  })
   project()
   await addWebhook(1)
   for (let n = 1; n <= 20; n += 1) await makeDue(n, 1)
@@ -192,6 +241,10 @@ test('whoever gives a lease back begins nothing more, and records what was in fl
   await until(() => answers.length === 8)
   lease.recall()
   t.false(await isOver(lease.done))
+  t.true(
+    signals.every(({ aborted }) => !aborted),
+    'no request is broken off',
+  )
   for (const answer of answers) answer(delivered)
   await lease.done
   t.is(sent.length, 8)
