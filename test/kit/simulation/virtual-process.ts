@@ -1,6 +1,5 @@
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js'
-import { neverAborted } from '../../../domain/abortable.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
