@@ -6,7 +6,7 @@ import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { Slots } from './slots.js'
-import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
+import { isFull, type AttemptKind, type WebhookQueue } from './webhook-queue.js'
 
 /** What an attempt left in the log. */
 export type AttemptEnd = {
@@ -57,11 +57,12 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     const { lease, reserved, expected } = queue
     if (end.position === undefined) await backoff(0, lease.ending)
     else await projected.caughtUpTo(end.position, lease.ending)
+    const wasFull = isFull(queue)
     reserved.delete(id)
     if (end.isStillDue) expected.add('retry')
     if (end.isStillDue && kind !== 'first') expected.add(kind)
     // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested meanwhile.
-    if (end.isStillDue || expected.size > 0) schedule(queue)
+    if (wasFull || end.isStillDue || expected.size > 0) schedule(queue)
   }
 
   return (queue, id, kind) => {

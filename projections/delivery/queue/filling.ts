@@ -2,7 +2,7 @@ import type { DeliveryId } from '../../../domain/ids.js'
 import type { Begin } from './attempts-in-flight.js'
 import { due, dueRetries, type DuePorts } from './due.js'
 import type { Slots } from './slots.js'
-import type { AttemptKind, ExpectedKind, WebhookQueue } from './webhook-queue.js'
+import { isFull, type AttemptKind, type ExpectedKind, type WebhookQueue } from './webhook-queue.js'
 
 type FillingPorts = DuePorts & {
   readonly slots: Slots
@@ -18,6 +18,8 @@ const readAtOnce = 64
  * @throws where the read model can't be read
  */
 export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<'no-slot' | 'all-begun'> => {
+  // Once the read model shows how some of them ended the queue is filled again.
+  if (isFull(queue)) return 'all-begun'
   if (ports.slots.freeFor(queue) <= 0) return 'no-slot'
   const retries = await dueRetries(ports, queue)
   try {

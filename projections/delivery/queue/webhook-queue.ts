@@ -38,6 +38,11 @@ export type WebhookQueue = {
   timer: AbortController | undefined
 }
 
+/** Deliveries that one queue reserves: while the read model stands still, no more are begun than it can wait for. */
+const mostReserved = 1_000
+
+export const isFull = ({ reserved }: WebhookQueue): boolean => reserved.size >= mostReserved
+
 /** A queue of which nothing is known yet: there may be due deliveries of each kind. */
 export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue => ({
   webhookId,

@@ -439,3 +439,28 @@ test('a queue whose lease is lost while the read model is read begins nothing an
   t.deepEqual(begun, [])
   t.false(clock.toNextTimer())
 })
+
+test('while the read model stands still a fixed number of deliveries waits for it, and the others are begun once it goes on', async (t) => {
+  const { schedule, openQueue, put, lag, begun } = await openStage()
+  const queue = openQueue()
+  for (const n of upTo(1_500)) await put(n, 'first')
+  const goOn = lag()
+  schedule(queue)
+  let ended = 0
+  const endAll = async (): Promise<void> => {
+    await settled()
+    while (ended < begun.length) {
+      // The store takes the outcome; the read model does not show it yet.
+      for (const { end } of begun.slice(ended)) end({ position: positionAt(5_000), isStillDue: false })
+      ended = begun.length
+      await settled()
+    }
+  }
+  await endAll()
+  t.true(ended >= 900 && ended <= 1_008, `${ended} attempts`)
+  t.true(queue.reserved.size <= 1_064, `${queue.reserved.size} reserved`)
+  for (const { id } of begun) await put(Number(id.slice(4)), 'caught-up', at(9_999), 2)
+  goOn()
+  await endAll()
+  t.is(new Set(begun.map(({ id }) => id)).size, 1_500)
+})
