@@ -92,7 +92,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     await Promise.all(followers.all.map(catchUp))
     // Meanwhile the reactions have finished what a crash left open: the first request sees that too.
     const finished = E.getOrElse(() => head)(await store.head())
-    await Promise.all(followers.readModels.map(({ follower }) => follower.caughtUpHere(finished)))
+    await Promise.all(followers.readModels.map(({ follower }) => follower.caughtUpHere(finished, stopping.signal)))
     if (roles.has('delivery') && !stopping.signal.aborted) running = [...running, start(delivery.follower)]
   }
 

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
@@ -111,7 +112,7 @@ if (mongoUrl === undefined) {
       time: turnTime,
       isWaitedFor: false,
     })
-    await following.caughtUpTo(rightOf(await store.head()))
+    await following.caughtUpTo(rightOf(await store.head()), neverAborted)
     const failure = following.failure()
     await following.stop()
     return { failure, lines: logger.lines }

@@ -289,7 +289,7 @@ for (const [which, generation] of [
       },
     }
     const { caughtUpTo, failure } = run(projection, { documents: small })
-    await caughtUpTo(head)
+    await caughtUpTo(head, neverAborted)
     t.is(failure(), "titles can't be written: a document is larger than MongoDB holds")
     t.is(writes, 1)
   })
