@@ -68,6 +68,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, is
     membership,
     isShared: !isLogEmbedded,
     isLogEmbedded,
+    documentsRefusal: () => undefined,
     close: () => Promise.resolve(),
   }
   const side = commandSide(stores, ports)
