@@ -69,6 +69,11 @@ export type Documents = {
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   /** How many documents there are, or how many of them stand in a part of an index, its limit at most. */
   readonly count: (collection: Collection, part?: CountedPart) => Promise<Either<StoreFailure, number>>
+  /**
+   * The different values of the first field of an index, in no particular order. It costs what there are values, however many
+   * documents have each of them.
+   */
+  readonly values: (collection: Collection, index: string) => Promise<Either<StoreFailure, ReadonlyArray<IndexValue>>>
   /** All of it, ordered by key. */
   readonly all: (collection: Collection) => AsyncIterable<Entry>
   /**

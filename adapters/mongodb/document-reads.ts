@@ -1,7 +1,14 @@
 import type { Collection as MongoCollection, Db } from 'mongodb'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import type { Collection, Documents, Stored } from '../../projections/ports.js'
-import { decodeEntry, decodeStored, readFields, selectionOf, type DocumentRecord } from './document-record.js'
+import type { Collection, Documents, IndexValue, Stored } from '../../projections/ports.js'
+import {
+  decodeEntry,
+  decodeStored,
+  firstPathOf,
+  readFields,
+  selectionOf,
+  type DocumentRecord,
+} from './document-record.js'
 import { storeFailure, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 
@@ -90,6 +97,18 @@ export const documentReads = (
     },
   }
 }
+
+export const valuesIn =
+  (db: Db, locator: GenerationLocator): Documents['values'] =>
+  (collection, index) =>
+    tryCatch(() =>
+      locator.read<ReadonlyArray<IndexValue>>(
+        collection,
+        [],
+        (stored) => db.collection(stored).distinct(firstPathOf(collection, index)),
+        () => false,
+      ),
+    )
 
 /**
  * In the order of the keys. It is one command, however many there are: for a list of keys FerretDB reads the whole collection, for

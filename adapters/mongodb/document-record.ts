@@ -80,6 +80,13 @@ export const indexesOf = ({ indexes }: Collection): ReadonlyArray<IndexDescripti
     key: Object.fromEntries([...fields.map(pathOf), '_id'].map((path) => [path, 1])),
   }))
 
+/** Of the field that an index begins with. */
+export const firstPathOf = ({ name, indexes }: Collection, index: string): string => {
+  const first = indexes[index]?.[0]
+  if (first === undefined) throw new Error(`${name} has no index ${index}`)
+  return pathOf(first)
+}
+
 /** The filter and order of a query. All values of a field are of one type, number or text, and so are its bounds. */
 export const selectionOf = (
   { name, indexes }: Collection,

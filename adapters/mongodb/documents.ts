@@ -3,7 +3,7 @@ import type { Time } from '../../domain/ports.js'
 import type { Documents } from '../../projections/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { documentGenerations } from './document-generations.js'
-import { documentReads } from './document-reads.js'
+import { documentReads, valuesIn } from './document-reads.js'
 import { documentWrites } from './document-writes.js'
 import { generationLocator } from './generations/locator.js'
 import { generationRegistry } from './generations/registry.js'
@@ -15,6 +15,7 @@ export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime):
   const writes = documentWrites(db, locator, time)
   return {
     ...documentReads(db, locator),
+    values: valuesIn(db, locator),
     ...documentGenerations(db, registry, locator, writes),
     apply: writes.apply,
     checkpoint: writes.checkpoint,

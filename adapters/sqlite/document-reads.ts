@@ -1,12 +1,22 @@
 import { orThrow } from '../../domain/store-failed.js'
-import type { Collection, Documents, Entry, Stored } from '../../projections/ports.js'
-import { counting, decodeEntry, decodeStored, selection, type EntryRow, type StoredRow } from './document-sql.js'
+import type { Collection, Documents, Entry, IndexValue, Stored } from '../../projections/ports.js'
+import {
+  counting,
+  decodeEntry,
+  decodeStored,
+  differentValues,
+  selection,
+  type EntryRow,
+  type StoredRow,
+} from './document-sql.js'
 import type { DocumentTables } from './document-tables.js'
 
 /** Documents that a walk reads at once. */
 const pageSize = 1000
 
-export const documentReads = (tables: DocumentTables): Pick<Documents, 'get' | 'find' | 'count' | 'all'> => ({
+export const documentReads = (
+  tables: DocumentTables,
+): Pick<Documents, 'get' | 'find' | 'count' | 'values' | 'all'> => ({
   get: (collection, keys) =>
     Promise.resolve(
       tables.read<ReadonlyMap<string, Stored>>(collection, new Map(), (prepare, table) => {
@@ -36,6 +46,15 @@ export const documentReads = (tables: DocumentTables): Pick<Documents, 'get' | '
         const { sql, values } = counting(collection, table, part)
         return prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0
       }),
+    ),
+
+  values: (collection, index) =>
+    Promise.resolve(
+      tables.read<ReadonlyArray<IndexValue>>(collection, [], (prepare, table) =>
+        prepare<{ value: IndexValue }>(differentValues(collection, table, index))
+          .all()
+          .map(({ value }) => value),
+      ),
     ),
 
   all: async function* (collection: Collection): AsyncGenerator<Entry> {

@@ -92,6 +92,15 @@ export const counting = (collection: Collection, table: string, part: CountedPar
   return { sql, values: [...values, part.limit] }
 }
 
+/** Leaps in the index from each value to the next one. */
+export const differentValues = (collection: Collection, table: string, index: string): string => {
+  const field = `"${fieldsOf(collection, index)[0] ?? 'key'}"`
+  const least = (condition: string): string => `SELECT min(${field}) FROM "${table}" WHERE ${field} ${condition}`
+  return `WITH RECURSIVE each(value) AS (
+            ${least('IS NOT NULL')} UNION ALL SELECT (${least('> value')}) FROM each WHERE value IS NOT NULL
+          ) SELECT value FROM each WHERE value IS NOT NULL`
+}
+
 const fieldsOf = ({ name, indexes }: Collection, index: string): ReadonlyArray<string> => {
   const fields = indexes[index]
   if (fields === undefined) throw new Error(`${name} has no index ${index}`)

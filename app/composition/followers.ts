@@ -84,7 +84,7 @@ export const followersOn = (ports: Ports): Followers => {
   const reactions = checkpointedFollower('reactions', (guarded) => reactor.follower({ store, ...guarded }))
   // Checkpoints and leases are stored under these two names: they stay as they are.
   const delivery = checkpointedFollower('delivery_projector', (guarded) =>
-    deliveryFanOut({ store, logger, ...guarded }),
+    deliveryFanOut({ store, documents, logger, ...guarded }),
   )
   const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
   return {

@@ -20,9 +20,9 @@ type ArrivalKind = (typeof kinds)[number]
  */
 type Arrivals = {
   readonly learn: (event: ProjectedEvent) => void
-  /** Adds what this process may not have learnt, since it happened before it held the webhook. */
-  readonly add: (kind: ArrivalKind, webhookId: WebhookId) => void
-  /** Notifies the queues of all that was learnt and added, once the read model has caught up with it. */
+  /** Resolves once the read model shows all that was learnt, of whichever webhook, or `signal` aborts. */
+  readonly shown: (signal: AbortSignal) => Promise<void>
+  /** Notifies the queues of all that was learnt, once the read model has caught up with it. */
   readonly notifyWhenCaughtUp: () => void
   readonly stop: () => void
 }
@@ -93,9 +93,7 @@ export const arrivals = ({ projected, queues, notify }: ArrivalsPorts): Arrivals
         default:
       }
     },
-    add: (kind, webhookId) => {
-      waiting[kind].add(webhookId)
-    },
+    shown: (signal) => projected.caughtUpTo(position, signal),
     notifyWhenCaughtUp: () => {
       if (!isNotifying) void notifyAll()
     },

@@ -1,11 +1,12 @@
 import { aborted } from '../../domain/abortable.js'
 import { beginning } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
-import { decodableHistory } from '../parking/decodable-history.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import type { Lease } from '../subscriptions/leases.js'
+import { reasonOf } from '../subscriptions/failure-reason.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
@@ -13,8 +14,9 @@ import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
-import { leasedQueues } from './queue/leased-queues.js'
+import { leasedQueues, type LeasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
+import { waitingWebhooks } from './queue/waiting-webhooks.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
 type DeliveryWorker = {
@@ -39,7 +41,9 @@ type WorkerPorts = AttemptPorts &
  */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
-  const webhooks = new Set<WebhookId>()
+  let hasBegun = false
+  /** What became due up to here may have been tried since, by this process or another. */
+  let newAfter = beginning
   const queues = leasedQueues()
   const fresh = newDeliveries((webhookId) => queues.of(webhookId) !== undefined)
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports, fresh) })
@@ -50,10 +54,13 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
   const lookForWork = (queue: WebhookQueue): void => {
+    expect(queue, 'resend')
     expect(queue, 'retry')
     settling.run(queue)
     if (resends.areRunning(queue.webhookId)) resending.run(queue)
   }
+
+  const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
   const arrived = arrivals({
     projected,
@@ -67,22 +74,22 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   })
 
   const learn = (event: ProjectedEvent): void => {
-    if (event.type === 'WebhookAdded') webhooks.add(event.data.webhook_id)
-    for (const { learn } of [resends, fresh, arrived]) learn(event)
+    for (const { learn } of event.position > newAfter ? [resends, fresh, arrived] : [resends, arrived]) learn(event)
   }
 
   return {
     follower: {
       name: 'delivery_worker',
       categories: ['webhook', 'delivery', 'resend'],
-      begin: async (stopping) => {
-        // What became due up to here is found in the read model, what becomes due later is learnt from the log.
+      begin: async () => {
+        // What became due up to here is found in the read models, what becomes due later is learnt from the log.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
-        const history = decodableHistory(store, beginning, ['webhook', 'resend'], stopping)
-        for await (const { events } of history) events.forEach(learn)
-        for (const queue of [...webhooks].map(queues.of)) if (queue !== undefined) lookForWork(queue)
-        return position
+        newAfter = orThrow(await store.head())
+        const resendsShown = await resends.load()
+        await search.inAll()
+        hasBegun = true
+        return resendsShown < position ? resendsShown : position
       },
       handle: ({ events }) => {
         events.forEach(learn)
@@ -98,15 +105,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
     work: async (lease) => {
       queues.hold(lease)
-      for (const webhookId of webhooks) {
-        const queue = queues.of(webhookId)
-        if (queue?.lease !== lease) continue
-        lookForWork(queue)
-        // What came while another process held the shard may not be shown yet.
-        arrived.add('resend', webhookId)
-        arrived.add('jobs', webhookId)
-      }
-      arrived.notifyWhenCaughtUp()
+      if (hasBegun) void search.takeOver(lease, arrived.shown)
       await aborted(lease.ending)
       fresh.forget()
       await Promise.all(
@@ -115,4 +114,41 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
     open: inFlight,
   }
+}
+
+type Searched = {
+  readonly queues: Pick<LeasedQueues, 'of'>
+  /** The webhooks of bulk resends that run. */
+  readonly resending: () => ReadonlyArray<WebhookId>
+  readonly take: (queue: WebhookQueue) => void
+}
+
+/** Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a shard. */
+const searchForWork = ({ documents, logger, backoff }: WorkerPorts, { queues, resending, take }: Searched) => {
+  const waiting = waitingWebhooks(documents)
+
+  const inAll = async (lease?: Lease): Promise<void> => {
+    for (const webhookId of new Set([...(await waiting()), ...resending()])) {
+      const queue = queues.of(webhookId)
+      if (queue !== undefined && (lease === undefined || queue.lease === lease)) take(queue)
+    }
+  }
+  const inShard = async (lease: Lease): Promise<void> => {
+    for (let failures = 0; !isEnding(lease); failures += 1) {
+      try {
+        await inAll(lease)
+        return
+      } catch (error) {
+        logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
+        await backoff(failures, lease.ending)
+      }
+    }
+  }
+  const takeOver = async (lease: Lease, shown: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    await inShard(lease)
+    // What came while another process held the shard may not be shown yet.
+    await shown(lease.ending)
+    await inShard(lease)
+  }
+  return { inAll, takeOver }
 }

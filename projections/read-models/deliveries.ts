@@ -53,6 +53,8 @@ export type DeliveryDocument = {
  */
 export const queueOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught-up'): string => `${webhook}/${attempt}`
 
+export const webhookOfQueue = (queue: string): WebhookId => queue.slice(0, queue.indexOf('/')) as WebhookId
+
 export const stateOf = (webhook: WebhookId, state: DeliveryKind): string => `${webhook}/${state}`
 export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${webhook}/${lead ?? ''}`
 

@@ -21,9 +21,9 @@ export type ResendDocument = {
 
 export const resends: Projection<ResendDocument> = {
   name: 'resends',
-  version: 1,
+  version: 2,
   categories: ['resend', 'delivery'],
-  indexes: { by_webhook: ['webhook_id', 'created_at'] },
+  indexes: { by_webhook: ['webhook_id', 'created_at'], by_state: ['state', 'created_at'] },
   createdBy: new Set(['ResendStarted']),
   keyOf: (event) => {
     switch (event.type) {

@@ -5,7 +5,10 @@ import type { Instant } from '../../domain/instant.js'
 import { webhook, type PayloadFormat, type WebhookSettings } from '../../domain/webhook.js'
 import type { Projection } from '../projection.js'
 
-/** The webhooks of an account, oldest first. The token is not among what is shown. */
+/**
+ * The webhooks of an account, oldest first. The token is not among what is shown. The fan-out of deliveries begins with these
+ * documents and folds them further.
+ */
 export type WebhookDocument = {
   readonly account_id: AccountId
   readonly id: WebhookId

@@ -1,30 +1,37 @@
 import { newAggregate } from '../../../domain/aggregate.js'
+import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import type { KnownWebhook } from '../../../domain/webhook.js'
+import { webhook } from '../../../domain/webhook.js'
 import type { Contact } from '../../contact.js'
 import { executedOrThrow } from '../../parking/final-failure.js'
 import { parking } from '../../parking/parking.js'
 import type { Checkpoint } from '../../subscriptions/checkpoint.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Follower } from '../../subscriptions/follower.js'
+import type { Documents } from '../../ports.js'
 import type { ProjectedEvent } from '../../projection.js'
+import type { WebhookDocument } from '../../read-models/webhook-list.js'
+import { followedWebhooks } from './followed-webhooks.js'
 import { passingContacts, type RecordedActivity } from './passing-contacts.js'
 import { passingLeads, type PassingLeads, type Submitted } from './passing-leads.js'
 import { payloadOf } from './payload.js'
-import { followedWebhooks, isWebhookEvent } from './subscribers.js'
 
 /** The contact of an activity, as it was then, and the webhooks that were subscribed to it. */
-type FannedOut = { readonly to: ReadonlyArray<KnownWebhook>; readonly shown: Either<StoreFailure, Contact | undefined> }
+type FannedOut = {
+  readonly to: ReadonlyArray<WebhookDocument>
+  readonly shown: Either<StoreFailure, Contact | undefined>
+}
 
 /** Activities whose deliveries are made at the same time: each holds a body in memory. */
 const madeAtOnce = 128
 
 type FanOutPorts = {
   readonly store: EventStore
+  readonly documents: Documents
   readonly commandHandler: CommandHandler
   readonly checkpoint: Checkpoint
   readonly logger: Logger
@@ -37,7 +44,7 @@ type FanOutPorts = {
  */
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
-  const webhooks = followedWebhooks(store)
+  const webhooks = followedWebhooks(ports)
   const contacts = passingContacts(store)
   const leads = passingLeads(store)
   const makeDue = makeDueWith(commandHandler, leads)
@@ -48,10 +55,8 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
 
   /** What is parked and tried again goes to the webhooks that are subscribed by then. */
   const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
-    if (isWebhookEvent(event)) {
-      if (isRetry) await webhooks.load(followedTo, stopping)
-      else webhooks.apply(event)
-    }
+    if (!isRetry) webhooks.apply(event)
+    else if (idIn(webhook, event.stream) !== undefined) await webhooks.load(followedTo, stopping)
     if (event.type !== 'ActivityRecorded') return
     const to = webhooks.subscribed(event.data.activity)
     const one = isRetry ? { to, shown: await contacts.asOf(event) } : fanned.get(event)
@@ -73,7 +78,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     },
     handle: async ({ events, position }) => {
       followedTo = position
-      const subscribed = new Map<RecordedActivity, ReadonlyArray<KnownWebhook>>()
+      const subscribed = new Map<RecordedActivity, ReadonlyArray<WebhookDocument>>()
       for (const event of events) {
         leads.pass(event)
         if (event.type !== 'ActivityRecorded') {
@@ -114,7 +119,7 @@ const makeDueWith =
     const submitted = await leads.submitted(activity.lead_id)
     for (const subscriber of to) {
       const facts = factsOf(event, subscriber, contact, submitted)
-      const heldAt = subscriber.kind === 'off' ? subscriber.version : undefined
+      const heldAt = subscriber.state === 'off' ? subscriber.version : undefined
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
       const cause = { actor: 'delivery', event, at: event.time, eventId }
@@ -126,7 +131,7 @@ const makeDueWith =
 /** What a webhook is to be told of an activity, and with which body. */
 const factsOf = (
   { id: activityId, time, data: { activity } }: RecordedActivity,
-  { webhookId, settings }: KnownWebhook,
+  { id: webhookId, format }: WebhookDocument,
   shown: Contact,
   submitted: Submitted | undefined,
 ): DeliveryFacts => ({
@@ -140,5 +145,5 @@ const factsOf = (
   ...(submitted === undefined ? {} : { lead_submitted_at: submitted.at }),
   engagement_id: activity.engagement_id,
   due_at: time,
-  body: payloadOf(settings.format, activity, shown, submitted?.originators ?? []),
+  body: payloadOf(format, activity, shown, submitted?.originators ?? []),
 })

@@ -1,4 +1,5 @@
 import { idIn } from '../../../domain/decider.js'
+import type { Position } from '../../../domain/event.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
@@ -6,6 +7,7 @@ import { orThrow } from '../../../domain/store-failed.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
@@ -13,9 +15,13 @@ import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
 /** Resends of all deliveries to a webhook that failed in a period. */
 type BulkResends = {
+  /** Begins with those that the read model shows, and resolves with the position up to which it shows all. */
+  readonly load: () => Promise<Position>
   /** Notes which of them have begun and are not at their end. */
   readonly learn: (event: ProjectedEvent) => void
   readonly areRunning: (webhookId: WebhookId) => boolean
+  /** The webhooks that have any. */
+  readonly webhooks: () => ReadonlyArray<WebhookId>
   /** Carries out those of one webhook. May reject where a store fails. */
   readonly carryOut: (queue: WebhookQueue) => Promise<void>
 }
@@ -24,12 +30,19 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
   const running = new Map<ResendId, WebhookId>()
 
   return {
+    load: async () => {
+      const { position, documents } = await runningNow(ports)
+      running.clear()
+      for (const { id, webhook_id } of documents) running.set(id, webhook_id)
+      return position
+    },
     learn: (event) => {
       if (event.type === 'ResendStarted') running.set(event.data.resend_id, event.data.webhook_id)
       else if (event.type === 'ResendCancelled' || event.type === 'ResendCompleted')
         running.delete(idIn(resend, event.stream) as ResendId)
     },
     areRunning: (webhookId) => [...running.values()].includes(webhookId),
+    webhooks: () => [...running.values()],
     carryOut: async (queue) => {
       for (const [id, webhookId] of running) {
         if (webhookId !== queue.webhookId) continue
@@ -39,6 +52,24 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
     },
   }
 }
+
+/** What the read model shows as running, and the position up to which it shows all; some of these may have ended since. */
+const runningNow = async ({ documents }: JobPorts) => {
+  const shown = collectionOf(resends)
+  const position = orThrow(await documents.checkpoint(shown))
+  const running: Array<ResendDocument> = []
+  let after: Cursor | undefined
+  do {
+    const query = { index: 'by_state', equals: ['running'], limit: pageSize, ...(after === undefined ? {} : { after }) }
+    const page = orThrow(await documents.find(shown, query)).map(({ document }) => document as ResendDocument)
+    running.push(...page)
+    const last = page.length < pageSize ? undefined : page.at(-1)
+    after = last && { key: last.id, value: last.created_at }
+  } while (after !== undefined)
+  return { position, documents: running }
+}
+
+const pageSize = 500
 
 const collection = collectionOf(deliveries)
 

@@ -99,8 +99,9 @@ const open = async () => {
   const cause = { actor: 'test', eventId: ids.uuid }
   await accountWithWebhook(commandHandler, cause)
   const { react } = reactor({ commandHandler, logger: recordingLogger() })
-  const checkpoint = checkpointIn(memoryDocuments(documentState()), 'delivery_projector', 1n)
-  const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, logger: recordingLogger() })
+  const documents = memoryDocuments(documentState())
+  const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
+  const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
   let position = await fanOut.begin(neverAborted)
   const execute = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

@@ -98,6 +98,12 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
         if (part !== undefined) return E.right(indexed(collection, part).slice(0, part.limit).length)
         return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
       }),
+    values: (collection, index) =>
+      steps.read(collection.name, () => {
+        const field = collection.indexes[index]?.[0] ?? ''
+        const values = [...heldIn(collection).values()].map(({ fields }) => fields[field])
+        return E.right([...new Set(values.filter((one) => typeof one === 'string' || typeof one === 'number'))])
+      }),
     all,
     apply: async (collection, changes, checkpoint) => {
       const misplaced = misplacedIn(changes, checkpoint)

@@ -3,6 +3,7 @@ import { singleProcessMembership } from '../../../adapters/in-process/single-pro
 import { aesVault } from '../../../adapters/node/vault.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
+import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryFacts } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
@@ -10,13 +11,14 @@ import type { EventStore } from '../../../domain/ports.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { webhook, type WebhookCommand } from '../../../domain/webhook.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { resends } from '../../../projections/read-models/resends.js'
 import type { WebhookRequest, WebhookResponse } from '../../../projections/delivery/sender.js'
 import { shardOf, shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
-import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
 import { recordingLogger } from './recording-logger.js'
@@ -63,13 +65,15 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
   const commandHandler = sharedHandler(store, clock)
   const vault = aesVault(Buffer.alloc(32, 1))
   const following = { store, logger: recordingLogger(), backoff: nextTurn }
-  const readModel = anyProjection(deliveries)
-  const projected = leasedFollower(
-    readModel.name,
-    collectionOf(readModel),
-    () => runProjection(readModel, { ...following, time: turnTime, documents, isWaitedFor: true }),
-    { documents, pollBackoff: nextTurn },
-  )
+  const readModel = (projection: AnyProjection): LeasedFollower =>
+    leasedFollower(
+      projection.name,
+      collectionOf(projection),
+      () => runProjection(projection, { ...following, time: turnTime, documents, isWaitedFor: true }),
+      { documents, pollBackoff: nextTurn },
+    )
+  const projected = readModel(anyProjection(deliveries))
+  const readModels = [projected, readModel(anyProjection(resends))]
   const cause = { actor: 'test', eventId: ids.uuid }
   const tell = async (n: number, command: DeliveryCommand): Promise<void> => {
     rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
@@ -81,10 +85,10 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     store,
     clock,
     projected,
-    /** Runs the read model until the function that it returns is called. */
+    /** Runs the read models until the function that it returns is called. */
     project: (): (() => Promise<void>) => {
-      const lease = testLease(readModel.name)
-      const work = projected.run(lease)
+      const lease = testLease('read models')
+      const work = Promise.all(readModels.map((one) => one.run(lease)))
       const stop = async (): Promise<void> => {
         lease.recall()
         await work
@@ -92,9 +96,15 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       ends(stop)
       return stop
     },
+    /** Resolves once the read models show all that has happened. */
+    caughtUp: async (): Promise<void> => {
+      const head = rightOf(await store.head())
+      await Promise.all(readModels.map((one) => one.caughtUpTo(head, neverAborted)))
+    },
     /** A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for `before`. */
     openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
       const sent: Array<WebhookRequest> = []
+      const loaded = new Set<string>()
       const worker = deliveryWorker({
         store,
         documents,
@@ -102,6 +112,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
           ...commandHandler,
           load: async (decider, id) => {
             await before()
+            loaded.add(streamOf(decider, id))
             return commandHandler.load(decider, id)
           },
         },
@@ -124,6 +135,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       return {
         sent,
         worker,
+        /** The aggregates that it has loaded. */
+        loaded,
         follow: (): void => ends(follow(worker.follower, following).stop),
         /** Holds the shard of the webhook number `n` until the test takes it away. */
         hold: (n: number): TestLease & { readonly done: Promise<void> } => {

@@ -109,6 +109,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
       return follow(
         deliveryFanOut({
           store,
+          documents,
           commandHandler: guardedCommandHandler(commandHandler, lease),
           checkpoint,
           logger,

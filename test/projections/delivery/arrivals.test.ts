@@ -15,7 +15,7 @@ import {
   webhookId,
   webhookSettings,
 } from '../../kit/domain/samples.js'
-import { settled } from '../../kit/time/turns.js'
+import { isOver, settled } from '../../kit/time/turns.js'
 
 const dueTo = (n: number): DomainEvent => ({ type: 'DeliveryDue', data: deliveryFacts({ webhook_id: webhookId(n) }) })
 const resendTo = (n: number): DomainEvent => ({
@@ -157,15 +157,14 @@ test('nobody is notified where another process took over while the read model wa
   t.deepEqual(notified, [])
 })
 
-test('a notification that is added waits for the newest event of the log, whichever webhook that concerns', async (t) => {
-  const { learn, add, notifyWhenCaughtUp, show, awaited, notified } = openStage()
+test('all that was learnt is shown once the newest event of the log is, whichever webhook that concerns', async (t) => {
+  const { learn, shown, show, awaited } = openStage()
   learn([delivery, dueTo(2)], [delivery, dueTo(2)])
-  add('resend', webhookId(1))
-  add('jobs', webhookId(1))
-  notifyWhenCaughtUp()
+  const waiting = shown(new AbortController().signal)
   t.deepEqual(awaited(), [2n])
+  t.false(await isOver(waiting))
   await show()
-  t.deepEqual(notified, [`resend ${webhookId(1)}`, `jobs ${webhookId(1)}`])
+  t.true(await isOver(waiting))
 })
 
 test('after a worker has stopped nobody is notified', async (t) => {

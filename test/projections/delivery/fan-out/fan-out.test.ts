@@ -30,7 +30,7 @@ const openStage = async () => {
   let position: Position = beginning
   const begin = async () => {
     const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-    const fanOut = deliveryFanOut({ store, commandHandler, checkpoint, logger: recordingLogger() })
+    const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
     position = await fanOut.begin(neverAborted)
     return fanOut
   }

@@ -1,0 +1,119 @@
+import type { Activity } from '../../../domain/activity.js'
+import { idIn, streamOf } from '../../../domain/decider.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { AccountId, WebhookId } from '../../../domain/ids.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import { webhook } from '../../../domain/webhook.js'
+import { decodableHistory } from '../../parking/decodable-history.js'
+import type { Documents, Stored } from '../../ports.js'
+import { collectionOf, type ProjectedEvent } from '../../projection.js'
+import { webhookList, type WebhookDocument } from '../../read-models/webhook-list.js'
+
+type Ports = {
+  readonly store: Pick<EventStore, 'history' | 'read'>
+  readonly documents: Pick<Documents, 'checkpoint' | 'all' | 'get'>
+}
+
+const collection = collectionOf(webhookList)
+
+/**
+ * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and are
+ * folded as it folds them: so no more of the log is read than lies between the two, however long it is.
+ */
+export const followedWebhooks = ({ store, documents }: Ports) => {
+  const webhooks = new Map<WebhookId, WebhookDocument>()
+  const ofAccount = new Map<AccountId, Set<WebhookId>>()
+
+  const put = (id: WebhookId, document: WebhookDocument | undefined): void => {
+    const account = (document ?? webhooks.get(id))?.account_id
+    if (account === undefined) return
+    const ids = ofAccount.get(account) ?? new Set()
+    if (document === undefined) {
+      webhooks.delete(id)
+      ids.delete(id)
+    } else {
+      webhooks.set(id, document)
+      ids.add(id)
+    }
+    if (ids.size === 0) ofAccount.delete(account)
+    else ofAccount.set(account, ids)
+  }
+
+  const apply = (event: ProjectedEvent): void => {
+    const id = webhookOf(event)
+    if (id !== undefined) put(id, webhookList.evolve(webhooks.get(id), event))
+  }
+
+  const subscribed = (activity: Activity): ReadonlyArray<WebhookDocument> =>
+    [...(ofAccount.get(activity.account_id) ?? [])]
+      .map((id) => webhooks.get(id))
+      .filter((one) => one !== undefined)
+      .filter((one) => isSubscribed(one, activity))
+
+  /** By webhook, what happened after a position, up to the end of the log. */
+  const changedAfter = async (position: Position, signal: AbortSignal) => {
+    const changed = new Map<WebhookId, Array<ProjectedEvent>>()
+    for await (const { events } of decodableHistory(store, position, ['webhook'], signal)) {
+      for (const event of events) {
+        const id = webhookOf(event)
+        if (id === undefined) continue
+        const changes = changed.get(id) ?? []
+        changes.push(event)
+        changed.set(id, changes)
+      }
+    }
+    return changed
+  }
+
+  /** What the read model shows may reflect less or more of the webhook's events than those up to the position. */
+  const asOf = async (
+    id: WebhookId,
+    upTo: Position,
+    stored: Stored | undefined,
+    changes: ReadonlyArray<ProjectedEvent>,
+  ): Promise<WebhookDocument | undefined> => {
+    // A collection holds what its own projection made.
+    const shown = stored?.document as WebhookDocument | undefined
+    const shownUpTo = stored?.position ?? beginning
+    if (shownUpTo <= upTo) return folded(shown, changes, shownUpTo, upTo)
+    const read = await store.read(streamOf(webhook, id))
+    // Where an event can't be decoded nobody can tell how it was then.
+    if (E.isLeft(read) && read.left.kind === 'corrupt') return shown
+    return folded(undefined, orThrow(read).events, beginning, upTo)
+  }
+
+  const load = async (upTo: Position, signal: AbortSignal): Promise<void> => {
+    webhooks.clear()
+    ofAccount.clear()
+    if (upTo === beginning) return
+    // In this order: what no later event concerns is shown as it was at both positions.
+    const shownUpTo = orThrow(await documents.checkpoint(collection))
+    for await (const { key, document } of documents.all(collection)) {
+      signal.throwIfAborted()
+      put(key as WebhookId, document as WebhookDocument)
+    }
+    const changed = await changedAfter(shownUpTo < upTo ? shownUpTo : upTo, signal)
+    const stored = orThrow(await documents.get(collection, [...changed.keys()]))
+    for (const [id, changes] of changed) put(id, await asOf(id, upTo, stored.get(id), changes))
+  }
+
+  return { apply, subscribed, load }
+}
+
+const webhookOf = ({ stream }: ProjectedEvent): WebhookId | undefined => idIn(webhook, stream) as WebhookId | undefined
+
+/** With the events after a position, up to another one. */
+const folded = (
+  document: WebhookDocument | undefined,
+  events: ReadonlyArray<ProjectedEvent>,
+  after: Position,
+  upTo: Position,
+): WebhookDocument | undefined =>
+  events.filter(({ position }) => position > after && position <= upTo).reduce(webhookList.evolve, document)
+
+/** Without any label a webhook is subscribed to all of them (contract 6.1). */
+const isSubscribed = ({ events, playbook_id }: WebhookDocument, activity: Activity): boolean =>
+  (events.length === 0 || events.includes(activity.label)) &&
+  (playbook_id === null || playbook_id === activity.playbook_id)

@@ -1,0 +1,34 @@
+import type { WebhookId } from '../../../domain/ids.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Documents } from '../../ports.js'
+import { collectionOf } from '../../projection.js'
+import { deliveries, webhookOfQueue } from '../../read-models/deliveries.js'
+
+const collection = collectionOf(deliveries)
+
+/**
+ * The webhooks for which the read model shows something to do: a delivery that is due, waits for the webhook to be turned on, or
+ * is to be sent once more. It costs what there are such webhooks, however many deliveries wait for each. Those who ask while an
+ * answer is under way share the next one, which reflects all that was shown when they asked.
+ * @throws where the read model can't be read
+ */
+export const waitingWebhooks = (documents: Pick<Documents, 'values'>): (() => Promise<ReadonlySet<WebhookId>>) => {
+  let underWay: Promise<unknown> = Promise.resolve()
+  let next: Promise<ReadonlySet<WebhookId>> | undefined
+
+  const valuesOf = async (index: 'due' | 'backlog' | 'resends'): Promise<ReadonlyArray<string>> =>
+    orThrow(await documents.values(collection, index)).map(String)
+
+  const ask = async (): Promise<ReadonlySet<WebhookId>> => {
+    next = undefined
+    const [queues, backlogs, resends] = await Promise.all([valuesOf('due'), valuesOf('backlog'), valuesOf('resends')])
+    return new Set([...queues.map(webhookOfQueue), ...([...backlogs, ...resends] as Array<WebhookId>)])
+  }
+  return () => {
+    if (next !== undefined) return next
+    const asked = underWay.then(ask, ask)
+    underWay = asked
+    next = asked
+    return asked
+  }
+}
