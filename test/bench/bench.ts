@@ -216,7 +216,7 @@ const soak = async (): Promise<ReadonlyArray<Row>> => {
 /** What a very long log and a million deliveries that are due cost a start, a takeover and whoever watches over the service. */
 const veryLarge = async (): Promise<ReadonlyArray<Row>> => {
   const few = { leads: 1_000, due: 20_000 }
-  const many = quick ? { leads: 10_000, due: 40_000 } : { leads: 500_000, due: 1_000_000 }
+  const many = quick ? { leads: 10_000, due: 40_000 } : { leads: 575_000, due: 1_000_000 }
   const measured = await measureLarge({ rounds, few, many, seconds: 2 }, say)
   const { events, takeover } = measured
   const row = (what: string, milliseconds: number, most: number, note = ''): Row => ({

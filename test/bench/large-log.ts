@@ -8,7 +8,7 @@ import { rebuild } from '../../projections/subscriptions/rebuild.js'
 import { addWebhook, makeDue, seed, type Seeded } from './seed.js'
 import { forEach, openTools, orFail } from './tools.js'
 
-/** Leads that went round the loop, eight events each, and deliveries that are due, one event each. */
+/** Leads that went round the loop, seven events each, and deliveries that are due, one event each. */
 export type Extent = { readonly leads: number; readonly due: number }
 
 /** Where the deliveries that are due go, and the `started` of leads to come. */
