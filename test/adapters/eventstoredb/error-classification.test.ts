@@ -82,7 +82,11 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
     new AccessDeniedError(serviceError(status.UNAUTHENTICATED)),
     refused('refuses the user or the password'),
   ],
-  ['an old server', new UnsupportedError(secret, '21.10'), refused('is too old, it does not know a call that is needed')],
+  [
+    'an old server',
+    new UnsupportedError(secret, '21.10'),
+    refused('is too old, it does not know a call that is needed'),
+  ],
   ['a follower', new NotLeaderError(serviceError(status.NOT_FOUND, leader)), retryable('not-leader (5)', false)],
   ['a timeout', new TimeoutError(serviceError(status.ABORTED)), retryable('timeout (10)', false)],
   ['an in-band timeout', new TimeoutError(), retryable('timeout', false)],
