@@ -13,10 +13,8 @@ import type { ExpectedKind, WebhookQueue } from './webhook-queue.js'
 type Scheduler = {
   /**
    * Begins what is due to the webhook as far as there are slots, and goes on when an attempt ends, a slot is free, or the next
-   * retry is due. To be called where something else changes: a delivery became due.
+   * retry is due. To be called where something else changes: the read model may show deliveries of this kind.
    */
-  readonly schedule: (queue: WebhookQueue) => void
-  /** Does the same where the read model may show deliveries of this kind. */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
   /** Called when the lease of the queue is ending; resolves when none of its attempts is in flight any more. */
   readonly end: (queue: WebhookQueue) => Promise<void>
@@ -95,7 +93,6 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const filling = { ...ports, slots, begin, wakeForRetry }
 
   return {
-    schedule,
     expect,
     end: async ({ timer, inFlight }) => {
       timer?.abort()

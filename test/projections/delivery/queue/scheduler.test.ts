@@ -77,6 +77,8 @@ const openStage = async () => {
 
   return {
     ...tested,
+    /** A delivery became due. */
+    schedule: (queue: WebhookQueue): void => tested.expect(queue, 'retry'),
     clock,
     begun,
     reads,
