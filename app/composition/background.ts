@@ -4,7 +4,6 @@ import { withinLimit } from '../../domain/abortable.js'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
-import { orThrow } from '../../domain/store-failed.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
@@ -14,6 +13,8 @@ import type { MailSender } from '../../projections/notices/sender.js'
 import { collectionOf } from '../../projections/projection.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { notices } from '../../projections/read-models/notices.js'
+import { resends } from '../../projections/read-models/resends.js'
+import { webhookList } from '../../projections/read-models/webhook-list.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -26,8 +27,10 @@ import type { Stores } from './stores.js'
 type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
-  /** Takes this process's share of the work; resolves once the read models can answer, or after ten seconds. */
-  readonly begin: () => Promise<void>
+  /**
+   * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after ten seconds.
+   */
+  readonly begin: (head: Position) => Promise<void>
   /** The followers that have not come yet to where the log stood when this process began. */
   readonly lateFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
@@ -82,9 +85,21 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     }
   }
 
+  /**
+   * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands still
+   * holds it up.
+   */
+  const startDelivery = async (head: Position): Promise<void> => {
+    if (!roles.has('delivery')) return
+    const own = followers.readModels.filter(({ projection }) => readByDelivery.includes(projection.name))
+    await built(ports, own, stopping.signal)
+    await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
+    if (!stopping.signal.aborted) running = [...running, start(delivery.follower)]
+  }
+
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
-    await built(ports, stopping.signal)
+    await built(ports, followers.readModels, stopping.signal)
     const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
       await caughtUpHere(head, stopping.signal)
       late = late.filter((one) => one !== name)
@@ -93,17 +108,15 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     // Meanwhile the reactions have finished what a crash left open: the first request sees that too.
     const finished = E.getOrElse(() => head)(await store.head())
     await Promise.all(followers.readModels.map(({ follower }) => follower.caughtUpHere(finished, stopping.signal)))
-    if (roles.has('delivery') && !stopping.signal.aborted) running = [...running, start(delivery.follower)]
   }
 
   return {
     openRequests: delivery.open,
     lateFollowers: () => late,
-    begin: async () => {
-      const head = orThrow(await store.head())
+    begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
       shareWork()
-      await inTime(caughtUp(head), ports)
+      await inTime(Promise.all([caughtUp(head), startDelivery(head)]), ports)
     },
     stop: async () => {
       stopping.abort()
@@ -147,16 +160,23 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
 /** In milliseconds: a start listens after that, whatever it waits for, and says `degraded`. */
 const longestStart = 10_000
 
-const inTime = async (starting: Promise<void>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
+const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
   const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))
   if (isStarted !== true) logger.warn({}, 'a start listens before it has caught up with the log')
 }
 
-/** Waits until every read model exists: one appears only when it is completely built, by this process or another. */
-const built = async ({ stores, followers, logger, time }: Ports, signal: AbortSignal): Promise<void> => {
+/** The read models that say what there is to deliver. */
+const readByDelivery: ReadonlyArray<string> = [deliveries, resends, webhookList].map(({ name }) => name)
+
+/** Waits until these read models exist: one appears only when it is completely built, by this process or another. */
+const built = async (
+  { stores, logger, time }: Ports,
+  readModels: Followers['readModels'],
+  signal: AbortSignal,
+): Promise<void> => {
   for (let tries = 1; !signal.aborted; tries += 1) {
     const missing: Array<string> = []
-    for (const { projection } of followers.readModels) {
+    for (const { projection } of readModels) {
       const exists = await stores.documents.exists(collectionOf(projection))
       if (E.isLeft(exists) || !exists.right) missing.push(projection.name)
     }

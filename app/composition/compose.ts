@@ -6,7 +6,7 @@ import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.
 import { webhookSender } from '../../adapters/webhook/sender.js'
 import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
@@ -112,7 +112,9 @@ const start = async (
     await stores.close()
   }
   const siteUrl = tellAddress(address)
-  await background.begin()
+  const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
+  if (E.isLeft(head)) return head
+  await background.begin(head.right)
   serve(routes)
   const isFirstStart = first.right === undefined && config.roles.has('api')
   const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
@@ -151,7 +153,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   })
   const stopping = new AbortController()
   const queries = queriesOn({ store, documents, hasPendingReactions })
-  metrics.observeFollowers(store, followers.all)
+  metrics.observeFollowers(store, followers.all, time)
   metrics.observeOpenRequests(background.openRequests)
   metrics.observeDeliveries(queries, clock)
   const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
@@ -173,6 +175,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     vault,
     ids,
     clock,
+    time,
     sender,
     rateLimit: rateLimit(clock),
     siteUrl: site.now,

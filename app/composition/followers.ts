@@ -38,10 +38,10 @@ export const storeBackoff = { first: 200, longest: 3_000 }
 const polling = { first: 2, longest: 50, factor: 1.5 }
 
 /**
- * Positions between two saves of a checkpoint, at least. Where other processes wait for the checkpoint, each batch
- * saves it.
+ * Between two saves of a checkpoint, at least, in the unit of the log's positions: some hundred events. Where other processes wait
+ * for the checkpoint, each batch saves it.
  */
-const checkpointInterval = { alone: 500n, shared: 1n }
+const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
@@ -65,7 +65,7 @@ export const followersOn = (ports: Ports): Followers => {
   })
   /** A follower without documents: its checkpoint and its commands end with its lease. */
   const checkpointedFollower = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
-    const interval = isShared ? checkpointInterval.shared : checkpointInterval.alone
+    const interval = checkpointInterval[isShared ? 'shared' : store.positionUnit]
     return leasedFollower(
       name,
       checkpointCollection(name),

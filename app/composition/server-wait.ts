@@ -11,9 +11,9 @@ export type ServerWait = {
   /** The settings that name servers which do not answer now. */
   readonly waitingFor: () => ReadonlyArray<string>
   /**
-   * What a check finds, once the servers answer it: one that answered a moment ago may elect a primary now. Left: one sentence
+   * What a check finds, once the stores answer it: one that answered a moment ago may elect a primary now. Left: one sentence
    * that says what waiting can't mend, or what the check says.
-   * @throws StoreFailed where asking again gives the same, as an embedded store does
+   * @throws StoreFailed where asking again gives the same, and where no server is named
    */
   readonly answered: <A>(check: () => Promise<Either<string, A>>) => Promise<Either<string, A>>
 }
@@ -39,6 +39,13 @@ export const serverWait = (
   }
   const servers = [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
   const waiting = new Set<string>()
+  /** The servers answer, and a check fails nevertheless. */
+  let isCheckFailing = false
+
+  /** At the first look, the second, the fourth, and so on. */
+  const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
+    if (Number.isInteger(Math.log2(looks))) logger.warn(fields, 'the start waits for a server')
+  }
 
   const answers = async ({ setting, ask }: Server): Promise<Either<string, undefined>> => {
     for (let looks = 1; ; looks += 1) {
@@ -50,22 +57,25 @@ export const serverWait = (
       const { reason } = asked.left
       if (isFinal(asked.left)) return E.left(`${setting}: ${reason}.`)
       waiting.add(setting)
-      // At the first look, the second, the fourth, and so on.
-      if (Number.isInteger(Math.log2(looks))) logger.warn({ setting, reason }, 'the start waits for a server')
+      tell(looks, { setting, reason })
       await time.sleep(interval, neverAborted)
     }
   }
 
   return {
-    waitingFor: () => [...waiting],
+    waitingFor: () => (isCheckFailing ? servers.map(({ setting }) => setting) : [...waiting]),
     answered: async (check) => {
-      for (;;) {
+      for (let looks = 1; ; looks += 1) {
         const refused = (await Promise.all(servers.map(answers))).find(E.isLeft)
         if (refused !== undefined) return refused
         try {
-          return await check()
+          const found = await check()
+          isCheckFailing = false
+          return found
         } catch (error) {
           if (servers.length === 0 || !(error instanceof StoreFailed) || isFinal(error)) throw error
+          isCheckFailing = true
+          tell(looks, { reason: error.message })
         }
         await time.sleep(interval, neverAborted)
       }

@@ -85,6 +85,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         // What became due up to here is found in the read models, what becomes due later is learnt from the log.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
+        fresh.forget()
         newAfter = orThrow(await store.head())
         const resendsShown = await resends.load()
         await search.inAll()

@@ -1,12 +1,14 @@
 import { E, flow, type Either } from '../../../domain/prelude.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import type { Surface } from '../endpoint.js'
 import { answer, bind } from '../steps.js'
+import { lagsOf } from './lags.js'
 
 export type HealthPorts = {
   readonly store: EventStore
+  readonly time: Pick<Time, 'sleep'>
   readonly followers: ReadonlyArray<LeasedFollower>
   /** Undefined where it can't be told. */
   readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
@@ -62,19 +64,20 @@ type Readiness = {
 
 const readinessOf = async ({
   store,
+  time,
   followers,
   parkedCounts,
   lateFollowers,
 }: HealthPorts): Promise<Either<never, Readiness>> => {
   const head = await store.head()
   if (E.isLeft(head)) return E.right({ status: 'the event store does not answer' })
-  const projections = await Promise.all(
-    followers.map(async (one) => {
-      const position = await one.position()
-      const lag = position === undefined ? null : Math.max(Number(head.right - position), 0)
-      return { name: one.name, lag, failure: one.failure() ?? null, retrying: one.retrying() ?? null }
-    }),
-  )
+  const lags = await lagsOf(followers, head.right, time)
+  const projections = followers.map((one, index) => ({
+    name: one.name,
+    lag: lags[index] ?? null,
+    failure: one.failure() ?? null,
+    retrying: one.retrying() ?? null,
+  }))
   const counts = await parkedCounts()
   const parked = counts
     ?.filter(({ events }) => events > 0)

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
-import type { Clock, EventStore, StoreFailure } from '../../../domain/ports.js'
+import type { Clock, EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { mostCounted } from '../../../projections/ports.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
@@ -12,12 +12,15 @@ import type { Queries } from '../../../projections/queries.js'
 import type { Surface } from '../endpoint.js'
 import type { Observed } from '../server.js'
 import { bind } from '../steps.js'
+import { lagsOf } from './lags.js'
+
+type Followers = ReadonlyArray<LeasedFollower>
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
   /** Reports from now on how far these followers lag, and whether they have stopped. */
-  readonly observeFollowers: (store: EventStore, followers: ReadonlyArray<LeasedFollower>) => void
+  readonly observeFollowers: (store: EventStore, followers: Followers, time: Time) => void
   readonly observeOpenRequests: (openRequests: () => number) => void
   /** Reports from now on how many events are parked; what can't be read is left out. */
   readonly observeParked: (counts: () => Promise<ReadonlyArray<ParkedCount> | undefined>) => void
@@ -77,7 +80,7 @@ export const metrics = (): Metrics => {
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
-    observeFollowers: (store, followers) => observeFollowers(registry, store, followers),
+    observeFollowers: (store, followers, time) => observeFollowers(registry, { store, followers, time }),
     observeOpenRequests: (openRequests) => {
       new Gauge({
         name: 'leadloop_delivery_open_requests',
@@ -119,7 +122,10 @@ export const metrics = (): Metrics => {
   }
 }
 
-const observeFollowers = (registry: Registry, store: EventStore, followers: ReadonlyArray<LeasedFollower>): void => {
+const observeFollowers = (
+  registry: Registry,
+  { store, followers, time }: { readonly store: EventStore; readonly followers: Followers; readonly time: Time },
+): void => {
   new Gauge({
     name: 'leadloop_follower_lag',
     help: 'What a follower has still to handle of the log: events, or bytes of a log that counts those.',
@@ -127,11 +133,12 @@ const observeFollowers = (registry: Registry, store: EventStore, followers: Read
     registers: [registry],
     async collect() {
       const head = await store.head()
+      this.reset()
       if (E.isLeft(head)) return
-      for (const one of followers) {
-        const position = await one.position()
-        const labels = { follower: one.name, unit: store.positionUnit }
-        if (position !== undefined) this.set(labels, Math.max(Number(head.right - position), 0))
+      const lags = await lagsOf(followers, head.right, time)
+      for (const [index, { name }] of followers.entries()) {
+        const lag = lags[index]
+        if (lag !== undefined) this.set({ follower: name, unit: store.positionUnit }, lag)
       }
     },
   })

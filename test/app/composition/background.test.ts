@@ -6,6 +6,7 @@ import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
+import { positionAt } from '../../kit/domain/samples.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { isOver, settled } from '../../kit/time/turns.js'
@@ -13,18 +14,22 @@ import { isOver, settled } from '../../kit/time/turns.js'
 type Ports = Parameters<typeof backgroundWork>[0]
 
 /** The start of a process whose followers come as far as they are let, and whose read models are there once they are built. */
-const open = () => {
-  const held = new Map<string, () => void>()
+const open = (...roles: ReadonlyArray<string>) => {
+  const held: Array<{ readonly name: string; readonly resolve: () => void }> = []
+  const positionsAsked: Array<string> = []
   const follower = (name: string) => ({
     name,
     run: () => Promise.resolve(),
-    position: () => Promise.resolve(beginning),
+    position: () => {
+      positionsAsked.push(name)
+      return Promise.resolve(beginning)
+    },
     failure: () => undefined,
     retrying: () => undefined,
     caughtUpTo: () => Promise.resolve(),
     caughtUpHere: () =>
       new Promise<void>((resolve) => {
-        held.set(name, resolve)
+        held.push({ name, resolve })
       }),
   })
   const readModels = [anyProjection(deliveries), anyProjection(notices)].map((projection) => ({
@@ -45,9 +50,9 @@ const open = () => {
     stores: {
       store: { head: () => Promise.resolve(E.right(7n)) },
       documents: { exists: () => Promise.resolve(E.right(isBuilt)) },
-      membership: { leave: () => Promise.resolve() },
+      membership: { leave: () => Promise.resolve(), share: () => undefined },
     },
-    roles: new Set(['api']),
+    roles: new Set(['api', ...roles]),
     followers,
     everyProcessFollowers: [],
     logger,
@@ -57,10 +62,12 @@ const open = () => {
     background: backgroundWork(ports),
     time,
     logger,
+    /** What posts to webhooks has begun: it asks how far its read model has come. */
+    isDelivering: () => positionsAsked.includes(deliveries.name),
     build: (built: boolean) => void (isBuilt = built),
     catchUp: async (...names: ReadonlyArray<string>) => {
       await settled()
-      for (const name of names) held.get(name)?.()
+      for (const { name, resolve } of held) if (names.includes(name)) resolve()
       await settled()
     },
   }
@@ -68,7 +75,7 @@ const open = () => {
 
 test('a start waits until its followers have caught up', async (t) => {
   const { background, catchUp } = open()
-  const starting = background.begin()
+  const starting = background.begin(positionAt(7))
   await catchUp('deliveries', 'notices')
   t.false(await isOver(starting))
   t.deepEqual(background.lateFollowers(), ['reactions'])
@@ -80,9 +87,20 @@ test('a start waits until its followers have caught up', async (t) => {
   await background.stop()
 })
 
+test('deliveries begin once their own read models have caught up, whatever else stands still', async (t) => {
+  const { background, catchUp, isDelivering } = open('delivery')
+  void background.begin(positionAt(7))
+  await settled()
+  t.false(isDelivering(), 'what the read model shows as due may have been tried')
+  await catchUp('deliveries')
+  t.true(isDelivering())
+  t.deepEqual(background.lateFollowers(), ['notices', 'reactions'])
+  await background.stop()
+})
+
 test('a start waits for ten seconds at most, and says what it waited for until that has caught up', async (t) => {
   const { background, catchUp, time, logger } = open()
-  const starting = background.begin()
+  const starting = background.begin(positionAt(7))
   await catchUp('deliveries', 'notices')
   await time.advance(9_999)
   t.false(await isOver(starting))
@@ -98,7 +116,7 @@ test('a start waits for ten seconds at most, and says what it waited for until t
 test('a start does not wait longer for a read model that is being built, wherever that is', async (t) => {
   const { background, catchUp, time, build } = open()
   build(false)
-  const starting = background.begin()
+  const starting = background.begin(positionAt(7))
   await time.advance(10_000)
   t.true(await isOver(starting))
   t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'reactions'])

@@ -52,13 +52,20 @@ test('what waiting can not mend ends the start with a sentence that names the se
 })
 
 test('a server that fails for a moment while a start compares is waited for', async (t) => {
-  const { wait } = open([])
-  let asked = 0
+  const { wait, logger } = open([])
+  const shown: Array<ReadonlyArray<string>> = []
   const check = (): Promise<Either<string, number>> => {
-    asked += 1
-    return asked <= 3 ? Promise.reject(new StoreFailed(away)) : Promise.resolve(E.right(asked))
+    shown.push(wait.waitingFor())
+    return shown.length <= 3 ? Promise.reject(new StoreFailed(away)) : Promise.resolve(E.right(shown.length))
   }
   t.deepEqual(await wait.answered(check), E.right(4))
+  t.deepEqual(shown, [[], ['EVENTSTORE_URL'], ['EVENTSTORE_URL'], ['EVENTSTORE_URL']])
+  t.deepEqual(wait.waitingFor(), [])
+  t.deepEqual(
+    logger.lines.map(({ fields }) => fields),
+    [{ reason: away.reason }, { reason: away.reason }],
+    'after 1 and 2 looks',
+  )
 })
 
 test('what stays as it is, however often a start asks, is not waited for', async (t) => {
