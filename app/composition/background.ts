@@ -157,12 +157,12 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
   return found.follower
 }
 
-/** In milliseconds: a start listens after that, whatever it waits for, and says `degraded`. */
+/** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */
 const longestStart = 10_000
 
 const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
   const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))
-  if (isStarted !== true) logger.warn({}, 'a start listens before it has caught up with the log')
+  if (isStarted !== true) logger.warn({}, 'a start takes requests before it has caught up with the log')
 }
 
 /** The read models that say what there is to deliver. */

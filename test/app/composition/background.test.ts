@@ -107,7 +107,7 @@ test('a start waits for ten seconds at most, and says what it waited for until t
   await time.advance(1)
   t.true(await isOver(starting))
   t.deepEqual(background.lateFollowers(), ['reactions'])
-  t.is(logger.lines.filter(({ message }) => message.startsWith('a start listens before')).length, 1)
+  t.is(logger.lines.filter(({ message }) => message.startsWith('a start takes requests before')).length, 1)
   await catchUp('reactions')
   t.deepEqual(background.lateFollowers(), [])
   await background.stop()
