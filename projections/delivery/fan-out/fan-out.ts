@@ -1,11 +1,9 @@
 import { newAggregate } from '../../../domain/aggregate.js'
-import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { webhook } from '../../../domain/webhook.js'
 import type { Contact } from '../../contact.js'
 import { executedOrThrow } from '../../parking/final-failure.js'
 import { parking } from '../../parking/parking.js'
@@ -50,13 +48,13 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const makeDue = makeDueWith(commandHandler, leads)
   /** The activities of the batch that is handled now. */
   let fanned: ReadonlyMap<ProjectedEvent, FannedOut> = new Map()
+  /** The event that is handled now: others of its batch may stand behind it. */
   let followedTo = beginning
-  let stopping = AbortSignal.abort()
 
   /** What is parked and tried again goes to the webhooks that are subscribed by then. */
   const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
-    if (!isRetry) webhooks.apply(event)
-    else if (idIn(webhook, event.stream) !== undefined) await webhooks.load(followedTo, stopping)
+    if (isRetry) await webhooks.reread(event, followedTo)
+    else webhooks.apply(event)
     if (event.type !== 'ActivityRecorded') return
     const to = webhooks.subscribed(event.data.activity)
     const one = isRetry ? { to, shown: await contacts.asOf(event) } : fanned.get(event)
@@ -69,17 +67,16 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     name,
     categories: ['lead', 'engagement', 'contact', 'webhook', 'parked'],
     begin: async (signal) => {
-      stopping = signal
-      followedTo = await checkpoint.load()
+      const position = await checkpoint.load()
       contacts.forget()
       leads.forget()
-      await webhooks.load(followedTo, stopping)
-      return followedTo
+      await webhooks.load(position, signal)
+      return position
     },
     handle: async ({ events, position }) => {
-      followedTo = position
       const subscribed = new Map<RecordedActivity, ReadonlyArray<WebhookDocument>>()
       for (const event of events) {
+        followedTo = event.position
         leads.pass(event)
         if (event.type !== 'ActivityRecorded') {
           await handle(event)

@@ -18,11 +18,8 @@ type Ports = {
 
 const collection = collectionOf(webhookList)
 
-/**
- * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and are
- * folded as it folds them: so no more of the log is read than lies between the two, however long it is.
- */
-export const followedWebhooks = ({ store, documents }: Ports) => {
+/** Webhooks, found by their account. */
+const webhooksByAccount = () => {
   const webhooks = new Map<WebhookId, WebhookDocument>()
   const ofAccount = new Map<AccountId, Set<WebhookId>>()
 
@@ -41,16 +38,45 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
     else ofAccount.set(account, ids)
   }
 
-  const apply = (event: ProjectedEvent): void => {
-    const id = webhookOf(event)
-    if (id !== undefined) put(id, webhookList.evolve(webhooks.get(id), event))
-  }
-
   const subscribed = (activity: Activity): ReadonlyArray<WebhookDocument> =>
     [...(ofAccount.get(activity.account_id) ?? [])]
       .map((id) => webhooks.get(id))
       .filter((one) => one !== undefined)
       .filter((one) => isSubscribed(one, activity))
+
+  const get = (id: WebhookId): WebhookDocument | undefined => webhooks.get(id)
+
+  const clear = (): void => {
+    webhooks.clear()
+    ofAccount.clear()
+  }
+
+  return { get, put, subscribed, clear }
+}
+
+/**
+ * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and are
+ * folded as it folds them: so no more of the log is read than lies between the two, however long it is.
+ */
+export const followedWebhooks = ({ store, documents }: Ports) => {
+  const { get, put, subscribed, clear } = webhooksByAccount()
+
+  /** @throws what the fold of the event throws; its webhook then stays as it was before */
+  const apply = (event: ProjectedEvent): void => {
+    const id = webhookOf(event)
+    if (id !== undefined) put(id, webhookList.evolve(get(id), event))
+  }
+
+  /**
+   * Where an event of a webhook was parked: folds the webhook anew, and touches no other one.
+   * @throws what the fold throws, and StoreFailed; the webhook then stays as it was
+   */
+  const reread = async (event: ProjectedEvent, upTo: Position): Promise<void> => {
+    const id = webhookOf(event)
+    if (id === undefined) return
+    const { events } = orThrow(await store.read(event.stream))
+    put(id, events.filter(({ position }) => position <= upTo).reduce(webhookList.evolve, undefined))
+  }
 
   /** By webhook, what happened after a position, up to the end of the log. */
   const changedAfter = async (position: Position, signal: AbortSignal) => {
@@ -85,8 +111,7 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
   }
 
   const load = async (upTo: Position, signal: AbortSignal): Promise<void> => {
-    webhooks.clear()
-    ofAccount.clear()
+    clear()
     if (upTo === beginning) return
     // In this order: what no later event concerns is shown as it was at both positions.
     const shownUpTo = orThrow(await documents.checkpoint(collection))
@@ -99,7 +124,7 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
     for (const [id, changes] of changed) put(id, await asOf(id, upTo, stored.get(id), changes))
   }
 
-  return { apply, subscribed, load }
+  return { apply, reread, subscribed, load }
 }
 
 const webhookOf = ({ stream }: ProjectedEvent): WebhookId | undefined => idIn(webhook, stream) as WebhookId | undefined
@@ -111,7 +136,19 @@ const folded = (
   after: Position,
   upTo: Position,
 ): WebhookDocument | undefined =>
-  events.filter(({ position }) => position > after && position <= upTo).reduce(webhookList.evolve, document)
+  events.filter(({ position }) => position > after && position <= upTo).reduce(evolvedWherePossible, document)
+
+/** Whoever follows the log parks what can't be folded, and goes on with the webhook as it was before. */
+const evolvedWherePossible = (
+  document: WebhookDocument | undefined,
+  event: ProjectedEvent,
+): WebhookDocument | undefined => {
+  try {
+    return webhookList.evolve(document, event)
+  } catch {
+    return document
+  }
+}
 
 /** Without any label a webhook is subscribed to all of them (contract 6.1). */
 const isSubscribed = ({ events, playbook_id }: WebhookDocument, activity: Activity): boolean =>

@@ -1,0 +1,185 @@
+import test from 'ava'
+import { reactor } from '../../../../app/commands/reactions/reactor.js'
+import { randomIds } from '../../../../adapters/node/ids.js'
+import { neverAborted } from '../../../../domain/abortable.js'
+import { newAggregate } from '../../../../domain/aggregate.js'
+import { parkedEventIdOf } from '../../../../domain/derived-id.js'
+import { beginning, type Position, type Recorded } from '../../../../domain/event.js'
+import type { DomainEvent } from '../../../../domain/events.js'
+import { lead } from '../../../../domain/lead.js'
+import { parkedEvent } from '../../../../domain/parked-event.js'
+import type { EventStore } from '../../../../domain/ports.js'
+import { E } from '../../../../domain/prelude.js'
+import { webhook, type WebhookCommand } from '../../../../domain/webhook.js'
+import { deliveryFanOut } from '../../../../projections/delivery/fan-out/fan-out.js'
+import { checkpointIn } from '../../../../projections/subscriptions/checkpoint.js'
+import {
+  accountId,
+  contactId,
+  deliveryId,
+  engagementId,
+  leadFacts,
+  leadId,
+  webhookId,
+  webhookSettings,
+} from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { cachedHandler } from '../../../kit/parts/command-handlers.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { rightOf } from '../../../kit/right-of.js'
+import { manualClock } from '../../../kit/time/manual-clock.js'
+import { accountWithWebhook } from '../../notices/account-with-webhook.js'
+
+/** The same store, whose changes of the first webhook throw in a fold for as long as they are broken. */
+const breakable = (stored: EventStore) => {
+  let isBroken = false
+  const given = (event: Recorded<DomainEvent>): Recorded<DomainEvent> =>
+    isBroken && event.type === 'WebhookChanged' && event.stream === `webhook-${webhookId(1)}`
+      ? ({ ...event, data: undefined } as unknown as Recorded<DomainEvent>)
+      : event
+  const store: EventStore = {
+    ...stored,
+    read: async (...args) => {
+      const read = await stored.read(...args)
+      return E.isLeft(read) ? read : E.right({ ...read.right, events: read.right.events.map(given) })
+    },
+    history: async function* (...args) {
+      for await (const { events, position } of stored.history(...args)) yield { events: events.map(given), position }
+    },
+  }
+  return {
+    store,
+    setBroken: (broken: boolean) => {
+      isBroken = broken
+    },
+  }
+}
+
+/** An account with two webhooks. The change of the first one to the flat format can't be folded, and was parked. */
+const openStage = async () => {
+  const stored = memoryEventStore(memoryLog())
+  const clock = manualClock()
+  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+  const commandHandler = cachedHandler(stored, clock)
+  const { react } = reactor({ commandHandler, logger: recordingLogger() })
+  const documents = memoryDocuments(documentState())
+  const { store, setBroken } = breakable(stored)
+  const inWebhook = async (n: number, command: WebhookCommand) =>
+    rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause)).events
+
+  await accountWithWebhook(commandHandler, cause)
+  const ofAccount = { accountId: accountId(), settings: webhookSettings() } as const
+  await inWebhook(2, { type: 'AddWebhook', webhookId: webhookId(2), ...ofAccount })
+  const [changed] = await inWebhook(1, { type: 'ChangeWebhook', ...ofAccount, settings: { format: 'flat' } })
+  setBroken(true)
+
+  let position: Position = beginning
+  const begin = async () => {
+    const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
+    const begun = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
+    position = await begun.begin(neverAborted)
+    return begun
+  }
+  let fanOut = await begin()
+  const run = async (): Promise<void> => {
+    for await (const batch of store.history(position, fanOut.categories, neverAborted)) {
+      await fanOut.handle(batch)
+      position = batch.position
+    }
+  }
+  await run()
+
+  const written = async (category: 'delivery' | 'parked') => {
+    const all: Array<Recorded<DomainEvent>> = []
+    for await (const { events } of stored.history(beginning, [category], neverAborted)) all.push(...events)
+    return all
+  }
+  return {
+    run,
+    setBroken,
+    restart: async () => {
+      fanOut = await begin()
+    },
+    turnOff: () =>
+      inWebhook(1, {
+        type: 'TurnOffWebhook',
+        deliveryId: deliveryId(),
+        reason: 'status 500',
+        failingSince: undefined,
+        version: 2,
+      }),
+    submit: async (n: number) => {
+      const facts = leadFacts({
+        lead_id: leadId(n),
+        account_id: accountId(),
+        contact_id: contactId(),
+        engagement_id: engagementId(n),
+      })
+      const command = { type: 'SubmitLead', facts } as const
+      await react(rightOf(await commandHandler.execute(lead, leadId(n), command, cause, newAggregate(lead))).events)
+    },
+    requestRetry: async () => {
+      const id = parkedEventIdOf('delivery_projector', changed?.id ?? '')
+      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+    },
+    parked: async () => (await written('parked')).map(({ type }) => type),
+    /** Of each delivery the webhook and its format. */
+    due: async () =>
+      (await written('delivery')).flatMap((event) =>
+        event.type === 'DeliveryDue'
+          ? [[event.data.webhook_id, event.data.body.startsWith('{"activity_type"') ? 'flat' : 'agent']]
+          : [],
+      ),
+    heldAt: async () =>
+      (await written('delivery')).flatMap((event) =>
+        event.type === 'DeliveryHeld' ? [event.data.webhook_version] : [],
+      ),
+  }
+}
+
+const asBefore = [
+  [webhookId(1), 'agent'],
+  [webhookId(2), 'agent'],
+]
+
+test('after a restart an event of a webhook that can not be folded holds up nobody, and its webhook stays as it was', async (t) => {
+  const { run, restart, submit, parked, due } = await openStage()
+  t.deepEqual(await parked(), ['EventParked'])
+  await restart()
+  await submit(1)
+  await run()
+  t.deepEqual(await due(), asBefore)
+})
+
+test('a retry that fails again costs no webhook a delivery, and one that succeeds changes its webhook', async (t) => {
+  const { run, submit, requestRetry, setBroken, parked, due } = await openStage()
+  await requestRetry()
+  await run()
+  t.deepEqual(await parked(), ['EventParked', 'ParkedEventRetryRequested', 'ParkedEventRetryFailed'])
+  await submit(1)
+  await run()
+  t.deepEqual(await due(), asBefore)
+
+  setBroken(false)
+  await requestRetry()
+  await run()
+  t.deepEqual((await parked()).slice(3), ['ParkedEventRetryRequested', 'ParkedEventHandled'])
+  await submit(2)
+  await run()
+  t.deepEqual((await due()).slice(2), [
+    [webhookId(1), 'flat'],
+    [webhookId(2), 'agent'],
+  ])
+})
+
+test('what happens to a webhook right behind the retry of its event is folded once', async (t) => {
+  const { run, submit, requestRetry, setBroken, turnOff, heldAt } = await openStage()
+  setBroken(false)
+  // All in one batch.
+  await requestRetry()
+  await turnOff()
+  await submit(1)
+  await run()
+  t.deepEqual(await heldAt(), [3])
+})
