@@ -23,6 +23,9 @@ export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() 
 /** Resolves when `signal` aborts, at once when it has. */
 export const aborted = (signal: AbortSignal): Promise<void> => abortable(signal, () => undefined)
 
+/** Nobody reads it. Without a reason of ours each abort makes an error with a stack, which a request would pay for. */
+const over = 'over'
+
 /** The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either. */
 export const withinLimit = async <A>(
   { sleep }: Pick<Time, 'sleep'>,
@@ -33,7 +36,7 @@ export const withinLimit = async <A>(
   try {
     return await Promise.race([work(waiting.signal), sleep(milliseconds, waiting.signal).then(() => undefined)])
   } finally {
-    waiting.abort()
+    waiting.abort(over)
   }
 }
 
