@@ -7,8 +7,8 @@ import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'
 
 /**
- * What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown. `needsOperator`:
- * until somebody changes a setting or the server, such as a password or a certificate, each try fails. `corrupt`: trying again
+ * What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown; with
+ * `needsOperator` each try fails until somebody changes a setting or the server, such as a password. `corrupt`: trying again
  * gives the same, since what stands there can't be decoded, or what was to be written is refused for good.
  */
 export type StoreFailure =

@@ -29,8 +29,8 @@ const mostUnanswered = 16_000_000
 const leastAppend = 4_000
 
 /**
- * When a stream of appends breaks, the driver rejects each append, and also the write of each one that was still to be sent; the
- * latter where nobody can catch it, which would end the process.
+ * When a stream of appends breaks, the driver rejects each append, and also each write that was still to be sent. Nobody can catch
+ * the second rejection, which would end the process.
  */
 type DriverWrites = { backpressuredWrite: (stream: unknown, data: unknown) => Promise<void> }
 const driverWrites = createRequire(import.meta.url)(

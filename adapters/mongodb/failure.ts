@@ -105,7 +105,7 @@ const tooLargeCodes: ReadonlySet<number> = new Set([10334, 17419, 17420])
 /** No user was named, or the password is wrong. */
 const refusedCodes: ReadonlySet<number> = new Set([13, 18, 8000])
 
-/** Errors of the server: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+/** Errors of the server, by its own numbers. */
 const byCode: ReadonlyMap<number, string> = new Map([
   ...[91, 133, 189, 10058, 10107, 11600, 11602, 13435, 13436].map((code) => [code, noPrimary] as const),
   ...[50, 89, 262].map((code) => [code, tooSlow] as const),

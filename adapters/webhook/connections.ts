@@ -8,9 +8,9 @@ import type { Exchange } from './exchange.js'
 /** The connections to receivers, which are pooled. */
 export type Connections = {
   /**
-   * A request that `request` makes by one of the agents has its connection reported to the exchange. Only one that it makes before
-   * it returns, as `fetch` of node-fetch does: nothing but the time tells an agent whose request it connects. And only while the
-   * agents connect at once: with a limit of sockets a request could wait for one, and be nobody's by then.
+   * A request that `request` makes by one of the agents has its connection reported to the exchange. An agent can't tell which
+   * request a connection is for, so `request` must begin it before it returns, as `fetch` of node-fetch does. The agents have no
+   * limit of sockets: a request that waited for one would connect too late to be told apart.
    */
   readonly requestFor: <A>(exchange: Exchange, request: (agents: Agents) => A) => A
   readonly close: () => void

@@ -10,7 +10,7 @@ import { causeOf, needsSnapshot, type Aggregates, type Evolver } from './aggrega
 /** In bytes, about. */
 const capacity = 32_000_000
 
-/** Streams that are not there, of which nothing is held but their names: whoever asks for ids that he made up must not push out those that are. */
+/** Streams that do not exist, of which only the names are kept: apart, so that made-up ids push no real stream out. */
 const capacityOfMissing = 500
 
 /**

@@ -41,10 +41,10 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 /** A stream with fewer events is read at once; of a longer one so many of the newest. */
 const recentEvents = 100
 
-/** Events behind a snapshot that are worth another. */
+/** Events after a snapshot that are worth another. */
 const snapshotInterval = 50
 
-/** Whether an append has made a long stream so much longer that it should be loaded, which leaves a snapshot for the next start. */
+/** Whether an append has crossed a multiple of `snapshotInterval`: loading the stream then leaves a snapshot for the next start. */
 export const needsSnapshot = (
   { snapshot }: { readonly snapshot?: unknown },
   revision: number,
@@ -86,10 +86,10 @@ const loadLong = async <State, Event extends DomainEvent>(
   if (E.isLeft(recent)) return recent
   if (recent.right.length < recentEvents) return E.right(after(evolver, newAggregate(evolver), recent.right))
   const snapshot = await snapshots.find(shape, stream)
-  const behind = snapshot === undefined ? E.right(undefined) : await eventsBehind(snapshot, stream, recent.right, store)
-  if (E.isLeft(behind)) return behind
-  const isOfThisStream = snapshot !== undefined && behind.right !== undefined
-  const read = isOfThisStream ? E.right({ events: behind.right }) : await store.read(stream)
+  const newer = snapshot === undefined ? E.right(undefined) : await eventsSince(snapshot, stream, recent.right, store)
+  if (E.isLeft(newer)) return newer
+  const isOfThisStream = snapshot !== undefined && newer.right !== undefined
+  const read = isOfThisStream ? E.right({ events: newer.right }) : await store.read(stream)
   if (E.isLeft(read)) return read
   const { events } = read.right
   const loaded = after(evolver, isOfThisStream ? snapshot : newAggregate(evolver), events)
@@ -102,10 +102,10 @@ const loadLong = async <State, Event extends DomainEvent>(
 }
 
 /**
- * What stands behind a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined where it
+ * The events after a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined where it
  * does not, since the snapshot is of another log, or the stream was erased.
  */
-const eventsBehind = async (
+const eventsSince = async (
   { revision, last }: { readonly revision: number; readonly last: CausingEvent },
   stream: string,
   recent: Events,

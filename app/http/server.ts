@@ -33,7 +33,7 @@ type ServerPorts = { readonly logger: Logger; readonly observe: (observed: Obser
 
 export type HttpServer = {
   readonly server: Server
-  /** From now on requests go to these surfaces; before, whoever asks for another than that of the start is asked to come again. */
+  /** Serves these surfaces from now on. Until then only that of the start answers; all other requests get 503. */
   readonly serve: (surfaces: ReadonlyArray<Routes>) => void
 }
 

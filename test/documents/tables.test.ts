@@ -9,7 +9,7 @@ import { labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
-import { readModels } from '../../projections/read-models/registry.js'
+import { readModels } from '../../projections/registry.js'
 import { at } from '../kit/domain/samples.js'
 import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
 

@@ -21,7 +21,7 @@ export type GenerationLocator = {
     isComplete: (found: A) => boolean,
   ) => Promise<A>
   readonly remember: (collection: Collection, stored: string) => void
-  /** This process writes it, and found its checkpoint, which goes with it: for a second, what is missing there is missing. */
+  /** This process just found its checkpoint there, so that it is live for a second: a document that is missing does not exist. */
   readonly confirm: (collection: Collection, stored: string) => void
   readonly forget: (collection: Collection) => void
   /** Forgets all versions and generations of a name. */

@@ -2,10 +2,8 @@ import type { Db } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
 /**
- * Which collections hold what a majority of the servers may not hold. Where the acknowledgement of a write is missing its
- * documents are read all the same, and whoever then passes over what they reflect loses it with the primary: so a write that a
- * majority acknowledged must stand between. All writes before it are acknowledged with it. The methods throw what the driver
- * throws.
+ * The collections whose last write may not have reached a majority of the servers. Such a write can be read, and still be lost with
+ * the primary. A later write that a majority acknowledges confirms all before it. The methods throw what the driver throws.
  */
 type Confirmation = {
   readonly isMissing: (stored: string) => boolean

@@ -1,6 +1,6 @@
 import type { Revision } from '../../../domain/event.js'
 
-/** A read in flight, while events are appended to the stream, which the read may lack. */
+/** A read in flight. Its result may lack events that are appended meanwhile. */
 type ReadInFlight = {
   /** Whether the stream, read up to `revision`, lacks nothing that is known to have been appended meanwhile. */
   readonly lacksNothing: (revision: Revision) => boolean

@@ -2,7 +2,7 @@ import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import type { Surface } from '../endpoint.js'
+import type { Endpoint, Surface } from '../endpoint.js'
 import { answer, bind } from '../steps.js'
 import { lagsOf } from './lags.js'
 
@@ -17,32 +17,30 @@ export type HealthPorts = {
 }
 
 /** For whoever watches over the process: no key, no personal value. */
-export const healthSurface = (ports: HealthPorts): Surface<undefined> => ({
+export const healthOf = (ready: Endpoint<undefined>['handle']): Surface<undefined> => ({
   name: 'health',
   prefix: '/health',
   bodies: [],
   invalidJson: { kind: 'invalid-json' },
   authenticate: () => E.right(undefined),
   endpoints: [
-    {
-      method: 'GET',
-      path: '/live',
-      handle: answer(200, () => ({ status: 'live' })),
-    },
-    {
-      method: 'GET',
-      path: '/ready',
-      handle: flow(
-        bind('readiness', () => readinessOf(ports)),
-        // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
-        answer(
-          ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
-          ({ readiness }) => readiness,
-        ),
-      ),
-    },
+    { method: 'GET', path: '/live', handle: answer(200, () => ({ status: 'live' })) },
+    { method: 'GET', path: '/ready', handle: ready },
   ],
 })
+
+/** Health once the stores answer. */
+export const healthSurface = (ports: HealthPorts): Surface<undefined> =>
+  healthOf(
+    flow(
+      bind('readiness', () => readinessOf(ports)),
+      // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
+      answer(
+        ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
+        ({ readiness }) => readiness,
+      ),
+    ),
+  )
 
 /**
  * `lag`: what is still to be handled of the log, in `lag_unit`; null while the read models do not answer. `failure`: why it has

@@ -93,7 +93,7 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
     return changed
   }
 
-  /** What the read model shows may reflect less or more of the webhook's events than those up to the position. */
+  /** The webhook as of `upTo`: what the read model shows may be older, and is folded further, or newer, and then its stream is read. */
   const asOf = async (
     id: WebhookId,
     upTo: Position,

@@ -35,8 +35,8 @@ export const passingLeads = (store: Pick<EventStore, 'read'>) => {
      * @throws StoreFailed where it can't be read
      */
     submitted: async (id: LeadId): Promise<Submitted | undefined> => {
-      const passed = cache.get(id)
-      if (passed !== undefined) return passed
+      const cached = cache.get(id)
+      if (cached !== undefined) return cached
       const { events } = orThrow(await store.read(streamOf(lead, id)))
       const submission = events.find((event) => event.type === 'LeadSubmitted')
       return submission === undefined ? undefined : submittedIn(submission)

@@ -8,8 +8,8 @@ const collection = collectionOf(deliveries)
 
 /**
  * The webhooks for which the read model shows something to do: a delivery that is due, waits for the webhook to be turned on, or
- * is to be sent once more. It costs what there are such webhooks, however many deliveries wait for each. Those who ask while an
- * answer is under way share the next one, which reflects all that was shown when they asked.
+ * is to be sent once more. It costs a step for each of them, and none for a delivery. Those who ask during a query share the
+ * next one, so that it reflects all that was shown when they asked.
  * @throws where the read model can't be read
  */
 export const waitingWebhooks = (documents: Pick<Documents, 'values'>): (() => Promise<ReadonlySet<WebhookId>>) => {
