@@ -1,4 +1,5 @@
 import { ActivityLabel } from './activity.js'
+import { AttemptOutcome } from './attempt-outcome.js'
 import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
@@ -24,30 +25,6 @@ const Facts = t.intersection([
   t.partial({ lead_id: LeadId, lead_submitted_at: Instant }),
 ])
 export type DeliveryFacts = t.TypeOf<typeof Facts>
-
-const Milliseconds = t.union([t.number, t.null])
-
-/** When each step of an attempt was done, from its start on; null where it was not needed or not reached. */
-const AttemptTimes = t.type({
-  dns: Milliseconds,
-  connect: Milliseconds,
-  tls: Milliseconds,
-  first_byte: Milliseconds,
-  total: t.number,
-})
-
-/**
- * How one attempt ended; `status` is null where no response came. Times in milliseconds. `excerpt` is how the response's body
- * began; it may hold what was posted. `webhook_version` counts the events of the webhook's stream that the attempt went by.
- */
-export const AttemptOutcome = t.intersection(
-  [
-    t.type({ attempt: t.number, status: t.union([t.number, t.null]), reason: t.string, duration_ms: t.number }),
-    t.partial({ times: AttemptTimes, excerpt: t.string, webhook_version: NaturalNumber }),
-  ],
-  'AttemptOutcome',
-)
-export type AttemptOutcome = t.TypeOf<typeof AttemptOutcome>
 
 /** The bulk resend that asked for it; null where one delivery was resent. */
 const ResendOf = t.union([ResendId, t.null])

@@ -1,6 +1,7 @@
 import type { ActivityLabel } from '../../domain/activity.js'
 import { idIn } from '../../domain/decider.js'
-import { delivery, kindAfter, type AttemptOutcome, type KnownDelivery } from '../../domain/delivery.js'
+import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
+import { delivery, kindAfter, type KnownDelivery } from '../../domain/delivery.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'

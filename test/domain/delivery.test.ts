@@ -1,5 +1,6 @@
 import test from 'ava'
-import { delivery, type AttemptOutcome, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
+import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
+import { delivery, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
 import type { ResendId } from '../../domain/ids.js'
 import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'

@@ -1,11 +1,6 @@
 import type { Aggregate } from '../../../domain/aggregate.js'
-import {
-  delivery,
-  type AttemptOutcome,
-  type DeliveryCommand,
-  type DeliveryState,
-  type KnownDelivery,
-} from '../../../domain/delivery.js'
+import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
+import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'

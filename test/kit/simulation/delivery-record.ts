@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../../../domain/delivery.js'
+import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position, Recorded } from '../../../domain/event.js'
 import type { WebhookId } from '../../../domain/ids.js'

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { AttemptOutcome } from '../../../domain/delivery.js'
+import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { deliveries, leadOf, queueOf, stateOf, type DeliveryKind } from '../../../projections/read-models/deliveries.js'
 import { millisecondsOf } from '../../../domain/instant.js'
