@@ -1,6 +1,7 @@
 import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db-client'
 import type { Conflict, StoreFailure } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
+import { tlsRefusal } from '../node/tls-refusal.js'
 import { TooManyUnanswered } from './appends-in-flight.js'
 
 /**
@@ -78,16 +79,9 @@ const refusal = (reason: string): ErrorClass => ({
   failure: { kind: 'unavailable', reason, needsOperator: true },
 })
 
-/** What the TLS of this machine says of the other side; to the driver it is a server that is away. */
-const transportRefusals: ReadonlyArray<readonly [RegExp, string]> = [
-  [/certificate|altnames/i, 'the event store shows a certificate that is not trusted here'],
-  [/wrong version number/i, 'the event store does not speak TLS'],
-]
-
 const transportRefusal = (error: unknown): ErrorClass | undefined => {
-  const message = error instanceof Error ? error.message : ''
-  const known = transportRefusals.find(([pattern]) => pattern.test(message))
-  return known === undefined ? undefined : refusal(known[1])
+  const known = error instanceof Error ? tlsRefusal(error.message) : undefined
+  return known === undefined ? undefined : refusal(`the event store ${known}`)
 }
 
 type KnownError = { readonly type: ErrorType; readonly code?: number }

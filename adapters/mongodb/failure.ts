@@ -12,6 +12,7 @@ import {
 } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { tlsRefusal } from '../node/tls-refusal.js'
 
 /** Thrown where an operation finds a failure by itself; `tryCatch` gives it back as it is. */
 export class OperationFailed extends Error {
@@ -64,9 +65,8 @@ const refusalOf = (error: unknown): string | undefined => {
   if (error instanceof MongoCompatibilityError) return 'MongoDB is too old for the driver'
   if (error instanceof MongoServerError && refusedCodes.has(Number(error.code))) return refused
   // The driver wraps what the TLS of this machine says of the other side.
-  const words = `${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`
-  if (/certificate|altnames/i.test(words)) return 'MongoDB shows a certificate that is not trusted here'
-  return /wrong version number/i.test(words) ? 'MongoDB does not speak TLS' : undefined
+  const known = tlsRefusal(`${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`)
+  return known === undefined ? undefined : `MongoDB ${known}`
 }
 
 /** A bulk write wraps whatever ended it, a connection that broke as well as an answer of the server. */
