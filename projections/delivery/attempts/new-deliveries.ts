@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Aggregate } from '../../../domain/aggregate.js'
+import { approximateBytes } from '../../../domain/approximate-size.js'
 import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryState } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { ProjectedEvent } from '../../projection.js'
 
-/** In characters of bodies, and so many for each delivery beside. */
-const capacity = { characters: 8_000_000, overhead: 1_000 }
+/** In bytes, about. */
+const capacity = 16_000_000
 
 /** Deliveries as they became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
@@ -19,8 +20,8 @@ export type NewDeliveries = {
 
 export const newDeliveries = (isHeld: (webhookId: WebhookId) => boolean): NewDeliveries => {
   const cache = new LRUCache<DeliveryId, Aggregate<DeliveryState>>({
-    maxSize: capacity.characters,
-    sizeCalculation: ({ state }) => capacity.overhead + (state.kind === 'unknown' ? 0 : state.facts.body.length),
+    maxSize: capacity,
+    sizeCalculation: approximateBytes,
   })
 
   return {

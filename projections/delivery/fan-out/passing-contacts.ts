@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { approximateBytes } from '../../../domain/approximate-size.js'
 import { contact } from '../../../domain/contact.js'
-import { bytesOf } from '../../../domain/contact-details.js'
 import { idIn, streamOf } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
 import type { ContactId } from '../../../domain/ids.js'
@@ -22,8 +22,8 @@ type Passing = {
 /** As it was when an activity happened; undefined where its stream was deleted since. */
 type Shown = Either<StoreFailure, Contact | undefined>
 
-/** In bytes of their fields, and at least so many for each. */
-const capacity = { bytes: 16_000_000, least: 500 }
+/** In bytes, about. */
+const capacity = 16_000_000
 
 /** Contacts that are read at the same time. */
 const readsAtOnce = 16
@@ -33,11 +33,7 @@ const readsAtOnce = 16
  * yet is read once, however long its stream is and however many activities follow.
  */
 export const passingContacts = (store: Pick<EventStore, 'read'>) => {
-  const cache = new LRUCache<ContactId, Passing>({
-    maxSize: capacity.bytes,
-    sizeCalculation: ({ document }) =>
-      capacity.least + (E.isLeft(document) ? 0 : bytesOf(document.right?.contact.additional_info ?? {})),
-  })
+  const cache = new LRUCache<ContactId, Passing>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   /** @throws StoreFailed where it may be read later */
   const readAsOf = async (id: ContactId, position: Position): Promise<Passing> => {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { approximateBytes } from '../../../domain/approximate-size.js'
 import { streamOf } from '../../../domain/decider.js'
 import type { LeadId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
@@ -12,19 +13,15 @@ export type Submitted = { readonly at: Instant; readonly originators: ReadonlyAr
 
 export type PassingLeads = ReturnType<typeof passingLeads>
 
-/** In bytes, and for each lead so many beside the texts of its originators. */
-const capacity = { bytes: 8_000_000, overhead: 300 }
+/** In bytes, about. */
+const capacity = 8_000_000
 
 /**
  * The submissions that passed by lately: the first activities of a lead follow at once, and need no read. For a later one the lead
  * is read.
  */
 export const passingLeads = (store: Pick<EventStore, 'read'>) => {
-  const cache = new LRUCache<LeadId, Submitted>({
-    maxSize: capacity.bytes,
-    sizeCalculation: ({ originators }) =>
-      originators.reduce((bytes, { origin, key }) => bytes + 2 * (origin.length + key.length), capacity.overhead),
-  })
+  const cache = new LRUCache<LeadId, Submitted>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   return {
     pass: (event: ProjectedEvent): void => {
