@@ -103,6 +103,8 @@ const start = async (
   if (E.isLeft(same)) return same
   const within = await wait.answered(() => withinLog(stores, ports.time))
   if (E.isLeft(within)) return within
+  const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
+  if (E.isLeft(head)) return head
 
   const { routes, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right, metrics)
   const stop = async (): Promise<void> => {
@@ -112,8 +114,6 @@ const start = async (
     await stores.close()
   }
   const siteUrl = tellAddress(address)
-  const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
-  if (E.isLeft(head)) return head
   await background.begin(head.right)
   serve(routes)
   const isFirstStart = first.right === undefined && config.roles.has('api')
