@@ -88,7 +88,8 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
     const db = client.db(databaseOf(url))
     const stopping = new AbortController()
     let failure: StoreFailure | undefined
-    const connecting = stayConnected(client, logger, stopping.signal, (latest) => (failure = latest))
+    const tell = (latest: StoreFailure | undefined): void => void (failure = latest)
+    const connecting = stayConnected({ client, logger, signal: stopping.signal, tell })
     return E.right({
       db,
       refusal: () => (failure?.kind === 'unavailable' && failure.needsOperator === true ? failure : undefined),
@@ -105,17 +106,21 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
   }
 }
 
+type Connecting = {
+  readonly client: MongoClient
+  readonly logger: Logger
+  readonly signal: AbortSignal
+  /** Called after each attempt, with why it failed. */
+  readonly tell: (failure: StoreFailure | undefined) => void
+}
+
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
-const stayConnected = async (
-  client: MongoClient,
-  logger: Logger,
-  signal: AbortSignal,
-  tell: (failure: StoreFailure | undefined) => void,
-): Promise<void> => {
+const stayConnected = async (connecting: Connecting): Promise<void> => {
+  const { client, logger, signal } = connecting
   const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
   const isStopping = (): boolean => signal.aborted
   while (!isStopping()) {
-    await untilConnected(client, logger, signal, tell)
+    await untilConnected(connecting)
     while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
@@ -124,12 +129,7 @@ const stayConnected = async (
 }
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
-const untilConnected = async (
-  client: MongoClient,
-  logger: Logger,
-  signal: AbortSignal,
-  tell: (failure: StoreFailure | undefined) => void,
-): Promise<void> => {
+const untilConnected = async ({ client, logger, signal, tell }: Connecting): Promise<void> => {
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
   while (!isStopping()) {
