@@ -44,7 +44,7 @@ export type EventStore = {
   /**
    * Appends to one stream, all or nothing, durably: what was answered survives a power cut. The same event ids at the same
    * expected revision again write nothing, change nothing of what stands there and give the first answer. A repeat can't be
-   * told from a first append.
+   * told from a first append. More than `largestAppend` is `corrupt`, in every store alike.
    */
   readonly append: (
     stream: string,

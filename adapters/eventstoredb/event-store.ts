@@ -1,5 +1,6 @@
 import { BACKWARDS, END, NO_STREAM, type ReadStreamOptions, type ResolvedEvent } from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
+import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
@@ -95,6 +96,7 @@ const appendsOf =
   (stream, expected, events) => {
     if (!events.every(isEncodable))
       return Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has no type, or an id that is no UUID' }))
+    if (exceedsLargestAppend(events)) return Promise.resolve(E.left(tooLargeAppend))
     const batch = events.map(encodeEvent)
     const bytes = approximateBytes(batch)
     const expectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected)

@@ -1,3 +1,4 @@
+import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { categoryOf, type Category } from '../../domain/events.js'
 import { positionOf, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, StoreFailure } from '../../domain/ports.js'
@@ -36,6 +37,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const { read, readLast } = streamReadsOf(database)
 
   const append: EventStore['append'] = async (stream, expected, events) => {
+    if (exceedsLargestAppend(events)) return E.left(tooLargeAppend)
     const written = await database.write({
       kind: 'append',
       stream,

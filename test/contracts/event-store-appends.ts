@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { neverAborted } from '../../domain/abortable.js'
+import { largestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { beginning, type Revision } from '../../domain/event.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -150,6 +151,29 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
         assert.equal(JSON.stringify(propertiesOf(read)), JSON.stringify(properties))
       }),
     )
+  })
+
+  behaviour('the largest append is taken, and one byte more is refused for good', async (t, { store }) => {
+    const sized = (bytes: number): Events => {
+      const little = newEvent(recorded({ '': '' }))
+      const pad = bytes - Buffer.byteLength(JSON.stringify([little]))
+      return [newEvent(recorded({ '': 'x'.repeat(pad) }), { id: little.id })]
+    }
+    const stream = freshStream('engagement')
+    t.deepEqual(await store.append(stream, 'no-stream', sized(largestAppend + 1)), E.left(tooLargeAppend))
+    t.deepEqual(await store.read(stream), E.right({ events: [], revision: 'no-stream' }))
+    const appended = await append(store, stream, 'no-stream', sized(largestAppend))
+    t.deepEqual(await append(store, stream, 0, [enabled()]), rightOf(await store.read(stream)).events.slice(1))
+    t.is(appended.length, 1)
+  })
+
+  behaviour('of many small events as many are taken as there is room for', async (t, { store }) => {
+    const one = Buffer.byteLength(JSON.stringify(enabled())) + 1
+    const stream = freshStream('account')
+    const tooMany = many(Math.ceil(largestAppend / one) + 10)
+    t.deepEqual(await store.append(stream, 'no-stream', tooMany), E.left(tooLargeAppend))
+    const appended = await append(store, stream, 'no-stream', many(Math.floor(largestAppend / one) - 20))
+    t.true(appended.length > 3_000)
   })
 
   behaviour('an append at the revision read continues the stream', async (t, { store }) => {

@@ -1,5 +1,6 @@
 import type { Expected } from './expected.js'
 import type { Log, LoggedEvent, NewEvent, Stream } from './log.js'
+import type { Answers } from './version.js'
 
 export type AppendRequest = {
   readonly stream: string
@@ -27,8 +28,8 @@ export type AppendResult =
 export const maxAppendSize = 1024 * 1024
 
 /** Checks an append and writes it if it is new: the same events at the same expected revision are written once. */
-export const append = (log: Log, request: AppendRequest, now: number): AppendResult => {
-  const refused = refusalOf(request, now)
+export const append = (log: Log, answers: Answers, request: AppendRequest, now: number): AppendResult => {
+  const refused = refusalOf(answers, request, now)
   if (refused !== undefined) return refused
   const stream = log.stream(request.stream) ?? missing
   const decided = decide(log, stream, request)
@@ -43,16 +44,17 @@ const missing: Stream = { events: [], firstReadable: 0, deletion: 'none' }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-const refusalOf = ({ stream, events, deadline }: AppendRequest, now: number): AppendResult | undefined => {
+const refusalOf = (
+  { sizeOf }: Answers,
+  { stream, events, deadline }: AppendRequest,
+  now: number,
+): AppendResult | undefined => {
   // To an id or a type that it refuses a real server answers a second time after 2.3 s, which kills the process of
   // this client: one answer is enough to show a test what it did wrong.
   if (stream === '') return { kind: 'bad-request', message: 'the stream has no name' }
   if (events.some(({ id }) => !uuid.test(id))) return { kind: 'bad-request', message: 'an id is no UUID' }
   if (events.some(({ type }) => type === '')) return { kind: 'bad-request', message: 'a type is empty' }
-  const size = events.reduce(
-    (sum, { type, data, metadata }) => sum + data.length + metadata.length + 2 * type.length,
-    0,
-  )
+  const size = events.reduce((sum, event) => sum + sizeOf(event), 0)
   if (size > maxAppendSize) return { kind: 'too-big' }
   if (now > deadline) return { kind: 'too-late' }
   return undefined

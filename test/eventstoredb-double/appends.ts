@@ -15,7 +15,7 @@ type Reply = {
 }
 
 /** Writes an append and answers it, as far as the faults of the moment let it. */
-const perform = ({ log, faults, count }: Served, request: AppendRequest, reply: Reply): void => {
+const perform = ({ log, answers, faults, count }: Served, request: AppendRequest, reply: Reply): void => {
   count('appends')
   const refusal = faults.refusalOf('append')
   if (refusal !== undefined) {
@@ -24,7 +24,7 @@ const perform = ({ log, faults, count }: Served, request: AppendRequest, reply: 
   }
   const write = (): void => {
     if (reply.isOver()) return
-    const result = append(log, request, Date.now())
+    const result = append(log, answers, request, Date.now())
     const end = faults.endOfAppend()
     if (end === 'broken') reply.fail(unavailable())
     else if (end === 'answered') reply.answer(result)

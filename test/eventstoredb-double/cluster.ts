@@ -16,8 +16,8 @@ const streamMethods = {
 } as const
 
 /** The feature probe: what this double carries, and no persistent subscriptions nor projections. */
-export const supportedMethods = ({ faults }: Served): IServerFeaturesServer['getSupportedMethods'] => {
-  const methods = new features.SupportedMethods().setEventStoreServerVersion('23.10.6')
+export const supportedMethods = ({ answers, faults }: Served): IServerFeaturesServer['getSupportedMethods'] => {
+  const methods = new features.SupportedMethods().setEventStoreServerVersion(answers.fullVersion)
   for (const [method, named] of Object.entries(streamMethods)) {
     methods.addMethods(
       new features.SupportedMethod()

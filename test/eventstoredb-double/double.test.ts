@@ -21,6 +21,9 @@ const ways = {
   'in a call of its own': { credentials: { username: 'admin', password: 'changeit' } },
 } as const
 
+/** What one append may take, in bytes. */
+const mebibyte = 1024 * 1024
+
 const behaviour = (
   title: string,
   check: (t: ExecutionContext, opened: Opened, way: Partial<AppendToStreamOptions>) => Promise<void>,
@@ -163,17 +166,25 @@ behaviour('a bad id, an empty type and an empty stream name are refused', async 
 behaviour('more than a mebibyte is refused, five thousand small events are not', async (t, opened, way) => {
   const { double, client } = opened
   const big = (bytes: number) => binaryEvent({ type: 'Big', data: Buffer.alloc(bytes) })
-  const tooBig = [[big(1024 * 1024)], Array.from({ length: 40 }, () => big(100_000))]
+  const tooBig = [[big(mebibyte)], Array.from({ length: 40 }, () => big(100_000))]
   for (const events of tooBig) {
     const error = await t.throwsAsync(client.appendToStream('note-1', events, way), {
       instanceOf: MaxAppendSizeExceededError,
     })
-    t.is(error.maxAppendSize, 1024 * 1024)
+    t.is(error.maxAppendSize, mebibyte)
   }
-  await client.appendToStream('note-1', big(1024 * 1024 - 6), way)
+  await client.appendToStream('note-1', big(mebibyte - 6), way)
   const answer = await client.appendToStream('note-2', many(5000), way)
   t.is(answer.nextExpectedRevision, 4999n)
   t.is(double.log().length, 5001)
+})
+
+test.serial('23.10 counts only the data of an event, 24.10 its metadata and twice its type too', async (t) => {
+  const event = binaryEvent({ type: 'Big', data: Buffer.alloc(mebibyte - 6), metadata: Buffer.alloc(1) })
+  const older = await openDouble(t, '23.10')
+  t.is((await older.client.appendToStream('note-1', event)).nextExpectedRevision, 0n)
+  const newer = await openDouble(t, '24.10')
+  await t.throwsAsync(newer.client.appendToStream('note-1', event), { instanceOf: MaxAppendSizeExceededError })
 })
 
 behaviour('any name and any content comes back as it was', async (t, { double, client }, way) => {

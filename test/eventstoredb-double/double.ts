@@ -10,6 +10,7 @@ import { listenerOn } from './listener.js'
 import { isSystemEvent, openLog, type LoggedEvent } from './log.js'
 import { read } from './read-call.js'
 import type { Calls, Served } from './served.js'
+import { answersOf, type Version } from './version.js'
 
 export type EventStoreDouble = {
   /** `esdb://127.0.0.1:PORT?tls=false` */
@@ -27,23 +28,27 @@ export type EventStoreDouble = {
   readonly start: () => Promise<void>
 }
 
+/** The port is a free one where none is given. */
+type Options = { readonly port?: number; readonly version?: Version }
+
 const host = '127.0.0.1'
 
 /** An event may have 16 MiB on a real server; what is too big for an append must still arrive to be refused. */
 const maxMessageSize = 17 * 1024 * 1024
 
 /**
- * The protocol of EventStoreDB 23.10.6 on a log in memory: streams and the whole log, without persistent subscriptions,
- * projections, links, access rights and scavenges. The checkpoint of a subscription that finds nothing in a fresh log is that
- * of 24.10.
+ * The protocol of EventStoreDB, as 24.10 speaks it or 23.10, on a log in memory: streams and the whole log, without persistent
+ * subscriptions, projections, links, access rights and scavenges.
  */
-export const startDouble = async (port = 0): Promise<EventStoreDouble> => {
+export const startDouble = async ({ port = 0, version = '24.10' }: Options = {}): Promise<EventStoreDouble> => {
   const log = openLog()
-  const { faults, active } = openFaults()
+  const answers = answersOf[version]
+  const { faults, active } = openFaults(answers)
   const calls = { appends: 0, reads: 0, subscriptions: 0, cuts: 0 }
   const streamsRead: Array<string> = []
   const served: Served = {
     log,
+    answers,
     faults: active,
     count: (call) => {
       calls[call] += 1

@@ -1,4 +1,5 @@
 import type { status } from '@grpc/grpc-js'
+import { liveBuffer, type Answers } from './version.js'
 import { notLeader, refused, type CallStatus } from './statuses.js'
 
 export type Leader = { readonly host: string; readonly port: number }
@@ -24,7 +25,7 @@ export type Faults = {
   readonly cutSubscriptions: (everyEvents: number, times: number, how?: 'unavailable' | 'cleanly') => void
   /**
    * A live subscription ends (ABORTED) once it can't be written to and more than so many of its events wait: its reader is
-   * slow, or there are many events at once. 23.10 does so always.
+   * slow, or there are many events at once. 23.10 does so always, with 32 of them.
    */
   readonly dropSlowSubscribers: (waiting?: number) => void
   /** Appends are answered with the node to send them to instead. */
@@ -66,7 +67,7 @@ type State = {
   probes: { readonly code: status; left: number } | undefined
 }
 
-const none: State = {
+const noFaults: Omit<State, 'mayWait'> = {
   refusal: undefined,
   delay: 0,
   toBreak: 0,
@@ -74,16 +75,13 @@ const none: State = {
   isSilent: false,
   areSubscriptionsMute: false,
   cut: undefined,
-  mayWait: Number.POSITIVE_INFINITY,
   leader: undefined,
   probes: undefined,
 }
 
-/** How many events a real server of 23.10 keeps for a live subscriber. */
-const liveBuffer = 32
-
-export const openFaults = (): { readonly faults: Faults; readonly active: ActiveFaults } => {
-  let state = { ...none }
+export const openFaults = ({ mayWait }: Answers): { readonly faults: Faults; readonly active: ActiveFaults } => {
+  const none = { ...noFaults, mayWait }
+  let state: State = { ...none }
   let held: Array<() => void> = []
 
   const faults: Faults = {

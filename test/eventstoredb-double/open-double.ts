@@ -1,6 +1,7 @@
 import { EventStoreDBClient, jsonEvent, type EventData } from '@eventstore/db-client'
 import type { ExecutionContext } from 'ava'
 import { startDouble, type EventStoreDouble } from './double.js'
+import type { Version } from './version.js'
 
 export type Opened = { readonly double: EventStoreDouble; readonly client: EventStoreDBClient }
 
@@ -8,8 +9,8 @@ export type Opened = { readonly double: EventStoreDouble; readonly client: Event
  * A double of a test's own, and a client of it. Tests of one process must take turns: the client rejects what is in flight
  * on all of its kind when one of them is disposed of.
  */
-export const openDouble = async (t: ExecutionContext): Promise<Opened> => {
-  const double = await startDouble()
+export const openDouble = async (t: ExecutionContext, version: Version = '24.10'): Promise<Opened> => {
+  const double = await startDouble({ version })
   t.teardown(double.stop)
   return { double, client: clientOf(t, double.url) }
 }

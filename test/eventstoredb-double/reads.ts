@@ -6,20 +6,28 @@ import type { Log, LoggedEvent, Stream } from './log.js'
 import { streamMessages, type ReadCall } from './flow-control.js'
 import type { Served } from './served.js'
 import { streamDeleted, unexpectedRead, type CallStatus } from './statuses.js'
+import type { Answers } from './version.js'
 
 /** Reads a stream or the whole log, once. */
-export const readOnce = ({ log, faults }: Served, call: ReadCall, request: ReadRequest): void => {
-  const refusal = refusalOf(log, request)
+export const readOnce = ({ log, answers, faults }: Served, call: ReadCall, request: ReadRequest): void => {
+  const refusal = refusalOf(log, answers, request)
   if (refusal === undefined) streamMessages(call, faults, messagesOf(log, request))
   else call.emit('error', refusal)
 }
 
-const refusalOf = (log: Log, { stream, from, isBackwards, count }: ReadRequest): CallStatus | undefined => {
+const refusalOf = (
+  log: Log,
+  { noEventThere }: Answers,
+  { stream, from, isBackwards, count }: ReadRequest,
+): CallStatus | undefined => {
   if (stream === undefined) {
-    return count === 0 || !isInLog(log, from) ? unexpectedRead('ReadAllResult') : undefined
+    if (count === 0) return unexpectedRead('Unexpected ReadAllResult: Error')
+    return isInLog(log, from) ? undefined : unexpectedRead(noEventThere)
   }
   if (log.stream(stream)?.deletion === 'tombstone') return streamDeleted(stream)
-  return count === 0 || (from === 'end' && !isBackwards) ? unexpectedRead('ReadStreamResult') : undefined
+  return count === 0 || (from === 'end' && !isBackwards)
+    ? unexpectedRead('Unexpected ReadStreamResult: Error')
+    : undefined
 }
 
 /** A position is an event's, the beginning or beyond the end: in between a real server finds no record to begin with. */

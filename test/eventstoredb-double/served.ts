@@ -1,5 +1,6 @@
 import type { ActiveFaults } from './faults.js'
 import type { Log } from './log.js'
+import type { Answers } from './version.js'
 
 /** How many calls of a kind were made so far, whatever became of them; cuts are subscriptions that a fault ended. */
 export type Calls = {
@@ -12,6 +13,7 @@ export type Calls = {
 /** What the calls of one double share. */
 export type Served = {
   readonly log: Log
+  readonly answers: Answers
   readonly faults: ActiveFaults
   readonly count: (call: keyof Calls) => void
   /** A stream was read, once or by pages. */

@@ -53,8 +53,7 @@ export const tooLate = (): CallStatus => statusOf(status.DEADLINE_EXCEEDED, 'Dea
 export const badRequest = (): CallStatus => statusOf(status.UNKNOWN, 'Exception was thrown by handler.')
 
 /** What a read answers that the log can't do: END forwards, no events at all, a position where none stands. */
-export const unexpectedRead = (of: 'ReadAllResult' | 'ReadStreamResult'): CallStatus =>
-  statusOf(status.UNKNOWN, `Unexpected ${of}: Error`)
+export const unexpectedRead = (details: string): CallStatus => statusOf(status.UNKNOWN, details)
 
 /** A header holds nothing else. */
 const ascii = (text: string): string => text.replace(/[^\x20-\x7e]/gu, encodeURIComponent)

@@ -7,16 +7,14 @@ import type { Log, LoggedEvent } from './log.js'
 import { streamMessages, type MessageStream, type ReadCall } from './flow-control.js'
 import { isInLog } from './reads.js'
 import type { Served } from './served.js'
+import { liveBuffer, type Answers } from './version.js'
 import { streamDeleted, tooSlow, unavailable, unexpectedRead } from './statuses.js'
 
-/**
- * Follows a stream or the whole log. A reader that is too slow while live is served from the log at its own pace. A server of
- * 23.10 would drop it: the fault `dropSlowSubscribers` does that, so that other tests need not expect it.
- */
+/** Follows a stream or the whole log. What becomes of a reader that is too slow while live depends on the version. */
 export const subscribe = (served: Served, call: ReadCall, request: ReadRequest): void => {
-  const { log, faults, count } = served
+  const { log, answers, faults, count } = served
   if (request.stream === undefined && !isInLog(log, request.from)) {
-    call.emit('error', unexpectedRead('ReadAllResult'))
+    call.emit('error', unexpectedRead(answers.noEventThere))
     return
   }
   if (request.stream !== undefined && log.stream(request.stream)?.deletion === 'tombstone') {
@@ -34,24 +32,27 @@ export const subscribe = (served: Served, call: ReadCall, request: ReadRequest):
     count('cuts')
     end(cut === 'cleanly' ? undefined : unavailable())
   }
-  const stream = streamMessages(call, faults, messagesOf(cursor, request.filter?.checkpointInterval), cutWhenDue)
+  const stream = streamMessages(
+    call,
+    faults,
+    messagesOf(cursor, answers, request.filter?.checkpointInterval),
+    cutWhenDue,
+  )
 
   const forget = log.onWritten(() => {
     if (faults.areSubscriptionsMute()) return
-    if (cursor.isLive && stream.isBlocked() && waitsMoreThan(cursor, faults.mayWait())) {
+    const isSlow = cursor.isLive && stream.isBlocked()
+    if (isSlow && waitsMoreThan(cursor, faults.mayWait())) {
       count('cuts')
       stream.end(tooSlow())
-    } else stream.resume()
+    } else {
+      if (isSlow && waitsMoreThan(cursor, liveBuffer)) cursor.isLive = false
+      stream.resume()
+    }
   })
   call.once('cancelled', forget)
   call.once('finish', forget)
 }
-
-/**
- * The checkpoint with which a filtered subscription from the start of a fresh log goes live on 24.10, where it has found no event
- * of its own: a position that is none. 23.10 sends no checkpoint then.
- */
-const noPosition = 2n ** 64n - 1n
 
 /** Where a subscription is. */
 type Cursor = {
@@ -92,6 +93,7 @@ const cursorOfStream = (log: Log, name: string, { from }: ReadRequest): Cursor =
 
 function* messagesOf(
   cursor: Cursor,
+  { checkpointOfFreshLog }: Answers,
   checkpointInterval: number | undefined,
 ): Generator<streams.ReadResp | undefined, void> {
   yield confirmation(randomUUID())
@@ -102,7 +104,8 @@ function* messagesOf(
       yield undefined
     } else if (event === undefined) {
       cursor.isLive = true
-      if (checkpointInterval !== undefined) yield checkpoint(cursor.hasGivenNothing ? noPosition : cursor.position)
+      const reached = cursor.hasGivenNothing ? checkpointOfFreshLog : cursor.position
+      if (checkpointInterval !== undefined && reached !== undefined) yield checkpoint(reached)
       yield caughtUp()
     } else {
       cursor.index += 1

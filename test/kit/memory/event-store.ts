@@ -1,3 +1,4 @@
+import { exceedsLargestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
 import { positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
@@ -30,6 +31,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
 
   const append: EventStore['append'] = (stream, expected, events) =>
     steps.write(stream, () => {
+      if (exceedsLargestAppend(events)) return E.left(tooLargeAppend)
       const stored = log.streams.get(stream) ?? []
       const next = expected === 'no-stream' ? 0 : expected + 1
       if (stored.length !== next) {

@@ -3,6 +3,7 @@ import { connect, type Connection } from '../../../adapters/eventstoredb/connect
 import { eventStoreDb, type EventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
 import type { RetryPolicy } from '../../../adapters/eventstoredb/retry.js'
 import { startDouble, type EventStoreDouble } from '../../eventstoredb-double/double.js'
+import type { Version } from '../../eventstoredb-double/version.js'
 import { rightOf } from '../right-of.js'
 
 /** For a test that waits until a call fails. */
@@ -28,8 +29,12 @@ export const openConnection = async (t: ExecutionContext): Promise<OpenConnectio
 export type OpenStore = { readonly double: EventStoreDouble; readonly store: EventStoreDb }
 
 /** A double of a test's own, and a store on it. */
-export const openEventStoreDb = async (t: ExecutionContext, policy = longRetries): Promise<OpenStore> => {
-  const double = await startDouble()
+export const openEventStoreDb = async (
+  t: ExecutionContext,
+  policy = longRetries,
+  version: Version = '24.10',
+): Promise<OpenStore> => {
+  const double = await startDouble({ version })
   t.teardown(double.stop)
   const store = storeAt(t, double.url, policy)
   return { double, store }
