@@ -11,7 +11,8 @@ import { measureLatency } from './latency.js'
 import { besideNoise } from './noisy.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
-import { measureAppends, measureBatches, measureDocuments, measureSubscription, startServer } from './servers.js'
+import { measureServerLeads } from './server-leads.js'
+import { measureAppends, measureBatches, measureDocuments, measureSubscription, eventStoreServer } from './servers.js'
 import { shown, type Row } from './row.js'
 import { measureSoak, type SoakSample } from './soak.js'
 import type { Compared } from './summary.js'
@@ -112,13 +113,24 @@ const embedded = async (): Promise<ReadonlyArray<Row>> => {
 
 /** The adapters of the servers against their bare drivers. */
 const servers = async (): Promise<ReadonlyArray<Row>> => {
-  const server = await startServer()
+  const server = await eventStoreServer()
   const appends = await measureAppends(server.url, quick ? rounds : rounds + 4, quick ? 1_000 : 20_000)
   const log = quick ? 5_000 : 100_000
   const subscription = await measureSubscription(server.url, rounds, log)
   const perBatch = await measureBatches(server.url, log)
+  const leads = await measureServerLeads(server.url, rounds, seconds)
   await server.stop()
+  const slowness = leads.alone.ours.p50 / leads.alone.theirs.p50
   const rows = [
+    {
+      measured: 'a lead alone, EventStoreDB, beside one append',
+      ours: shown(leads.alone.ours),
+      baseline: shown(leads.alone.theirs),
+      ratio: `p50 ${slowness.toFixed(1)}`,
+      goal: 'p50 at most 6',
+      met: slowness <= 6,
+    },
+    againstBaseline('leads, EventStoreDB, 64 connections, beside appends', leads.atOnce, 0.12),
     againstBaseline('appends to EventStoreDB, 64 in flight', appends, 0.8),
     againstBaseline('catch-up subscription to EventStoreDB', subscription, 0.8),
     {

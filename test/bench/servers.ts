@@ -27,6 +27,12 @@ const program = fileURLToPath(new URL('../eventstoredb-double/main.js', import.m
 
 export type EventStoreServer = { readonly url: string; readonly stop: () => Promise<void> }
 
+/** The server that `EVENTSTORE_URL` names, or else the double in a process of its own. */
+export const eventStoreServer = (): Promise<EventStoreServer> => {
+  const url = process.env['EVENTSTORE_URL']
+  return url === undefined ? startServer() : Promise.resolve({ url, stop: () => Promise.resolve() })
+}
+
 /** The double of EventStoreDB in a process of its own. */
 export const startServer = async (): Promise<EventStoreServer> => {
   const child = spawn(process.execPath, [program, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
