@@ -1,5 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client'
 import { createRequire } from 'node:module'
+import { withinLimit } from '../../domain/abortable.js'
 import type { Time } from '../../domain/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 
@@ -39,8 +40,13 @@ const driverWrites = createRequire(import.meta.url)(
 const writeOfDriver = driverWrites.backpressuredWrite
 driverWrites.backpressuredWrite = (stream, data) => writeOfDriver(stream, data).catch(() => undefined)
 
-/** In milliseconds: longer than an append may take (`RetryPolicy`). Only an append that never ends is waited for so long. */
+/** In milliseconds: longer than an append may take (`RetryPolicy`). Only an append or a disposal that never ends is waited for so long. */
 const longestWait = 6_000
+
+/** The driver cancels all calls of the client at once, and then waits until each of them has ended: one may never do so. */
+export const disposeOf = async (client: EventStoreDBClient, time: Pick<Time, 'sleep'>): Promise<void> => {
+  await withinLimit(time, longestWait, () => client.dispose())
+}
 
 export const appendsInFlight = (time: Time): AppendsInFlight => {
   let inFlight = 0
@@ -55,7 +61,7 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
       onIdle = () => idle.abort()
       await time.sleep(longestWait, idle.signal)
     }
-    await client.dispose()
+    await disposeOf(client, time)
     // The calls that were cancelled report it on the next turn of the event loop.
     await new Promise(setImmediate)
   }

@@ -1,7 +1,7 @@
 import { E, type Either } from '../../domain/prelude.js'
 import type { Time } from '../../domain/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
-import { appendsOfThisProcess } from './appends-in-flight.js'
+import { appendsOfThisProcess, disposeOf } from './appends-in-flight.js'
 import { reconnectingClient, type ReconnectingClient } from './reconnecting-client.js'
 
 /**
@@ -47,7 +47,7 @@ export const connect = (url: string, time: Time = monotonicTime): Either<NoConne
   if (hasUnknownOption(url)) return E.left({ kind: 'no-connection-string' })
   try {
     const appends = reconnectingClient(url, appendsOfThisProcess.dispose, time)
-    const reads = reconnectingClient(url, (client) => client.dispose(), time)
+    const reads = reconnectingClient(url, (client) => disposeOf(client, time), time)
     return E.right({
       appends,
       reads,

@@ -5,13 +5,14 @@ import {
   TooManyUnanswered,
   type AppendsInFlight,
 } from '../../../adapters/eventstoredb/appends-in-flight.js'
+import { connect } from '../../../adapters/eventstoredb/connection.js'
 import { E } from '../../../domain/prelude.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { openEventStoreDb, storeAt } from '../../kit/stores/eventstoredb.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { rightOf } from '../../kit/right-of.js'
 import { until } from '../../kit/time/until.js'
-import { settled } from '../../kit/time/turns.js'
+import { isOver, settled } from '../../kit/time/turns.js'
 
 /** What happened, in its order. */
 type Story = Array<string>
@@ -151,6 +152,31 @@ test('an append that never ends holds up a disposal for six seconds, whatever el
   t.true(story.includes('client is disposed of'))
   endless.end()
   await Promise.all([disposing, endless.done, other.done])
+})
+
+const never = new Promise<void>(() => undefined)
+
+test('a disposal that never ends holds up appends and an end for six seconds at most', async (t) => {
+  const { appends, advance } = open()
+  const story: Story = []
+  const disposing = appends.dispose(clientIn(story, 'client', never))
+  const one = appendIn(appends, story, 'one')
+  one.end()
+  await advance(5_990)
+  t.deepEqual(story, ['client is disposed of'])
+  await advance(20)
+  t.true(await isOver(Promise.all([disposing, one.done])))
+})
+
+test('a disposal of the client that reads, which never ends, holds up an end for six seconds at most', async (t) => {
+  const time = manualTime()
+  const connection = rightOf(connect('esdb://127.0.0.1:2113?tls=false', time.process()))
+  connection.reads.current().dispose = () => never
+  const closing = connection.close()
+  await time.advance(5_990)
+  t.false(await isOver(closing))
+  await time.advance(20)
+  t.true(await isOver(closing))
 })
 
 test('a store that closes does not disturb the appends of another store in the same process', async (t) => {
