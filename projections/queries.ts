@@ -51,6 +51,9 @@ export const contactPending: StoreFailure = {
   reason: 'an accepted lead may still lack its contact',
 }
 
+/** In milliseconds: whoever watches over the process is answered within it, whatever the read models do. */
+export const longestLook = 1_000
+
 const pageSize = 500
 
 type QueryPorts = {

@@ -1,7 +1,7 @@
 import { withinLimit } from '../../domain/abortable.js'
 import { E } from '../../domain/prelude.js'
 import type { Time } from '../../domain/ports.js'
-import type { Queries } from '../queries.js'
+import { longestLook, type Queries } from '../queries.js'
 import { parkedEvents } from '../read-models/parked-events.js'
 
 /** Events of one process manager that wait for an operator: `mostParked` where there are as many or more. */
@@ -9,9 +9,6 @@ export type ParkedCount = { readonly processManager: string; readonly events: nu
 
 /** Counted to here and no further: what is counted is read. */
 const mostParked = 100
-
-/** In milliseconds: whoever watches over the process is answered, whatever the read models do. */
-const longestCount = 1_000
 
 /** How many events each process manager has parked; undefined where the read model does not answer. */
 export const parkedCounts =
@@ -22,6 +19,6 @@ export const parkedCounts =
       const found = await page(parkedEvents, query)
       return E.isLeft(found) ? undefined : { processManager, events: found.right.length }
     }
-    const counts = await withinLimit(time, longestCount, () => Promise.all(processManagers.map(count)))
+    const counts = await withinLimit(time, longestLook, () => Promise.all(processManagers.map(count)))
     return counts?.every((count) => count !== undefined) === true ? counts : undefined
   }

@@ -1,10 +1,8 @@
 import { withinLimit } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
+import { longestLook } from '../../../projections/queries.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-
-/** In milliseconds: whoever watches over the process is answered, whatever the read models do. */
-const longestLook = 1_000
 
 /** How far each follower is behind the head of the log; undefined where that can't be read now. */
 export const lagsOf = (
