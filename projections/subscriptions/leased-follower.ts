@@ -1,4 +1,4 @@
-import { aborted } from '../../domain/abortable.js'
+import { aborted, abortable } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../ports.js'
@@ -31,6 +31,54 @@ type Ports = {
   readonly pollBackoff: Backoff
 }
 
+type Waiting = { readonly wanted: Position; readonly end: (isReached: boolean) => void }
+
+/**
+ * One poll for all who wait for a follower that runs elsewhere. It begins anew with short pauses whenever somebody joins them.
+ * `look` gives the position, `isHere` says whether the follower runs in this process by now: then nobody is left waiting.
+ */
+const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, backoff: Backoff) => {
+  const waiting = new Set<Waiting>()
+  let pause = new AbortController()
+  let polls = 0
+  let isPolling = false
+
+  const poll = async (): Promise<void> => {
+    isPolling = true
+    while (waiting.size > 0) {
+      const now = await look()
+      for (const { wanted, end } of waiting) {
+        const isReached = now !== undefined && now >= wanted
+        if (isReached || isHere()) end(isReached)
+      }
+      if (waiting.size === 0) break
+      pause = new AbortController()
+      polls += 1
+      await backoff(polls - 1, pause.signal)
+    }
+    isPolling = false
+  }
+  /** Whether the position is reached; where it is not, `signal` has aborted, or the follower runs here. */
+  return async (wanted: Position, signal: AbortSignal): Promise<boolean> => {
+    let result = false
+    await abortable(signal, (done) => {
+      const one: Waiting = {
+        wanted,
+        end: (isReached) => {
+          result = isReached
+          done()
+        },
+      }
+      waiting.add(one)
+      polls = 0
+      if (isPolling) pause.abort()
+      else void poll()
+      return () => waiting.delete(one)
+    })
+    return result
+  }
+}
+
 /** `checkpoint` holds how far the follower has come, for the other processes. */
 export const leasedFollower = (
   name: string,
@@ -47,6 +95,7 @@ export const leasedFollower = (
     const stored = await documents.checkpoint(checkpoint)
     return E.isLeft(stored) ? undefined : stored.right
   }
+  const polled = sharedPoll(position, () => running !== undefined, pollBackoff)
   return {
     name,
     run: async (lease) => {
@@ -60,13 +109,11 @@ export const leasedFollower = (
     failure: () => running?.failure(),
     retrying: () => running?.retrying(),
     caughtUpTo: async (wanted, signal) => {
-      for (let polls = 0; !signal.aborted; polls += 1) {
+      while (!signal.aborted) {
         // Where the lease is lost meanwhile another process goes on, and its checkpoint is polled.
         await running?.caughtUpTo(wanted, signal)
         if (running?.failure() !== undefined) return
-        const now = await position()
-        if (now !== undefined && now >= wanted) return
-        await pollBackoff(polls, signal)
+        if (await polled(wanted, signal)) return
       }
     },
     caughtUpHere: async (wanted, signal) => {

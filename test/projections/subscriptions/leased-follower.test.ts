@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { neverAborted } from '../../../domain/abortable.js'
-import { beginning, type Position } from '../../../domain/event.js'
+import { aborted, neverAborted } from '../../../domain/abortable.js'
+import { beginning, positionOf, type Position } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
@@ -51,9 +51,10 @@ const open = async (t: ExecutionContext) => {
         { store, logger: recordingLogger(), backoff: nextTurn },
       )
     }
-    const pollBackoff = async (count: number): Promise<void> => {
+    let isPaused = false
+    const pollBackoff = async (count: number, signal: AbortSignal): Promise<void> => {
       polls.push(count)
-      await nextTurn()
+      await (isPaused ? aborted(signal) : nextTurn())
     }
     return {
       follower: leasedFollower('work', collection, start, { documents: read, pollBackoff }),
@@ -67,6 +68,10 @@ const open = async (t: ExecutionContext) => {
       go: () => goOn(),
       choke: () => {
         chokes = true
+      },
+      /** The pauses between two looks do not end by themselves any more. */
+      pause: () => {
+        isPaused = true
       },
     }
   }
@@ -214,6 +219,54 @@ test('where a follower runs elsewhere, its stored position is polled, ever less 
     elsewhere.polls.map((_, tries) => tries),
   )
   await elsewhere.follower.caughtUpTo(first, never)
+  lease.recall()
+  await working
+})
+
+test('however many wait for a follower that runs elsewhere, the store is asked as often as for one', async (t) => {
+  const { process, write, documents } = await open(t)
+  const here = process()
+  const lease = testLease('work')
+  here.hold()
+  const working = here.follower.run(lease)
+  const first = await write()
+  const askedFor = async (waiting: number) => {
+    let asked = 0
+    const counted: Documents = {
+      ...documents,
+      checkpoint: (one) => {
+        asked += 1
+        return documents.checkpoint(one)
+      },
+    }
+    const { follower: work } = process(counted)
+    const signals = Array.from({ length: waiting }, () => new AbortController().signal)
+    const reached = Promise.all(signals.map((signal) => work.caughtUpTo(first, signal)))
+    await settled()
+    return { asked, reached }
+  }
+  const [one, hundred] = [await askedFor(1), await askedFor(100)]
+  here.go()
+  await Promise.all([one.reached, hundred.reached])
+  t.true(hundred.asked <= one.asked + 1, `${hundred.asked} times, and ${one.asked} for one`)
+  lease.recall()
+  await working
+})
+
+test('whoever begins to wait while others do is told at once where nothing is left to wait for', async (t) => {
+  const { process, write } = await open(t)
+  const [here, elsewhere] = [process(), process()]
+  const lease = testLease('work')
+  const working = here.follower.run(lease)
+  const first = await write()
+  await here.follower.caughtUpTo(first, never)
+  const waiting = new AbortController()
+  const later = elsewhere.follower.caughtUpTo(positionOf(first + 1n), waiting.signal)
+  elsewhere.pause()
+  t.false(await isOver(later))
+  t.true(await isOver(elsewhere.follower.caughtUpTo(first, never)))
+  waiting.abort()
+  await later
   lease.recall()
   await working
 })
