@@ -33,6 +33,9 @@ export const misplacedIn = (changes: ReadonlyArray<Change>, checkpoint: Position
 
 export type Entry = { readonly key: string; readonly document: Json }
 
+/** `document` is undefined where what is stored can't be decoded. */
+export type WalkedEntry = { readonly key: string; readonly document: Json | undefined }
+
 export type Cursor = { readonly value: IndexValue; readonly key: string }
 
 export type IndexPart = {
@@ -74,8 +77,8 @@ export type Documents = {
    * documents have each of them.
    */
   readonly values: (collection: Collection, index: string) => Promise<Either<StoreFailure, ReadonlyArray<IndexValue>>>
-  /** All of it, ordered by key. */
-  readonly all: (collection: Collection) => AsyncIterable<Entry>
+  /** All of it, ordered by key. A document that can't be decoded keeps no other from being given. */
+  readonly all: (collection: Collection) => AsyncIterable<WalkedEntry>
   /**
    * Writes the changes and then the checkpoint, durably and never backward; nothing where `misplacedIn` them is a failure. After
    * `unavailable` the caller begins again with `checkpoint`: what it had read may be lost. `corrupt` stays so.

@@ -4,6 +4,7 @@ import type { Collection, Documents, IndexValue, Stored } from '../../projection
 import {
   decodeEntry,
   decodeStored,
+  decodeWalkedEntry,
   firstPathOf,
   readFields,
   selectionOf,
@@ -80,7 +81,7 @@ export const documentReads = (
           const options = { sort: { _id: 1 }, batchSize: pageSize, projection: readFields } as const
           for await (const record of recordsIn(stored).find(isPresent, options)) {
             hasBegun = true
-            yield decodeEntry(record)
+            yield decodeWalkedEntry(record)
           }
         } catch (error) {
           failure = error

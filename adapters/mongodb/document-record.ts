@@ -1,6 +1,15 @@
 import type { AnyBulkWriteOperation, Filter, IndexDescription } from 'mongodb'
 import { positionOf } from '../../domain/event.js'
-import type { Change, Collection, Entry, IndexValue, Json, Query, Stored } from '../../projections/ports.js'
+import type {
+  Change,
+  Collection,
+  Entry,
+  IndexValue,
+  Json,
+  Query,
+  Stored,
+  WalkedEntry,
+} from '../../projections/ports.js'
 import { OperationFailed, tooLarge } from './failure.js'
 
 /**
@@ -123,6 +132,14 @@ export const decodeEntry = ({ _id, change: { body } }: DocumentRecord): Entry =>
   key: _id,
   document: documentOf(body),
 })
+
+export const decodeWalkedEntry = (record: DocumentRecord): WalkedEntry => {
+  try {
+    return decodeEntry(record)
+  } catch {
+    return { key: record._id, document: undefined }
+  }
+}
 
 /** @throws OperationFailed */
 const documentOf = (body: unknown): Json => {

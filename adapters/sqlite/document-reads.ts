@@ -1,9 +1,10 @@
 import { orThrow } from '../../domain/store-failed.js'
-import type { Collection, Documents, Entry, IndexValue, Stored } from '../../projections/ports.js'
+import type { Collection, Documents, Entry, IndexValue, Stored, WalkedEntry } from '../../projections/ports.js'
 import {
   counting,
   decodeEntry,
   decodeStored,
+  decodeWalkedEntry,
   differentValues,
   selection,
   type EntryRow,
@@ -57,12 +58,12 @@ export const documentReads = (
       ),
     ),
 
-  all: async function* (collection: Collection): AsyncGenerator<Entry> {
+  all: async function* (collection: Collection): AsyncGenerator<WalkedEntry> {
     let after = ''
     for (;;) {
-      const page = tables.read<ReadonlyArray<Entry>>(collection, [], (prepare, table) => {
+      const page = tables.read<ReadonlyArray<WalkedEntry>>(collection, [], (prepare, table) => {
         const sql = `SELECT key, body FROM "${table}" WHERE key > ? AND body IS NOT NULL ORDER BY key LIMIT ${pageSize}`
-        return prepare<EntryRow>(sql).all(after).map(decodeEntry)
+        return prepare<EntryRow>(sql).all(after).map(decodeWalkedEntry)
       })
       const entries = orThrow(page)
       yield* entries

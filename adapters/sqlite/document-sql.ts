@@ -1,5 +1,15 @@
 import { positionOf } from '../../domain/event.js'
-import type { Change, Collection, Entry, CountedPart, IndexPart, Json, Query, Stored } from '../../projections/ports.js'
+import type {
+  Change,
+  Collection,
+  Entry,
+  CountedPart,
+  IndexPart,
+  Json,
+  Query,
+  Stored,
+  WalkedEntry,
+} from '../../projections/ports.js'
 import type { DocumentRow } from './writer/writer-protocol.js'
 
 /** How documents stand in tables: a column for the JSON, and one for each field that an index is about. */
@@ -25,6 +35,14 @@ export const decodeStored = ({ position, body }: StoredRow): Stored => ({
 })
 
 export const decodeEntry = ({ key, body }: EntryRow): Entry => ({ key, document: JSON.parse(body) as Json })
+
+export const decodeWalkedEntry = (row: EntryRow): WalkedEntry => {
+  try {
+    return decodeEntry(row)
+  } catch {
+    return { key: row.key, document: undefined }
+  }
+}
 
 /** The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the end. */
 export const creation = (collection: Collection, table: string): ReadonlyArray<string> => [

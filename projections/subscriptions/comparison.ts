@@ -1,4 +1,4 @@
-import type { Documents, Entry } from '../ports.js'
+import type { Documents, WalkedEntry } from '../ports.js'
 import { collectionOf, type AnyProjection } from '../projection.js'
 
 /** How the generation that is served and the next one of a read model compare: documents of the next, and how many differ. */
@@ -25,13 +25,13 @@ export const compareGenerations = async (projection: AnyProjection, documents: D
   return { documents: count, differing }
 }
 
-const entryOf = async (entries: AsyncIterator<Entry, unknown>): Promise<Entry | undefined> => {
+const entryOf = async (entries: AsyncIterator<WalkedEntry, unknown>): Promise<WalkedEntry | undefined> => {
   const next = await entries.next()
   return next.done === true ? undefined : next.value
 }
 
 /** JSON with the fields of every object in one order: a store need not keep theirs. */
-const canonical = (value: unknown): string =>
+const canonical = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -70,8 +70,8 @@ export const apply = async (
 export const contentOf = async (
   documents: Documents,
   collection: Collection,
-): Promise<Readonly<Record<string, Json>>> => {
-  const content: Record<string, Json> = {}
+): Promise<Readonly<Record<string, Json | undefined>>> => {
+  const content: Record<string, Json | undefined> = {}
   for await (const { key, document } of documents.all(collection)) content[key] = document
   return content
 }

@@ -189,7 +189,7 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
     await apply(documents, collection, [remove('key-00007', 2n)], 2n)
     const found: Array<string> = []
     for await (const { key, document } of documents.all(collection)) {
-      t.is(document['key'], key)
+      t.is(document?.['key'], key)
       found.push(key)
     }
     t.deepEqual(

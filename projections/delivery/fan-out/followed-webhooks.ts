@@ -2,7 +2,7 @@ import type { Activity } from '../../../domain/activity.js'
 import { idIn, streamOf } from '../../../domain/decider.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { AccountId, WebhookId } from '../../../domain/ids.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { webhook } from '../../../domain/webhook.js'
@@ -14,6 +14,7 @@ import { webhookList, type WebhookDocument } from '../../read-models/webhook-lis
 type Ports = {
   readonly store: Pick<EventStore, 'history' | 'read'>
   readonly documents: Pick<Documents, 'checkpoint' | 'all' | 'get'>
+  readonly logger: Logger
 }
 
 const collection = collectionOf(webhookList)
@@ -58,7 +59,7 @@ const webhooksByAccount = () => {
  * The webhooks as they were where the log was followed to. They begin with what the read model `webhook_list` shows and are
  * folded as it folds them: so no more of the log is read than lies between the two, however long it is.
  */
-export const followedWebhooks = ({ store, documents }: Ports) => {
+export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   const { get, put, subscribed, clear } = webhooksByAccount()
 
   /** @throws what the fold of the event throws; its webhook then stays as it was before */
@@ -103,11 +104,7 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
     // A collection holds what its own projection made.
     const shown = stored?.document as WebhookDocument | undefined
     const shownUpTo = stored?.position ?? beginning
-    if (shownUpTo <= upTo) return folded(shown, changes, shownUpTo, upTo)
-    const read = await store.read(streamOf(webhook, id))
-    // Where an event can't be decoded nobody can tell how it was then.
-    if (E.isLeft(read) && read.left.kind === 'corrupt') return shown
-    return folded(undefined, orThrow(read).events, beginning, upTo)
+    return shownUpTo <= upTo ? folded(shown, changes, shownUpTo, upTo) : fromStream(store, id, upTo, shown)
   }
 
   const load = async (upTo: Position, signal: AbortSignal): Promise<void> => {
@@ -115,16 +112,35 @@ export const followedWebhooks = ({ store, documents }: Ports) => {
     if (upTo === beginning) return
     // In this order: what no later event concerns is shown as it was at both positions.
     const shownUpTo = orThrow(await documents.checkpoint(collection))
+    const unreadable = new Set<WebhookId>()
     for await (const { key, document } of documents.all(collection)) {
       signal.throwIfAborted()
-      put(key as WebhookId, document as WebhookDocument)
+      if (document === undefined) unreadable.add(key as WebhookId)
+      else put(key as WebhookId, document as WebhookDocument)
+    }
+    for (const id of unreadable) {
+      logger.error({ webhook: id }, 'what is stored of a webhook cannot be read: it is taken from its stream')
+      put(id, await fromStream(store, id, upTo, undefined))
     }
     const changed = await changedAfter(shownUpTo < upTo ? shownUpTo : upTo, signal)
-    const stored = orThrow(await documents.get(collection, [...changed.keys()]))
-    for (const [id, changes] of changed) put(id, await asOf(id, upTo, stored.get(id), changes))
+    const readable = [...changed.keys()].filter((id) => !unreadable.has(id))
+    const stored = orThrow(await documents.get(collection, readable))
+    for (const id of readable) put(id, await asOf(id, upTo, stored.get(id), changed.get(id) ?? []))
   }
 
   return { apply, reread, subscribed, load }
+}
+
+/** A webhook as of `upTo`. Where an event in its stream can't be decoded nobody can tell how it was then: it is `otherwise`. */
+const fromStream = async (
+  { read }: Pick<EventStore, 'read'>,
+  id: WebhookId,
+  upTo: Position,
+  otherwise: WebhookDocument | undefined,
+): Promise<WebhookDocument | undefined> => {
+  const found = await read(streamOf(webhook, id))
+  if (E.isLeft(found) && found.left.kind === 'corrupt') return otherwise
+  return folded(undefined, orThrow(found).events, beginning, upTo)
 }
 
 const webhookOf = ({ stream }: ProjectedEvent): WebhookId | undefined => idIn(webhook, stream) as WebhookId | undefined

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { encodeChange } from '../../../adapters/mongodb/document-record.js'
+import { decodeWalkedEntry, encodeChange } from '../../../adapters/mongodb/document-record.js'
 import { storeFailure } from '../../../adapters/mongodb/failure.js'
 import { positionAt } from '../../kit/domain/samples.js'
 
@@ -15,4 +15,10 @@ test('a document larger than MongoDB holds is never sent, and nothing of it is t
     const error = t.throws(() => encoded(text))
     t.deepEqual(storeFailure(error), { kind: 'corrupt', reason: 'a document is larger than MongoDB holds' })
   }
+})
+
+test('a walk through all documents gives one that holds no JSON as one that can not be read', (t) => {
+  const change = { position: positionAt(1), turn: -1 }
+  t.deepEqual(decodeWalkedEntry({ _id: 'k', change: { ...change, body: '{' } }), { key: 'k', document: undefined })
+  t.deepEqual(decodeWalkedEntry({ _id: 'k', change: { ...change, body: '{}' } }), { key: 'k', document: {} })
 })

@@ -95,7 +95,7 @@ if (mongoUrl === undefined) {
     }
     const walked = async (): Promise<string> => {
       const groups: Array<unknown> = []
-      for await (const { document } of other.all(live)) groups.push(document['group'])
+      for await (const { document } of other.all(live)) groups.push(document?.['group'])
       return shown(groups)
     }
     for (let generation = 1; generation <= 10; generation += 1) {

@@ -55,7 +55,7 @@ const put = (key: string, position: number, document = {}): Change => ({
 
 const titlesIn = async (documents: Documents, collection: Collection): Promise<ReadonlyArray<unknown>> => {
   const found: Array<unknown> = []
-  for await (const { document } of documents.all(collection)) found.push(document['title'])
+  for await (const { document } of documents.all(collection)) found.push(document?.['title'])
   return found
 }
 

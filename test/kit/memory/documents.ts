@@ -12,6 +12,7 @@ import {
   type Json,
   type Query,
   type Stored,
+  type WalkedEntry,
 } from '../../../projections/ports.js'
 import { atOnce, type Steps } from './steps.js'
 
@@ -64,7 +65,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       return E.right(undefined)
     })
 
-  async function* all(collection: Collection): AsyncGenerator<Entry> {
+  async function* all(collection: Collection): AsyncGenerator<WalkedEntry> {
     yield* await steps.read(collection.name, () =>
       [...heldIn(collection)]
         .map(([key, held]) => ({ ...held, key }))

@@ -195,7 +195,8 @@ export const openSimulation = (scene: Scene): Simulation => {
       const readModels = new Map<string, Record<string, Json>>()
       for (const projection of simulatedReadModels) {
         const content: Record<string, Json> = {}
-        for await (const { key, document } of documents.all(collectionOf(projection))) content[key] = document
+        for await (const { key, document } of documents.all(collectionOf(projection)))
+          if (document !== undefined) content[key] = document
         readModels.set(projection.name, content)
         trace.note(`${projection.name} ${JSON.stringify(content)}`)
       }

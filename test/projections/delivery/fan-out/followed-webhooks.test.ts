@@ -1,6 +1,9 @@
 import test from 'ava'
+import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { sqliteDocuments } from '../../../../adapters/sqlite/documents.js'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { fold } from '../../../../domain/decider.js'
 import type { Recorded } from '../../../../domain/event.js'
@@ -27,6 +30,8 @@ import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
 import { cachedHandler } from '../../../kit/parts/command-handlers.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { watchedHistory } from '../../../kit/parts/watched-history.js'
+import { openIn } from '../../../kit/stores/sqlite.js'
+import { temporaryDirectory } from '../../../kit/temporary-directory.js'
 import { rightOf } from '../../../kit/right-of.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 
@@ -110,7 +115,7 @@ test('wherever the read model stands, the webhooks are those of the position tha
     fc.asyncProperty(webhookLogs, place, place, place, async (log, followedTo, shown, ahead) => {
       const { store } = await storeOf(log)
       const documents = await shownAs(log, shown + ahead, Math.min(shown, log.length))
-      const { load, apply, subscribed } = followedWebhooks({ store, documents })
+      const { load, apply, subscribed } = followedWebhooks({ store, documents, logger: recordingLogger() })
       await load(positionAt(followedTo), neverAborted)
       for (const account of accounts) {
         assert.deepEqual(byId(subscribed(of(account))), byId(subscribedAt(log, followedTo, account)))
@@ -151,10 +156,46 @@ test('the events of a webhook that cannot be decoded hold up no other webhook', 
   const { store } = await storeOf(log)
   // A read model that was made by a version which could decode it.
   const documents = await shownAs(log, 4, 4)
-  const { load, subscribed } = followedWebhooks({ store, documents })
+  const { load, subscribed } = followedWebhooks({ store, documents, logger: recordingLogger() })
   await load(positionAt(2), neverAborted)
   t.deepEqual(
     subscribed(of(accountOf(2))).map(({ id, state }) => [id, state]),
     [[webhookId(2), 'on']],
+  )
+})
+
+test('a document of a webhook that cannot be read holds up no other webhook, and costs its own no delivery', async (t) => {
+  const log = logOf(
+    ...[2, 4, 6].map((n) => [`webhook-${webhookId(n)}`, added(n)] as const),
+    [`webhook-${webhookId(2)}`, later[1] ?? added(1)],
+    [`webhook-${webhookId(6)}`, later[1] ?? added(1)],
+  )
+  const { store } = await storeOf(log)
+  const directory = temporaryDirectory(t)
+  const database = await openIn(directory)
+  t.teardown(database.close)
+  const documents = sqliteDocuments(database)
+  rightOf(await documents.prepare(collection))
+  const changes = changesOf(anyProjection(webhookList), new Map(), log.slice(0, 4))
+  rightOf(await documents.apply(collection, changes, positionAt(4)))
+  const byHand = new Database(join(directory, 'leadloop.db'))
+  const table = byHand.prepare(`SELECT table_name FROM collections WHERE name = 'webhook_list'`).pluck().get()
+  byHand.exec(`UPDATE "${String(table)}" SET body = '{' WHERE key IN ('${webhookId(2)}', '${webhookId(6)}')`)
+  byHand.close()
+
+  const logger = recordingLogger()
+  const { load, subscribed } = followedWebhooks({ store, documents, logger })
+  await load(positionAt(5), neverAborted)
+  t.deepEqual(
+    byId(subscribed(of(1))).map(({ id, format }) => [id, format]),
+    [
+      [webhookId(2), 'flat'],
+      [webhookId(4), 'agent'],
+      [webhookId(6), 'flat'],
+    ],
+  )
+  t.deepEqual(
+    logger.lines.map(({ fields }) => fields['webhook']),
+    [webhookId(2), webhookId(6)],
   )
 })
