@@ -43,7 +43,7 @@ type FanOutPorts = {
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
   const webhooks = followedWebhooks(ports)
-  const contacts = passingContacts(store)
+  const contacts = passingContacts(ports)
   const leads = passingLeads(store)
   const makeDue = makeDueWith(commandHandler, leads)
   /** The activities of the batch that is handled now. */

@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { contact } from '../../../domain/contact.js'
-import { idIn, streamOf } from '../../../domain/decider.js'
+import { idIn } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
 import type { ContactId } from '../../../domain/ids.js'
-import type { EventStore, StoreFailure } from '../../../domain/ports.js'
+import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { contactFrom, evolveContact, type Contact, type ContactDocument } from '../../contact.js'
+import { evolveContact, type Contact, type ContactDocument } from '../../contact.js'
 import type { ProjectedEvent } from '../../projection.js'
+import { contactAsOf, type ContactPorts } from './contact-as-of.js'
 
 type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: T }>
 export type RecordedActivity = Recorded<'ActivityRecorded'>
@@ -30,17 +31,16 @@ const readsAtOnce = 16
 
 /**
  * The contacts as they were where the log was followed to. They are folded as their events pass by; one that has not passed by
- * yet is read once, however long its stream is and however many activities follow.
+ * yet is read once, however many activities follow.
  */
-export const passingContacts = (store: Pick<EventStore, 'read'>) => {
+export const passingContacts = (ports: ContactPorts) => {
   const cache = new LRUCache<ContactId, Passing>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   /** @throws StoreFailed where it may be read later */
   const readAsOf = async (id: ContactId, position: Position): Promise<Passing> => {
-    const read = await store.read(streamOf(contact, id))
-    if (E.isLeft(read) && read.left.kind === 'corrupt') return { document: read, position }
-    const before = orThrow(read).events.filter((event) => event.position < position)
-    return { document: E.right(contactFrom(before)), position }
+    const document = await contactAsOf(ports, id, position)
+    if (E.isLeft(document) && document.left.kind !== 'corrupt') orThrow(document)
+    return { document, position }
   }
 
   /** Those that must be read before the events can be folded, and as of which position. */

@@ -5,6 +5,7 @@ import { contactFrom } from '../../../../projections/contact.js'
 import { passingContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/passing-contacts.js'
 import { histories, historyOf, type History } from '../../../kit/domain/histories.js'
 import { holdsAsync } from '../../../kit/domain/property.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
 import { E } from '../../../../domain/prelude.js'
@@ -34,7 +35,7 @@ test('wherever it begins and in whatever batches, an activity meets its contact 
     t,
     fc.asyncProperty(histories, fc.nat(80), cuts, async (history, begin, at) => {
       const { store } = await storeOf(history)
-      const contacts = passingContacts(store)
+      const contacts = passingContacts({ store, documents: memoryDocuments(documentState()) })
       const places = [...at.filter((place) => place > begin).toSorted((one, other) => one - other), history.length]
       let from = begin
       for (const place of places) {
@@ -57,7 +58,7 @@ test('a contact that passed by is not read, and any other once, however many act
     t,
     fc.asyncProperty(histories, fc.nat(80), async (history, begin) => {
       const { store, taken } = await storeOf(history)
-      const contacts = passingContacts(store)
+      const contacts = passingContacts({ store, documents: memoryDocuments(documentState()) })
       for (const event of history.slice(begin)) await contacts.pass([event], activitiesIn([event]))
       const seen = history.slice(begin)
       const created = new Set(seen.flatMap((event) => (event.type === 'ContactCreated' ? [event.data.contact_id] : [])))
@@ -85,8 +86,14 @@ test('a contact that can not be read is told of in its own activities alone, and
   const stream = `contact-${poisoned?.data.activity.contact_id ?? ''}`
   let isMended = false
   const contacts = passingContacts({
-    read: (one) =>
-      one === stream && !isMended ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'any' })) : store.read(one),
+    store: {
+      ...store,
+      readLast: (one, count) =>
+        one === stream && !isMended
+          ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'any' }))
+          : store.readLast(one, count),
+    },
+    documents: memoryDocuments(documentState()),
   })
   const told = async () => [...(await contacts.pass(activities, new Set(activities))).values()].map(E.isRight)
   t.deepEqual(await told(), [false, true])

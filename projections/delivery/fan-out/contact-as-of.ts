@@ -1,0 +1,84 @@
+import { contact } from '../../../domain/contact.js'
+import { streamOf } from '../../../domain/decider.js'
+import type { Position } from '../../../domain/event.js'
+import type { ContactId } from '../../../domain/ids.js'
+import type { EventStore, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { contactFrom, evolveContact, type ContactDocument } from '../../contact.js'
+import type { Documents, Stored } from '../../ports.js'
+import { collectionOf, type ProjectedEvent } from '../../projection.js'
+import { contacts } from '../../read-models/contacts.js'
+
+export type ContactPorts = {
+  readonly store: Pick<EventStore, 'read' | 'readLast'>
+  readonly documents: Pick<Documents, 'checkpoint' | 'get'>
+}
+
+type Events = ReadonlyArray<ProjectedEvent>
+
+/** A contact of the read model, and the position up to which it reflects its stream. */
+type Shown = { readonly document: ContactDocument; readonly changedAt: Position; readonly upTo: Position }
+
+/** A stream with fewer events is read at once; of a longer one so many of the newest, and more only where these do not tell. */
+const recentEvents = 100
+
+/**
+ * The contact with the events before `position`; undefined where it had none. A long stream is not read whole: what the read
+ * model shows is brought to the position by the newest events.
+ */
+export const contactAsOf = async (
+  { store, documents }: ContactPorts,
+  id: ContactId,
+  position: Position,
+): Promise<Either<StoreFailure, ContactDocument | undefined>> => {
+  const stream = streamOf(contact, id)
+  const read = await store.readLast(stream, recentEvents)
+  if (E.isLeft(read)) return read
+  let recent: Events = read.right
+  const shown = (recent[0]?.revision ?? 0) === 0 ? undefined : await shownIn(documents, id)
+  for (let wanted = 2 * recentEvents; ; wanted *= 2) {
+    const first = recent[0]?.revision ?? 0
+    if (first === 0) return E.right(contactFrom(recent.filter((event) => event.position < position)))
+    const found = shown && broughtTo(position, shown, recent)
+    if (found !== undefined) return E.right(found)
+    const from = shown === undefined ? 0 : Math.max(first + recent.length - wanted, 0)
+    const more = await store.read(stream, from)
+    if (E.isLeft(more)) return more
+    recent = more.right.events
+  }
+}
+
+/** Undefined where the read model does not show it: then its stream tells. */
+const shownIn = async ({ checkpoint, get }: ContactPorts['documents'], id: ContactId): Promise<Shown | undefined> => {
+  const collection = collectionOf(contacts)
+  // In this order: up to the checkpoint nothing is lacking.
+  const handled = await checkpoint(collection)
+  const found = await get(collection, [id])
+  if (E.isLeft(handled) || E.isLeft(found)) return undefined
+  const { document, position: changedAt }: Partial<Stored> = found.right.get(id) ?? {}
+  if (document === undefined || changedAt === undefined) return undefined
+  const upTo = handled.right > changedAt ? handled.right : changedAt
+  // A collection holds what its own projection made.
+  return { document: document as ContactDocument, changedAt, upTo }
+}
+
+/** Undefined where the recent events do not reach back far enough. */
+const broughtTo = (
+  position: Position,
+  { document, changedAt, upTo }: Shown,
+  recent: Events,
+): ContactDocument | undefined => {
+  const before = recent.filter((event) => event.position < position)
+  if (changedAt < position) {
+    const reachesBack = upTo >= position || (recent[0] !== undefined && recent[0].position <= upTo)
+    return reachesBack ? before.filter((event) => event.position > upTo).reduce(evolved, document) : undefined
+  }
+  // It has changed since: its details then were those of the last change before, and it opted out once, then or later.
+  if (!before.some(({ type }) => type === 'ContactDetailsChanged')) return undefined
+  const opted_out = document.contact.opted_out && !recent.some(({ type }) => type === 'ContactOptedOut')
+  return before.reduce(evolved, { ...document, contact: { ...document.contact, opted_out } })
+}
+
+/** Only of the beginning of its stream would there be no contact. */
+const evolved = (document: ContactDocument, event: ProjectedEvent): ContactDocument =>
+  evolveContact(document, event) ?? document

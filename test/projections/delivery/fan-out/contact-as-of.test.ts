@@ -1,0 +1,107 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import type { ContactEvent } from '../../../../domain/contact.js'
+import { contactFrom } from '../../../../projections/contact.js'
+import { contactAsOf } from '../../../../projections/delivery/fan-out/contact-as-of.js'
+import { anyProjection, changesOf, collectionOf } from '../../../../projections/projection.js'
+import { contacts } from '../../../../projections/read-models/contacts.js'
+import { logOf } from '../../../kit/domain/log.js'
+import { holdsAsync } from '../../../kit/domain/property.js'
+import {
+  accountId,
+  at,
+  contactId,
+  details,
+  engagementId,
+  leadId,
+  playbookId,
+  positionAt,
+  recordId,
+  sourceId,
+  conversionId,
+} from '../../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { rightOf } from '../../../kit/right-of.js'
+
+const stream = `contact-${contactId()}`
+
+const created: ContactEvent = {
+  type: 'ContactCreated',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    details: details(),
+    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
+  },
+}
+
+const changed = (n: number): ContactEvent => ({
+  type: 'ContactDetailsChanged',
+  data: { lead_id: leadId(n), details: details({ additional_info: { order: String(n) } }) },
+})
+
+const engaged = (n: number): ContactEvent => ({
+  type: 'ContactEngaged',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    lead_id: leadId(n),
+    source_id: sourceId(),
+    playbook_id: playbookId(),
+    engagement_id: engagementId(n),
+    submitted_at: at(),
+    engaged_at: at(),
+    filtered: false,
+  },
+})
+
+const other: ContactEvent = {
+  type: 'ContactConverted',
+  data: { record_id: recordId(), conversion_id: conversionId(), ended: [] },
+}
+
+const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
+
+/** Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never. */
+const streams = fc
+  .record({
+    length: fc.integer({ min: 1, max: 400 }),
+    every: fc.integer({ min: 1, max: 150 }),
+    optsOutAt: fc.option(fc.nat(400)),
+  })
+  .map(({ length, every, optsOutAt }) =>
+    Array.from({ length }, (_, n): ContactEvent => {
+      if (n === 0) return created
+      if (n === optsOutAt) return optedOut
+      if (n % every === 0) return changed(n)
+      return n % 7 === 0 ? other : engaged(n)
+    }),
+  )
+
+test('whatever the read model shows, a contact is as its stream had it before the position', async (t) => {
+  const place = fc.nat(400)
+  await holdsAsync(
+    t,
+    fc.asyncProperty(streams, place, place, place, async (events, wanted, handled, ahead) => {
+      const log = logOf(...events.map((event) => [stream, event] as const))
+      const store = memoryEventStore(memoryLog())
+      for (const { revision, position: _position, ...event } of log)
+        rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
+      const documents = memoryDocuments(documentState())
+      const collection = collectionOf(contacts)
+      rightOf(await documents.prepare(collection))
+      const shown = log.filter(({ position }) => position <= handled + ahead)
+      const changes = changesOf(
+        anyProjection(contacts),
+        new Map(),
+        shown.filter((event) => contacts.keyOf(event) !== undefined),
+      )
+      rightOf(await documents.apply(collection, changes, positionAt(Math.min(handled, log.length))))
+      const expected = contactFrom(log.filter(({ position }) => position < wanted))
+      assert.deepEqual(rightOf(await contactAsOf({ store, documents }, contactId(), positionAt(wanted))), expected)
+    }),
+    { numRuns: 80 },
+  )
+})
