@@ -28,6 +28,7 @@ process.once('SIGINT', stopOnce)
 const serve = (service: Service, config: Config): void => {
   stop = service.stop
   say(welcome(service, resolve(config.dataDir)))
+  void service.firstAccount?.shown()
 }
 
 /**

@@ -37,7 +37,7 @@ export type Service = {
   readonly siteUrl: string
   /** Set when this start made the operator key: it is shown now and never again. */
   readonly newOperatorKey: string | undefined
-  /** Set when the store was empty. */
+  /** Set when the store was empty, or nobody was shown the key of its first account yet. */
   readonly firstAccount: FirstAccount | undefined
   /** Takes no more requests, finishes those under way and closes everything; nothing is lost. */
   readonly stop: () => Promise<void>
@@ -116,8 +116,9 @@ const start = async (
   const siteUrl = tellAddress(address)
   await background.begin(head.right)
   serve(routes)
-  const isFirstStart = first.right === undefined && config.roles.has('api')
-  const firstAccount = isFirstStart ? await openFirstAccount(manage) : undefined
+  const opening = { ...manage, documents: stores.documents }
+  const isLogEmpty = first.right === undefined
+  const firstAccount = config.roles.has('api') ? await openFirstAccount(opening, isLogEmpty) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })
 }
 

@@ -27,7 +27,8 @@ export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEv
   return undefined
 }
 
-const logCollection: Collection = { name: 'log', version: 1, indexes: {}, generation: 'live' }
+/** What this process must know of the log before anything else. */
+export const logCollection: Collection = { name: 'log', version: 1, indexes: {}, generation: 'live' }
 const firstEventKey = 'first_event'
 
 /**
