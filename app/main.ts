@@ -15,9 +15,11 @@ const refuse = (sentences: ReadonlyArray<string>): void => {
   process.exit(1)
 }
 
-/** How the process stops: at once while it starts, since nothing was acknowledged yet. */
+/** How the process stops: at once before it has begun, since there is nothing to give back yet. */
 let stop: Service['stop'] = () => Promise.resolve()
+const stopping = new AbortController()
 const stopOnce = (): void => {
+  stopping.abort()
   void stop().then(() => {
     process.exit(0)
   })
@@ -26,7 +28,6 @@ process.once('SIGTERM', stopOnce)
 process.once('SIGINT', stopOnce)
 
 const serve = (service: Service, config: Config): void => {
-  stop = service.stop
   say(welcome(service, resolve(config.dataDir)))
   void service.firstAccount?.shown()
 }
@@ -46,7 +47,9 @@ process.on('unhandledRejection', die)
 const config = configFrom(process.env)
 if (E.isLeft(config)) refuse(config.left)
 else {
-  const service = await compose(config.right)
-  if (E.isLeft(service)) refuse([service.left])
+  const service = await compose(config.right, (stopService) => (stop = stopService))
+  // What comes of a start that is being stopped matters to nobody: the process ends when all is given back.
+  if (stopping.signal.aborted) await stop()
+  else if (E.isLeft(service)) refuse([service.left])
   else serve(service.right, config.right)
 }

@@ -45,8 +45,14 @@ export type Service = {
 
 type Ports = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids; readonly time: Time }
 
+/** Called before the service takes up its work: from then on it has leases to give back, however far its start has come. */
+type WhenBegun = (stop: Service['stop']) => void
+
 /** Wires the whole service and starts it; left: one sentence that says why it can't start. */
-export const compose = async (config: Config): Promise<Either<string, Service>> => {
+export const compose = async (
+  config: Config,
+  whenBegun: WhenBegun = () => undefined,
+): Promise<Either<string, Service>> => {
   if (wasEmptied(config)) {
     return E.left('DATA_DIR: leadloop.db is empty, but secret-key says that there was data; put a backup in its place.')
   }
@@ -59,12 +65,14 @@ export const compose = async (config: Config): Promise<Either<string, Service>> 
   const store = logsAppends ? loggedAppends(stores.right.store, logger) : stores.right.store
   const ready = { logger, clock, ids, time: monotonicTime }
   const front = frontOf(config, stores.right, ready)
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => (closing ??= stores.right.close())
   const giveUp = async (): Promise<void> => {
     front.server.close()
-    await stores.right.close()
+    await close()
   }
   try {
-    const started = await start(config, { ...stores.right, store }, ready, front)
+    const started = await start(config, { ...stores.right, store, close }, ready, { ...front, whenBegun })
     if (E.isLeft(started)) await giveUp()
     return started
   } catch (error) {
@@ -89,7 +97,7 @@ const start = async (
   config: Config,
   stores: Stores,
   ports: Ports,
-  { server, serve, wait, metrics }: Front,
+  { server, serve, wait, metrics, whenBegun }: Front & { readonly whenBegun: WhenBegun },
 ): Promise<Either<string, Service>> => {
   const listening = await listen(server, config)
   if (E.isLeft(listening)) return listening
@@ -107,14 +115,22 @@ const start = async (
   if (E.isLeft(head)) return head
 
   const { routes, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right, metrics)
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     await drain(server)
     await background.stop()
     close()
     await stores.close()
   }
+  let stopped: Promise<void> | undefined
+  const stop = (): Promise<void> => (stopped ??= end())
+  const isStopped = (): boolean => stopped !== undefined
   const siteUrl = tellAddress(address)
+  whenBegun(stop)
   await background.begin(head.right)
+  if (isStopped()) {
+    await stop()
+    return E.left('It was stopped before it had begun.')
+  }
   serve(routes)
   const opening = { ...manage, documents: stores.documents }
   const isLogEmpty = first.right === undefined

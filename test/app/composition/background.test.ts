@@ -1,11 +1,14 @@
 import test from 'ava'
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { backgroundWork } from '../../../app/composition/background.js'
 import type { Followers } from '../../../app/composition/followers.js'
+import { aborted } from '../../../domain/abortable.js'
 import { beginning } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
+import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { positionAt } from '../../kit/domain/samples.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
@@ -17,9 +20,14 @@ type Ports = Parameters<typeof backgroundWork>[0]
 const open = (...roles: ReadonlyArray<string>) => {
   const held: Array<{ readonly name: string; readonly resolve: () => void }> = []
   const positionsAsked: Array<string> = []
+  const running: Array<string> = []
   const follower = (name: string) => ({
     name,
-    run: () => Promise.resolve(),
+    run: async ({ ending }: Lease) => {
+      running.push(name)
+      await aborted(ending)
+      running.splice(running.indexOf(name), 1)
+    },
     position: () => {
       positionsAsked.push(name)
       return Promise.resolve(beginning)
@@ -50,7 +58,7 @@ const open = (...roles: ReadonlyArray<string>) => {
     stores: {
       store: { head: () => Promise.resolve(E.right(7n)) },
       documents: { exists: () => Promise.resolve(E.right(isBuilt)) },
-      membership: { leave: () => Promise.resolve(), share: () => undefined },
+      membership: singleProcessMembership(),
     },
     roles: new Set(['api', ...roles]),
     followers,
@@ -62,6 +70,8 @@ const open = (...roles: ReadonlyArray<string>) => {
     background: backgroundWork(ports),
     time,
     logger,
+    /** The followers that run under their leases. */
+    running,
     /** What posts to webhooks has begun: it asks how far its read model has come. */
     isDelivering: () => positionsAsked.includes(deliveries.name),
     build: (built: boolean) => void (isBuilt = built),
@@ -125,4 +135,13 @@ test('a start does not wait longer for a read model that is being built, whereve
   await catchUp('deliveries', 'notices', 'reactions')
   t.deepEqual(background.lateFollowers(), [])
   await background.stop()
+})
+
+test('a process that is told to stop while it begins gives back every lease that it has got', async (t) => {
+  const { background, running } = open('projector')
+  void background.begin(positionAt(7))
+  await settled()
+  t.is(running.length, 3)
+  await background.stop()
+  t.deepEqual(running, [])
 })
