@@ -1,6 +1,8 @@
 import { aborted } from '../../domain/abortable.js'
-import { beginning } from '../../domain/event.js'
+import { beginning, type Position } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
+import type { EventStore } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
@@ -16,6 +18,7 @@ import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
 import { leasedQueues, type LeasedQueues } from './queue/leased-queues.js'
 import { scheduler } from './queue/scheduler.js'
+import { shardOf } from './shards.js'
 import { waitingWebhooks } from './queue/waiting-webhooks.js'
 import type { WebhookQueue } from './queue/webhook-queue.js'
 
@@ -42,10 +45,11 @@ type WorkerPorts = AttemptPorts &
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   let hasBegun = false
-  /** What became due up to here may have been tried since, by this process or another. */
-  let newAfter = beginning
+  /** What became due up to here may have been tried since: it is learnt once more. */
+  let begunAt = beginning
   const queues = leasedQueues()
-  const fresh = newDeliveries((webhookId) => queues.of(webhookId) !== undefined)
+  const shardHeads = shardHeadsOn(ports)
+  const fresh = newDeliveries((webhookId, position) => position > begunAt && shardHeads.isBehind(webhookId, position))
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports, fresh) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
@@ -74,7 +78,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   })
 
   const learn = (event: ProjectedEvent): void => {
-    for (const { learn } of event.position > newAfter ? [resends, fresh, arrived] : [resends, arrived]) learn(event)
+    for (const { learn } of [resends, fresh, arrived]) learn(event)
   }
 
   return {
@@ -86,7 +90,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
         fresh.forget()
-        newAfter = orThrow(await store.head())
+        begunAt = orThrow(await store.head())
         const resendsShown = await resends.load()
         await search.inAll()
         hasBegun = true
@@ -106,14 +110,48 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
     },
     work: async (lease) => {
       queues.hold(lease)
+      void shardHeads.begin(lease)
       if (hasBegun) void search.takeOver(lease, arrived.shown)
       await aborted(lease.ending)
+      shardHeads.end(lease)
       fresh.forget()
       await Promise.all(
         queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),
       )
     },
     open: inFlight,
+  }
+}
+
+/**
+ * Where the log stood when this process had begun to hold a shard: what became due up to there another one may have tried. Until that
+ * is known, so may whatever becomes due.
+ */
+const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>) => {
+  const heads = new Map<string, Position>()
+  let next: ReturnType<EventStore['head']> | undefined
+  /** Shards that are acquired together share one read, which begins after that. */
+  const headNow = (): ReturnType<EventStore['head']> =>
+    (next ??= Promise.resolve().then(() => {
+      next = undefined
+      return store.head()
+    }))
+  return {
+    begin: async (lease: Lease): Promise<void> => {
+      for (let failures = 0; !isEnding(lease); failures += 1) {
+        const head = await headNow()
+        if (E.isRight(head) && !isEnding(lease)) {
+          heads.set(lease.name, head.right)
+          return
+        }
+        await backoff(failures, lease.ending)
+      }
+    },
+    end: ({ name }: Lease): void => void heads.delete(name),
+    isBehind: (webhookId: WebhookId, position: Position): boolean => {
+      const head = heads.get(shardOf(webhookId))
+      return head !== undefined && position > head
+    },
   }
 }
 

@@ -3,13 +3,14 @@ import type { Aggregate } from '../../../domain/aggregate.js'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { idIn } from '../../../domain/decider.js'
 import { delivery, type DeliveryState } from '../../../domain/delivery.js'
+import type { Position } from '../../../domain/event.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { ProjectedEvent } from '../../projection.js'
 
 /** In bytes, about. */
 const capacity = 16_000_000
 
-/** Deliveries as they became due while this process holds their webhooks, so that their first attempts need no read. */
+/** Deliveries that became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
   readonly learn: (event: ProjectedEvent) => void
   /** Undefined where it must be read. It is given once: an attempt that comes after it finds the stream longer. */
@@ -18,7 +19,8 @@ export type NewDeliveries = {
   readonly forget: () => void
 }
 
-export const newDeliveries = (isHeld: (webhookId: WebhookId) => boolean): NewDeliveries => {
+/** `isNew`: what became due to the webhook at the position was tried by no other process, and not by this one before. */
+export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) => boolean): NewDeliveries => {
   const cache = new LRUCache<DeliveryId, Aggregate<DeliveryState>>({
     maxSize: capacity,
     sizeCalculation: approximateBytes,
@@ -29,7 +31,7 @@ export const newDeliveries = (isHeld: (webhookId: WebhookId) => boolean): NewDel
       const id = idIn(delivery, event.stream) as DeliveryId | undefined
       if (id === undefined) return
       if (event.type !== 'DeliveryDue') cache.delete(id)
-      else if (isHeld(event.data.webhook_id)) {
+      else if (isNew(event.data.webhook_id, event.position)) {
         const { revision, correlationId } = event
         const state = delivery.evolve(delivery.initial, event)
         cache.set(id, { state, revision, last: { id: event.id, correlationId } })

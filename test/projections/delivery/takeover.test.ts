@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
+import { neverAborted } from '../../../domain/abortable.js'
+import { beginning } from '../../../domain/event.js'
 import { accountId, at, deliveryId, resendId, webhookId } from '../../kit/domain/samples.js'
-import { delivered, openStage, upTo } from '../../kit/parts/delivery-stage.js'
+import { delivered, openStage, refused, upTo } from '../../kit/parts/delivery-stage.js'
 import { watchedHistory } from '../../kit/parts/watched-history.js'
 import { settled } from '../../kit/time/turns.js'
 
@@ -62,4 +64,55 @@ test('a worker that takes a shard over reads no event of the log, and no webhook
   await settled()
   t.is(read(), 0)
   t.deepEqual(webhooksIn(loaded), [`webhook-${webhookId(7)}`])
+})
+
+test('whoever gets a shard back takes no delivery for new that another worker may have tried, and reads none that is', async (t) => {
+  const stage = await openStage()
+  t.teardown(stage.close)
+  const { addWebhook, makeDue, events, until, state, project, caughtUp, openWorker, clock } = stage
+  const learnt = async (n: number) => {
+    const all = await events()
+    const due = all.filter(({ type, stream }) => type === 'DeliveryDue' && stream === `delivery-${deliveryId(n)}`)
+    return { events: due, position: due.at(-1)?.position ?? beginning }
+  }
+  const first = openWorker(() => Promise.resolve(delivered))
+  const second = openWorker(() => Promise.resolve(refused))
+  const stop = project()
+  await addWebhook(1)
+  await caughtUp()
+  // The first worker learns of what happens late, when the test says so.
+  const { follower } = first.worker
+  await follower.begin(neverAborted)
+  const lost = first.hold(1)
+  lost.expire()
+  await lost.done
+
+  second.follow()
+  await makeDue(1, 1)
+  await caughtUp()
+  // From now on the read model shows a first attempt that is due.
+  await stop()
+  const lease = second.hold(1)
+  await until(async () => {
+    const now = await state(1)
+    return now.kind === 'due' && now.attempts === 1
+  })
+  lease.recall()
+  await lease.done
+
+  const old = await learnt(1)
+  first.hold(1)
+  await follower.handle(old)
+  await settled()
+  t.deepEqual(first.sent, [], 'it is a retry that is not due yet')
+
+  project()
+  await caughtUp()
+  await makeDue(2, 1)
+  await follower.handle(await learnt(2))
+  await until(async () => (await state(2)).kind === 'succeeded')
+  t.false(first.loaded.has(`delivery-${deliveryId(2)}`))
+  await until(() => clock.toNextTimer())
+  await until(async () => (await state(1)).kind === 'succeeded')
+  t.is(first.sent.length, 2)
 })
