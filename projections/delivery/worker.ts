@@ -12,6 +12,7 @@ import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
+import { setAside } from './attempts/set-aside.js'
 import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
@@ -45,12 +46,11 @@ type WorkerPorts = AttemptPorts &
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
   let hasBegun = false
-  /** What became due up to here may have been tried since: it is learnt once more. */
-  let begunAt = beginning
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
-  const fresh = newDeliveries((webhookId, position) => position > begunAt && shardHeads.isBehind(webhookId, position))
-  const { expect, end, inFlight } = scheduler({ ...ports, attempt: attemptWith(ports, fresh) })
+  const fresh = newDeliveries(shardHeads.isBehind)
+  const { guarded, retried } = setAside(ports)
+  const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
   const settling = scheduledJob({ name: 'settling a backlog', work: (queue) => settleBacklog(jobPorts, queue) }, ports)
@@ -79,18 +79,19 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   const learn = (event: ProjectedEvent): void => {
     for (const { learn } of [resends, fresh, arrived]) learn(event)
+    retried(event, expect)
   }
 
   return {
     follower: {
       name: 'delivery_worker',
-      categories: ['webhook', 'delivery', 'resend'],
+      categories: ['webhook', 'delivery', 'resend', 'parked'],
       begin: async () => {
         // What became due up to here is found in the read models, what becomes due later is learnt from the log.
         const position = await projected.position()
         if (position === undefined) throw new Error('the read model of the deliveries does not answer')
         fresh.forget()
-        begunAt = orThrow(await store.head())
+        shardHeads.followFrom(orThrow(await store.head()))
         const resendsShown = await resends.load()
         await search.inAll()
         hasBegun = true
@@ -129,6 +130,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
  */
 const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>) => {
   const heads = new Map<string, Position>()
+  let begunAt = beginning
   let next: ReturnType<EventStore['head']> | undefined
   /** Shards that are acquired together share one read, which begins after that. */
   const headNow = (): ReturnType<EventStore['head']> =>
@@ -148,9 +150,11 @@ const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>
       }
     },
     end: ({ name }: Lease): void => void heads.delete(name),
+    /** What became due up to here may have been tried since: it is learnt once more. */
+    followFrom: (position: Position): void => void (begunAt = position),
     isBehind: (webhookId: WebhookId, position: Position): boolean => {
       const head = heads.get(shardOf(webhookId))
-      return head !== undefined && position > head
+      return head !== undefined && position > head && position > begunAt
     },
   }
 }

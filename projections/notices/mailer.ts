@@ -1,7 +1,10 @@
 import { aborted } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
-import type { NoticeId } from '../../domain/ids.js'
+import { streamOf } from '../../domain/decider.js'
+import type { NoticeId, ParkedEventId } from '../../domain/ids.js'
+import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { parkWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
@@ -30,7 +33,13 @@ export const mailerName = 'mailer'
 const mailsAtOnce = 4
 
 /** The holder of the lease, and what it mails with. */
-type LeaseHolder = { readonly lease: Lease; readonly siteUrl: string; readonly wakeUp: WakeUp }
+type LeaseHolder = {
+  readonly lease: Lease
+  readonly siteUrl: string
+  readonly wakeUp: WakeUp
+  /** What failed for good under this lease, and was parked. */
+  readonly aside: Map<NoticeId, ParkedEventId | undefined>
+}
 
 /**
  * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
@@ -41,7 +50,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
-    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp() }
+    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), aside: new Map() }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
     let failures = 0
@@ -60,9 +69,9 @@ export const mailer = (ports: MailerPorts): Mailer => ({
 })
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
-const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: LeaseHolder): Follower => ({
+const dueNotices = ({ projected }: MailerPorts, { lease, aside, wakeUp: { wake } }: LeaseHolder): Follower => ({
   name: mailerName,
-  categories: ['notice'],
+  categories: ['notice', 'parked'],
   begin: async () => {
     // What became due up to here is found in the read model, what becomes due later is learnt from the log.
     const position = await projected.position()
@@ -71,6 +80,11 @@ const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Lea
     return position
   },
   handle: async ({ events }) => {
+    const retried = events.flatMap((event) =>
+      event.type === 'ParkedEventRetryRequested' ? [event.data.parked_event_id] : [],
+    )
+    for (const [id, parked] of aside) if (parked !== undefined && retried.includes(parked)) aside.delete(id)
+    if (retried.length > 0) wake()
     const last = events.findLast(({ type }) => type === 'NoticeDue')
     if (last === undefined) return
     await projected.caughtUpTo(last.position, lease.ending)
@@ -81,11 +95,11 @@ const dueNotices = ({ projected }: MailerPorts, { lease, wakeUp: { wake } }: Lea
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
   const { documents, clock, projected, backoff } = ports
-  const { lease } = holder
+  const { lease, aside } = holder
   const woken = holder.wakeUp.signal()
-  const query = { index: 'due', equals: [], limit: mailsAtOnce }
+  const query = { index: 'due', equals: [], limit: mailsAtOnce + aside.size }
   const found = orThrow(await documents.find(collectionOf(notices), query))
-  const next = found.map(({ document }) => document as NoticeDocument)
+  const next = found.map(({ document }) => document as NoticeDocument).filter(({ id }) => !aside.has(id))
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
   if (isEnding(lease)) return
@@ -105,7 +119,19 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
   try {
     return await attemptNotice(ports, holder, id)
   } catch (error) {
-    ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
+    await setAside(ports, holder, id, error)
     return undefined
+  }
+}
+
+/** The fan-out has made the notices: parked events, and who asks for their retry, know the process manager by its name. */
+const processManager = { name: 'notice_projector', actor: 'notice' }
+
+/** What can't be recorded, however often it is tried, is not mailed again and again. */
+const setAside = async (ports: MailerPorts, { aside }: LeaseHolder, id: NoticeId, error: unknown): Promise<void> => {
+  try {
+    aside.set(id, await parkWork(processManager, streamOf(notice, id), error, ports))
+  } catch {
+    ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
   }
 }

@@ -11,6 +11,7 @@ import type {
   StoreFailure,
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { StoreFailed } from '../../domain/store-failed.js'
 import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
@@ -28,7 +29,7 @@ type Recording<State> = { readonly actor: string; readonly lease: Lease; readonl
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
  * takes. Once another process has taken over it is not: that one sends again, and its outcome counts. Left: a refusal.
- * @throws where the lease is lost before it was recorded
+ * @throws where the lease is lost before it was recorded, and StoreFailed, `corrupt`, where it never can be
  */
 export const executeWithRetry = async <
   State,
@@ -49,6 +50,7 @@ export const executeWithRetry = async <
   for (let failures = 0; ; failures += 1) {
     const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
     if (E.isRight(done)) return done
+    if (isPermanent(done.left)) throw new StoreFailed(done.left)
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
@@ -57,5 +59,9 @@ export const executeWithRetry = async <
   }
 }
 
+type Permanent = Extract<StoreFailure, { readonly kind: 'corrupt' }>
+
+const isPermanent = (failure: { readonly kind: string }): failure is Permanent => failure.kind === 'corrupt'
+
 const isRetryable = (failure: { readonly kind: string }): failure is StoreFailure | Contended =>
-  ['unavailable', 'corrupt', 'contended'].includes(failure.kind)
+  ['unavailable', 'contended'].includes(failure.kind)

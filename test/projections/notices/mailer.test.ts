@@ -1,8 +1,12 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { delivery } from '../../../domain/delivery.js'
+import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
+import { parkedEvent } from '../../../domain/parked-event.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
@@ -35,8 +39,9 @@ const greylisted: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
-const openStage = async () => {
-  const { store, documents, close } = await openSqliteStores()
+const openStage = async (watched: (store: EventStore) => EventStore = (store) => store) => {
+  const { store: embedded, documents, close } = await openSqliteStores()
+  const store = watched(embedded)
   const clock = manualClock()
   const ids = randomIds(clock)
   const commandHandler = sharedHandler(store, clock)
@@ -90,6 +95,12 @@ const openStage = async () => {
     },
     state: async (n: number) => rightOf(await commandHandler.load(notice, noticeId(n))).state,
     events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
+    /** Asks for a retry of what was parked of a notice. */
+    retry: async (n: number) => {
+      const [due] = rightOf(await store.read(`notice-${noticeId(n)}`)).events
+      const id = parkedEventIdOf('notice_projector', due?.id ?? '')
+      rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+    },
     /** Mails under a lease that the test takes away. */
     mail: (
       answer: Answer,
@@ -262,4 +273,26 @@ test('a lease that is given back waits for the e-mail that is in flight, and its
   await done
   t.deepEqual(await events(1), ['NoticeDue', 'NoticeSent'])
   await close()
+})
+
+test('a mail whose end can never be recorded is not sent again and again, but parked, and sent when somebody asks', async (t) => {
+  let isMended = false
+  const refusing = (store: EventStore): EventStore => ({
+    ...store,
+    append: (...args) =>
+      !isMended && args[0] === `notice-${noticeId(1)}` && args[1] !== 'no-stream'
+        ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'it is refused' }))
+        : store.append(...args),
+  })
+  const { makeDue, mail, until, state, retry, close } = await openStage(refusing)
+  t.teardown(close)
+  const { sent } = mail(isSent)
+  for (let n = 1; n <= 6; n += 1) await makeDue(n)
+  await until(async () => (await state(6)).kind === 'over')
+  await settled()
+  t.is(sent.filter(({ to }) => to === 'member-1@example.com').length, 1)
+  isMended = true
+  await retry(1)
+  await until(async () => (await state(1)).kind === 'over')
+  t.is(sent.length, 7)
 })
