@@ -81,25 +81,34 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
   const closing: Array<() => Promise<void>> = []
   const ends = (...all: ReadonlyArray<() => Promise<void>>): void => void closing.push(...all)
 
+  const project = (): (() => Promise<void>) => {
+    const lease = testLease('read models')
+    const work = Promise.all(readModels.map((one) => one.run(lease)))
+    const stop = async (): Promise<void> => {
+      lease.recall()
+      await work
+    }
+    ends(stop)
+    return stop
+  }
+  /** Resolves once the read models show all that has happened. */
+  const caughtUp = async (): Promise<void> => {
+    const head = rightOf(await store.head())
+    await Promise.all(readModels.map((one) => one.caughtUpTo(head, neverAborted)))
+  }
+
   return {
     store,
     clock,
     projected,
     /** Runs the read models until the function that it returns is called. */
-    project: (): (() => Promise<void>) => {
-      const lease = testLease('read models')
-      const work = Promise.all(readModels.map((one) => one.run(lease)))
-      const stop = async (): Promise<void> => {
-        lease.recall()
-        await work
-      }
-      ends(stop)
-      return stop
-    },
-    /** Resolves once the read models show all that has happened. */
-    caughtUp: async (): Promise<void> => {
-      const head = rightOf(await store.head())
-      await Promise.all(readModels.map((one) => one.caughtUpTo(head, neverAborted)))
+    project,
+    caughtUp,
+    /** The read models show what has happened, and nothing that happens from now on. */
+    showOnce: async (): Promise<void> => {
+      const stop = project()
+      await caughtUp()
+      await stop()
     },
     /** A worker that holds no lease yet. `answer` answers its requests, and each load of an aggregate waits for `before`. */
     openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {

@@ -1,7 +1,6 @@
 import test from 'ava'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
 import { delivered, numberOf, openStage, openWorker, refused, turnOff } from '../../kit/parts/delivery-stage.js'
-import { rightOf } from '../../kit/right-of.js'
 import { at } from '../../kit/domain/samples.js'
 import { settled } from '../../kit/time/turns.js'
 
@@ -45,18 +44,7 @@ test('a resend that is requested while an attempt of the delivery is in flight i
 
 test('a resend is posted however late the read model shows that it was requested', async (t) => {
   const answers: Array<() => void> = []
-  const {
-    addWebhook,
-    makeDue,
-    tell,
-    until,
-    state,
-    project,
-    store,
-    projected,
-    openWorker: open,
-    close,
-  } = await openStage()
+  const { addWebhook, makeDue, tell, until, state, project, caughtUp, openWorker: open, close } = await openStage()
   const {
     sent,
     follow: begin,
@@ -74,7 +62,7 @@ test('a resend is posted however late the read model shows that it was requested
   await until(async () => (await state(1)).kind === 'succeeded')
   await makeDue(2, 1)
   await until(() => answers.length === 1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
+  await caughtUp()
   await stop()
   await tell(1, { type: 'RequestResend', resendId: null, dueAt: at() })
   await settled()

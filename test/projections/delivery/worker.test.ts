@@ -14,7 +14,6 @@ import {
   turnOn,
   type Answer,
 } from '../../kit/parts/delivery-stage.js'
-import { rightOf } from '../../kit/right-of.js'
 import { accountId, at, deliveryId, webhookId } from '../../kit/domain/samples.js'
 import { settled, isOver } from '../../kit/time/turns.js'
 
@@ -79,7 +78,7 @@ test('a receiver that never answers keeps no other waiting, and has eight reques
 
 test('first attempts and retries that are due take turns', async (t) => {
   const answers: Array<() => void> = []
-  const { store, projected, addWebhook, makeDue, until, sent, clock, close } = await openWorker((request) => {
+  const { caughtUp, addWebhook, makeDue, until, sent, clock, close } = await openWorker((request) => {
     const n = numberOf(request)
     if (n <= 12) return Promise.resolve(sent.length <= 12 ? refused : delivered)
     return n > 200 ? new Promise((resolve) => answers.push(() => resolve(delivered))) : Promise.resolve(delivered)
@@ -93,7 +92,7 @@ test('first attempts and retries that are due take turns', async (t) => {
   // While it is open, retries and first attempts become due together.
   await until(() => clock.toNextTimer())
   for (let n = 101; n <= 112; n += 1) await makeDue(n, 1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
+  await caughtUp()
   for (const answer of answers) answer()
   await until(() => sent.length === 37)
   // They are begun by turns. As many as may be open at once can overtake each other before they are posted.
@@ -289,11 +288,9 @@ test('an attempt whose lease is lost before its request is sent is not made', as
 })
 
 test('what became due before the worker began is posted once the read model shows it', async (t) => {
-  const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
-  const stop = project()
+  const { addWebhook, makeDue, until, state, project, showOnce, openWorker: open, close } = await openStage()
   await addWebhook(1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
-  await stop()
+  await showOnce()
   await makeDue(1, 1)
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   begin()
@@ -307,11 +304,9 @@ test('what became due before the worker began is posted once the read model show
 })
 
 test('what became due before the worker took over a shard is posted once the read model shows it', async (t) => {
-  const { store, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = await openStage()
-  const stop = project()
+  const { addWebhook, makeDue, until, state, project, showOnce, openWorker: open, close } = await openStage()
   await addWebhook(1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
-  await stop()
+  await showOnce()
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   begin()
   await makeDue(1, 1)
@@ -349,11 +344,9 @@ test('a shard that was lost and is taken over again is worked on as before', asy
 
 test('a retry that the read model does not show yet when the worker begins is made once it does', async (t) => {
   const stage = await openStage()
-  const { store, clock, addWebhook, makeDue, tell, until, state, project, projected, openWorker: open, close } = stage
-  const stop = project()
+  const { clock, addWebhook, makeDue, tell, until, state, project, showOnce, openWorker: open, close } = stage
   await addWebhook(1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
-  await stop()
+  await showOnce()
   await makeDue(1, 1)
   const outcome = { attempt: 1, status: 503, reason: 'status 503', duration_ms: 1 }
   await tell(1, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
@@ -370,12 +363,10 @@ test('a retry that the read model does not show yet when the worker begins is ma
 
 test('a retry never comes early, even where the read model lags behind the attempt of another worker', async (t) => {
   const stage = await openStage()
-  const { store, clock, addWebhook, makeDue, until, state, project, projected, openWorker: open, close } = stage
-  const stop = project()
+  const { clock, addWebhook, makeDue, until, state, project, showOnce, openWorker: open, close } = stage
   await addWebhook(1)
   await makeDue(1, 1)
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
-  await stop()
+  await showOnce()
   // From now on the read model does not change: it shows a first attempt that is due.
   const first = open(() => Promise.resolve(refused))
   first.follow()
@@ -404,9 +395,8 @@ test('a retry never comes early, even where the read model lags behind the attem
 
 test('whoever takes over a shard finds what was requested and held before, however late the read model shows it', async (t) => {
   const stage = await openStage()
-  const { addWebhook, change, makeDue, tell, until, state, project, store, projected, openWorker: open, close } = stage
+  const { addWebhook, change, makeDue, tell, until, state, project, showOnce, openWorker: open, close } = stage
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
-  const stop = project()
   await addWebhook(1)
   await change(1, turnOff)
   await change(1, turnOn(true))
@@ -417,8 +407,7 @@ test('whoever takes over a shard finds what was requested and held before, howev
     outcome: { attempt: 1, status: 200, reason: 'delivered', duration_ms: 1 },
     nextAttemptAt: at(),
   })
-  await projected.caughtUpTo(rightOf(await store.head()), new AbortController().signal)
-  await stop()
+  await showOnce()
   begin()
   await settled()
   await makeDue(2, 1, 2)
