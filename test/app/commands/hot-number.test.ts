@@ -4,12 +4,25 @@ import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { documentSnapshots } from '../../../app/commands/snapshots.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { contact } from '../../../domain/contact.js'
+import { conversionRecord } from '../../../domain/conversion-record.js'
 import { fold } from '../../../domain/decider.js'
+import { recordIdOf } from '../../../domain/derived-id.js'
+import { engagement } from '../../../domain/engagement.js'
 import { lead } from '../../../domain/lead.js'
 import type { CommandHandler, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
-import { contactId, details, engagementId, leadFacts, leadId } from '../../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  sourceId,
+} from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { cachedHandler, sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -21,6 +34,18 @@ import { settled } from '../../kit/time/turns.js'
 
 const clock = manualClock()
 const cause = { actor: 'vendor', eventId: randomIds(clock).uuid }
+
+const conversionFacts = {
+  account_id: accountId(),
+  title: 'Sold',
+  label: 'sold',
+  contact_id: contactId(),
+  converted_at: at(),
+  value: 0,
+  engagement_id: engagementId(1),
+  lead_id: leadId(1),
+  source_id: sourceId(),
+} as const
 
 const kinds = { cached: cachedHandler, shared: sharedHandler } as const
 
@@ -135,4 +160,26 @@ test('a snapshot of another log, version or shape is none, and neither is one th
   const other = open('shared', second, memoryDocuments(documentState()))
   for (let n = 1; n <= 130; n += 1) await other.submit(n, 'other')
   t.deepEqual((await open('shared', second, documents).load()).state, await wholeState(second))
+})
+
+test('what a contact and its engagement remember of conversions grows with neither leads nor repeated reports', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const process = open('cached', store, memoryDocuments(documentState()))
+  const handler = cachedHandler(store, clock)
+  const { react } = reactor({ commandHandler: handler, logger: recordingLogger() })
+  for (let n = 1; n <= 30; n += 1) {
+    await process.submit(n)
+    for (const conversion of [conversionId(1), conversionId(2)]) {
+      const record_id = recordIdOf(conversion, contactId())
+      const facts = { ...conversionFacts, record_id, conversion_id: conversion, ends: [] }
+      const done = await handler.execute(conversionRecord, record_id, { type: 'RecordConversion', facts }, cause)
+      await react(rightOf(done).events)
+      // The follower carries the same reactions out once more.
+      await react(rightOf(await store.read(`conversion_contact-${record_id}`)).events)
+    }
+  }
+  const { state } = rightOf(await handler.load(contact, contactId()))
+  t.is(state.kind === 'known' ? state.records.length : undefined, 2)
+  const engaged = rightOf(await handler.load(engagement, engagementId(1))).state
+  t.is(engaged.kind === 'started' ? engaged.records.length : undefined, 2)
 })
