@@ -10,7 +10,7 @@ import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
-import { accountWithWebhook } from './account-with-webhook.js'
+import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
 import { noticeFanOut } from '../../../projections/notices/fan-out.js'
 
 type Due = Extract<Recorded<DomainEvent>, { readonly type: 'NoticeDue' }>

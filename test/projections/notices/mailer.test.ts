@@ -30,7 +30,7 @@ import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { accountWithWebhook } from './account-with-webhook.js'
+import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
 import { maximalMailAttempts } from '../../../domain/retry-schedule.js'
 
 type Answer = (mail: Mail) => Promise<MailOutcome>

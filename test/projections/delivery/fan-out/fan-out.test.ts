@@ -1,78 +1,31 @@
 import test from 'ava'
-import { reactor } from '../../../../app/commands/reactions/reactor.js'
-import { randomIds } from '../../../../adapters/node/ids.js'
 import { neverAborted } from '../../../../domain/abortable.js'
-import { newAggregate } from '../../../../domain/aggregate.js'
-import { beginning, type Position } from '../../../../domain/event.js'
-import { lead } from '../../../../domain/lead.js'
-import { deliveryFanOut } from '../../../../projections/delivery/fan-out/fan-out.js'
+import { beginning } from '../../../../domain/event.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
-import { checkpointIn } from '../../../../projections/subscriptions/checkpoint.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
-import { accountId, contactId, details, engagementId, leadFacts, leadId } from '../../../kit/domain/samples.js'
-import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
-import { cachedHandler } from '../../../kit/parts/command-handlers.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
-import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { manualClock } from '../../../kit/time/manual-clock.js'
-import { accountWithWebhook } from '../../notices/account-with-webhook.js'
 
-/** An account with a webhook, one number whose leads are submitted, and a fan-out that counts what it reads. */
+/** A stage that counts what the fan-out reads. */
 const openStage = async () => {
-  const stored = memoryEventStore(memoryLog())
-  const clock = manualClock()
-  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-  const commandHandler = cachedHandler(stored, clock)
-  await accountWithWebhook(commandHandler, cause)
-  const { react } = reactor({ commandHandler, logger: recordingLogger() })
-  const documents = memoryDocuments(documentState())
-  const { store, taken } = countedReads(stored)
-  let position: Position = beginning
-  const begin = async () => {
-    const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-    const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
-    position = await fanOut.begin(neverAborted)
-    return fanOut
-  }
-  let fanOut = await begin()
+  let counted: ReturnType<typeof countedReads> | undefined
+  const stage = await openFanOutStage((stored) => (counted = countedReads(stored)).store)
+  const { stored, documents, submit, written } = stage
+  await stage.restart()
   return {
-    taken,
-    restart: async () => {
-      fanOut = await begin()
-    },
-    submit: async (n: number) => {
-      const facts = leadFacts({
-        lead_id: leadId(n),
-        account_id: accountId(),
-        contact_id: contactId(),
-        engagement_id: engagementId(n),
-        details: details({ additional_info: { order: String(n) } }),
-      })
-      const command = { type: 'SubmitLead', facts } as const
-      await react(rightOf(await commandHandler.execute(lead, leadId(n), command, cause, newAggregate(lead))).events)
-    },
-    run: async () => {
-      for await (const batch of store.history(position, fanOut.categories, neverAborted)) {
-        await fanOut.handle(batch)
-        position = batch.position
-      }
-    },
+    ...stage,
+    taken: (category?: string) => counted?.taken(category) ?? { calls: 0, events: 0, bytes: 0 },
+    submit: (n: number) => submit(n, { additional_info: { order: String(n) } }),
     /** The read model of the contacts shows what has happened. */
     show: async () => {
       rightOf(await documents.prepare(collectionOf(contacts)))
       for await (const batch of stored.history(beginning, contacts.categories, neverAborted))
         await applyBatch(anyProjection(contacts), documents, batch)
     },
-    bodies: async () => {
-      const made: Array<string> = []
-      for await (const { events } of stored.history(beginning, ['delivery'], neverAborted)) {
-        for (const event of events) if (event.type === 'DeliveryDue') made.push(event.data.body)
-      }
-      return made
-    },
+    bodies: async () =>
+      (await written('delivery')).flatMap((event) => (event.type === 'DeliveryDue' ? [event.data.body] : [])),
   }
 }
 

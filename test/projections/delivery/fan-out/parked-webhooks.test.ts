@@ -1,35 +1,14 @@
 import test from 'ava'
-import { reactor } from '../../../../app/commands/reactions/reactor.js'
-import { randomIds } from '../../../../adapters/node/ids.js'
-import { neverAborted } from '../../../../domain/abortable.js'
-import { newAggregate } from '../../../../domain/aggregate.js'
 import { parkedEventIdOf } from '../../../../domain/derived-id.js'
-import { beginning, type Position, type Recorded } from '../../../../domain/event.js'
+import type { Recorded } from '../../../../domain/event.js'
 import type { DomainEvent } from '../../../../domain/events.js'
-import { lead } from '../../../../domain/lead.js'
 import { parkedEvent } from '../../../../domain/parked-event.js'
 import type { EventStore } from '../../../../domain/ports.js'
 import { E } from '../../../../domain/prelude.js'
 import { webhook, type WebhookCommand } from '../../../../domain/webhook.js'
-import { deliveryFanOut } from '../../../../projections/delivery/fan-out/fan-out.js'
-import { checkpointIn } from '../../../../projections/subscriptions/checkpoint.js'
-import {
-  accountId,
-  contactId,
-  deliveryId,
-  engagementId,
-  leadFacts,
-  leadId,
-  webhookId,
-  webhookSettings,
-} from '../../../kit/domain/samples.js'
-import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
-import { cachedHandler } from '../../../kit/parts/command-handlers.js'
-import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { accountId, deliveryId, webhookId, webhookSettings } from '../../../kit/domain/samples.js'
+import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
-import { manualClock } from '../../../kit/time/manual-clock.js'
-import { accountWithWebhook } from '../../notices/account-with-webhook.js'
 
 /** The same store, whose changes of the first webhook throw in a fold for as long as they are broken. */
 const breakable = (stored: EventStore) => {
@@ -58,49 +37,25 @@ const breakable = (stored: EventStore) => {
 
 /** An account with two webhooks. The change of the first one to the flat format can't be folded, and was parked. */
 const openStage = async () => {
-  const stored = memoryEventStore(memoryLog())
-  const clock = manualClock()
-  const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-  const commandHandler = cachedHandler(stored, clock)
-  const { react } = reactor({ commandHandler, logger: recordingLogger() })
-  const documents = memoryDocuments(documentState())
-  const { store, setBroken } = breakable(stored)
+  let setBroken: (broken: boolean) => void = () => undefined
+  const stage = await openFanOutStage((stored) => {
+    const broken = breakable(stored)
+    setBroken = broken.setBroken
+    return broken.store
+  })
+  const { commandHandler, cause, run, written } = stage
   const inWebhook = async (n: number, command: WebhookCommand) =>
     rightOf(await commandHandler.execute(webhook, webhookId(n), command, cause)).events
 
-  await accountWithWebhook(commandHandler, cause)
   const ofAccount = { accountId: accountId(), settings: webhookSettings() } as const
   await inWebhook(2, { type: 'AddWebhook', webhookId: webhookId(2), ...ofAccount })
   const [changed] = await inWebhook(1, { type: 'ChangeWebhook', ...ofAccount, settings: { format: 'flat' } })
   setBroken(true)
-
-  let position: Position = beginning
-  const begin = async () => {
-    const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-    const begun = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
-    position = await begun.begin(neverAborted)
-    return begun
-  }
-  let fanOut = await begin()
-  const run = async (): Promise<void> => {
-    for await (const batch of store.history(position, fanOut.categories, neverAborted)) {
-      await fanOut.handle(batch)
-      position = batch.position
-    }
-  }
   await run()
 
-  const written = async (category: 'delivery' | 'parked') => {
-    const all: Array<Recorded<DomainEvent>> = []
-    for await (const { events } of stored.history(beginning, [category], neverAborted)) all.push(...events)
-    return all
-  }
   return {
-    run,
+    ...stage,
     setBroken,
-    restart: async () => {
-      fanOut = await begin()
-    },
     turnOff: () =>
       inWebhook(1, {
         type: 'TurnOffWebhook',
@@ -109,16 +64,6 @@ const openStage = async () => {
         failingSince: undefined,
         version: 2,
       }),
-    submit: async (n: number) => {
-      const facts = leadFacts({
-        lead_id: leadId(n),
-        account_id: accountId(),
-        contact_id: contactId(),
-        engagement_id: engagementId(n),
-      })
-      const command = { type: 'SubmitLead', facts } as const
-      await react(rightOf(await commandHandler.execute(lead, leadId(n), command, cause, newAggregate(lead))).events)
-    },
     requestRetry: async () => {
       const id = parkedEventIdOf('delivery_projector', changed?.id ?? '')
       rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))

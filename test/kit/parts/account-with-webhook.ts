@@ -3,8 +3,8 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { Cause, CommandHandler } from '../../../domain/ports.js'
 import { webhook, type WebhookSettings } from '../../../domain/webhook.js'
-import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings } from '../../kit/domain/samples.js'
-import { rightOf } from '../../kit/right-of.js'
+import { accountId, deliveryId, openAccountCommand, webhookId, webhookSettings } from '../domain/samples.js'
+import { rightOf } from '../right-of.js'
 
 /** An account with one webhook, whose members are to be notified. */
 export type AccountWithWebhook = {
