@@ -26,7 +26,8 @@ const longAway = 4 * 24 * 3_600_000
  */
 const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> => {
   const simulation = openSimulation({
-    seed: 1,
+    // With which the process is away for long enough that the last retries of all three are due together.
+    seed: 3,
     answer: (_webhook, nth) => ({ status: isAway || nth <= maximalAttempts ? 503 : 200, takes: 100 }),
     slowest: 0,
     unsaved: 1n,
