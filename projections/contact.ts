@@ -22,7 +22,9 @@ export type Contact = {
 }
 
 /** A contact, and the account that it belongs to. */
-export type ContactDocument = { readonly account_id: AccountId; readonly contact: Contact }
+export type ContactDocument = { readonly account_id: AccountId } & Contact
+
+export const contactOf = ({ account_id: _account, ...contact }: ContactDocument): Contact => contact
 
 /**
  * The contact after one more event of its stream. Both surfaces show what is folded here: the read model `contacts`, whose
@@ -34,12 +36,11 @@ export const evolveContact = (
 ): ContactDocument | undefined => {
   if (event.type === 'ContactCreated') return created(event)
   if (document === undefined) return undefined
-  const { contact } = document
   switch (event.type) {
     case 'ContactDetailsChanged':
-      return { ...document, contact: { ...contact, ...detailsOf(event.data.details) } }
+      return { ...document, ...detailsOf(event.data.details) }
     case 'ContactOptedOut':
-      return { ...document, contact: { ...contact, opted_out: true } }
+      return { ...document, opted_out: true }
     default:
       return document
   }
@@ -54,17 +55,15 @@ const created = (event: Extract<ProjectedEvent, { readonly type: 'ContactCreated
   const { first_name, last_name, email, additional_info } = detailsOf(details)
   return {
     account_id,
-    contact: {
-      id: contact_id,
-      first_name,
-      last_name,
-      email,
-      phone: details.phone,
-      opted_out: false,
-      created_at: event.time,
-      additional_info,
-      referral,
-    },
+    id: contact_id,
+    first_name,
+    last_name,
+    email,
+    phone: details.phone,
+    opted_out: false,
+    created_at: event.time,
+    additional_info,
+    referral,
   }
 }
 

@@ -17,6 +17,8 @@ export type Collection = {
   readonly version: number
   readonly indexes: Indexes
   readonly generation: 'live' | 'next'
+  /** Fields of the documents that hold fields whose names vendors or customers chose. */
+  readonly namedByOthers?: ReadonlyArray<string>
 }
 
 /** `document: undefined` removes. A change that is not newer than what stands under its key is ignored. */

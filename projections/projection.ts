@@ -16,6 +16,8 @@ export type Projection<Document extends Json> = {
   readonly version: number
   readonly categories: ReadonlyArray<Category>
   readonly indexes: Indexes
+  /** Fields of the document that hold fields whose names vendors or customers chose. */
+  readonly namedByOthers?: ReadonlyArray<string>
   /** Event types that create a document: no older one exists, so none is read. */
   readonly createdBy: ReadonlySet<EventType>
   readonly keyOf: (event: ProjectedEvent) => string | undefined
@@ -30,9 +32,9 @@ export const anyProjection = <Document extends Json>(projection: Projection<Docu
   projection as unknown as AnyProjection
 
 export const collectionOf = (
-  { name, version, indexes }: Pick<AnyProjection, 'name' | 'version' | 'indexes'>,
+  { name, version, indexes, namedByOthers = [] }: Pick<AnyProjection, 'name' | 'version' | 'indexes' | 'namedByOthers'>,
   generation: Collection['generation'] = 'live',
-): Collection => ({ name, version, indexes, generation })
+): Collection => ({ name, version, indexes, generation, namedByOthers })
 
 /** Stops a follower for good, visibly, and no other. Its message holds no value of an event. */
 export class CannotFollow extends Error {}

@@ -3,7 +3,7 @@ import { streamOf } from '../domain/decider.js'
 import type { AccountId, ContactId } from '../domain/ids.js'
 import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
-import { contactFrom, type Contact, type ContactDocument } from './contact.js'
+import { contactFrom, contactOf, type Contact, type ContactDocument } from './contact.js'
 import { contacts } from './read-models/contacts.js'
 import {
   mostCounted,
@@ -70,14 +70,14 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     const found = await documents.get(contactsNow, [id])
     if (E.isLeft(found)) return found
     const document = found.right.get(id)?.document as ContactDocument | undefined
-    if (document !== undefined) return E.right(document.account_id === account ? document.contact : undefined)
+    if (document !== undefined) return E.right(document.account_id === account ? contactOf(document) : undefined)
     const read = await store.read(streamOf(contact, id))
     if (E.isLeft(read)) return read
     if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
     const folded = contactFrom(read.right.events)
-    return E.right(folded?.account_id === account ? folded.contact : undefined)
+    return E.right(folded?.account_id === account ? contactOf(folded) : undefined)
   }
 
   /** Where nothing is found the collection itself may be gone, because a newer version of the read model replaced it. */

@@ -3,42 +3,57 @@ import type { Db } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
 import type { Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
-import { indexesOf } from './document-record.js'
-import { beginCheckpoint, checkpointsIn, type DocumentWrites } from './document-writes.js'
-import { tryCatch } from './failure.js'
+import type { DocumentWrites } from './document-writes.js'
+import { isThere, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 import { generationName, prefixOf, type GenerationRegistry } from './generations/registry.js'
+import { indexesOf } from './records/selection.js'
+import type { Server } from './servers/server.js'
+import { beginCheckpoint, checkpointOf, checkpointPrefixOf, checkpointsIn } from './writing/checkpoints.js'
+
+type Ports = {
+  readonly db: Db
+  readonly registry: GenerationRegistry
+  readonly locator: GenerationLocator
+  readonly writes: Pick<DocumentWrites, 'forget' | 'forgetAll'>
+  readonly server: () => Promise<Server>
+}
 
 /** How generations come and go: a collection of the database for each. */
-export const documentGenerations = (
-  db: Db,
-  registry: GenerationRegistry,
-  locator: GenerationLocator,
-  writes: Pick<DocumentWrites, 'forget' | 'forgetAll'>,
-): Pick<Documents, 'prepare' | 'promote' | 'drop'> => {
+export const documentGenerations = ({
+  db,
+  registry,
+  locator,
+  writes,
+  server,
+}: Ports): Pick<Documents, 'prepare' | 'promote' | 'drop'> => {
   const checkpoints = checkpointsIn(db)
   const preparing = sharedCalls<Either<StoreFailure, void>>()
 
   const create = async (collection: Collection): Promise<void> => {
-    const stored = await registry.add(collection)
-    // Now, because the index of a full collection takes longer than an operation may. One by one, because FerretDB breaks the
-    // connection when it is asked for several indexes that exist already.
-    for (const index of indexesOf(collection)) await db.collection(stored).createIndexes([index])
+    const place = await registry.add(collection)
+    // A promotion needs it even if nothing was ever written to it.
+    await createCollection(db, place.stored)
+    // Now, because the index of a full collection takes longer than an operation may.
+    await (await server()).createIndexes(db.collection(place.stored), indexesOf(collection))
     // So that the first batch finds it, as every other does.
-    await beginCheckpoint(db, stored)
-    locator.confirm(collection, stored)
+    await beginCheckpoint(db, checkpointOf(collection, place))
+    locator.confirm(collection, place)
   }
-  const dropStored = async (stored: string): Promise<void> => {
-    await db.collection(stored).drop()
-    await checkpoints.deleteOne({ _id: stored })
-  }
-  /** Drops the collections of the database that belong to no generation of a name any more. */
-  const sweep = async (name: string): Promise<void> => {
-    // In this order: a collection that appears between the two was registered before it was made.
+  /** Drops the collections of the database and the checkpoints that belong to no generation of a name any more. */
+  const sweep = async (collection: Collection): Promise<void> => {
+    const { name } = collection
+    // In this order: what appears between the two was registered before it was made.
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()
-    const registered = await registry.stored(name)
-    const found = collections.map((one) => one.name).filter((one) => one.startsWith(prefixOf(name)))
-    for (const stored of found) if (!registered.includes(stored)) await dropStored(stored)
+    const written = await checkpoints.find({}, { projection: { _id: 1 } }).toArray()
+    const places = await registry.all(name)
+    const stored = new Set(places.map((place) => place.stored))
+    const kept = new Set(places.map((place) => checkpointOf(collection, place)))
+    for (const one of collections) {
+      if (one.name.startsWith(prefixOf(name)) && !stored.has(one.name)) await db.collection(one.name).drop()
+    }
+    const left = written.map(({ _id }) => _id).filter((_id) => _id.startsWith(checkpointPrefixOf(name)))
+    await checkpoints.deleteMany({ _id: { $in: left.filter((_id) => !kept.has(_id)) } })
   }
 
   return {
@@ -46,20 +61,32 @@ export const documentGenerations = (
 
     promote: (collection) =>
       tryCatch(async () => {
-        const stored = await registry.promote(collection)
+        // Before the name is taken over, too: no missing document may count as one that does not exist.
+        locator.forgetAll(collection.name)
+        const place = await registry.promote(collection)
         locator.forgetAll(collection.name)
         writes.forgetAll(collection.name)
-        locator.remember({ ...collection, generation: 'live' }, stored)
+        locator.remember({ ...collection, generation: 'live' }, place)
         // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next promotion.
-        await tryCatch(() => sweep(collection.name))
+        await tryCatch(() => sweep(collection))
       }),
 
     drop: (collection) =>
       tryCatch(async () => {
-        const stored = await registry.remove(collection)
+        const place = await registry.remove(collection)
         locator.forget(collection)
         writes.forget(collection)
-        if (stored !== undefined) await dropStored(stored)
+        if (place === undefined) return
+        await db.collection(place.stored).drop()
+        await checkpoints.deleteOne({ _id: checkpointOf(collection, place) })
       }),
+  }
+}
+
+const createCollection = async (db: Db, name: string): Promise<void> => {
+  try {
+    await db.createCollection(name)
+  } catch (error) {
+    if (!isThere(error)) throw error
   }
 }

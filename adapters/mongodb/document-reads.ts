@@ -1,29 +1,34 @@
-import type { Collection as MongoCollection, Db } from 'mongodb'
+import type { Db } from 'mongodb'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Collection, Documents, IndexValue, Stored } from '../../projections/ports.js'
-import {
-  decodeEntry,
-  decodeStored,
-  decodeWalkedEntry,
-  firstPathOf,
-  readFields,
-  selectionOf,
-  type DocumentRecord,
-} from './document-record.js'
 import { storeFailure, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
+import type { Place } from './generations/registry.js'
+import { decodeEntry, decodeStored, decodeWalkedEntry, type DocumentRecord } from './records/document-record.js'
+import { firstFieldOf, indexValuesOf, selectionOf } from './records/selection.js'
+import type { Records, Server } from './servers/server.js'
 
 /** Documents that a walk fetches at once. */
 const pageSize = 1_000
 
 /** Removed documents stay in their collections, for their positions. */
-const isPresent = { 'change.body': { $exists: true } }
+const isPresent = { _removed: { $exists: false } }
+
+/**
+ * Under the plain name stands another generation once it took over. A process that did not notice then may have written there, too:
+ * what another generation than the one that is read wrote is none of it.
+ */
+const isOf =
+  ({ serial }: Place) =>
+  ({ _generation }: DocumentRecord): boolean =>
+    _generation === serial
 
 export const documentReads = (
   db: Db,
   locator: GenerationLocator,
-): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'all'> => {
-  const recordsIn = (stored: string) => db.collection<DocumentRecord>(stored)
+  server: () => Promise<Server>,
+): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'all'> => {
+  const recordsIn = ({ stored }: Place): Records => db.collection<DocumentRecord>(stored)
 
   return {
     exists: (collection) => tryCatch(async () => (await locator.locate(collection)) !== undefined),
@@ -32,13 +37,15 @@ export const documentReads = (
       tryCatch(async () => {
         const wanted = [...new Set(keys)]
         if (wanted.length === 0) return new Map<string, Stored>()
-        const found = await locator.read(
+        const { get } = await server()
+        const found = await locator.read<ReadonlyArray<DocumentRecord>>(
           collection,
           [],
-          (stored) => recordsOf(recordsIn(stored), wanted),
+          async (place) => (await get(recordsIn(place), wanted)).filter(isOf(place)),
           ({ length }) => length === wanted.length,
         )
-        return new Map(found.map((record) => [record._id, decodeStored(record)]))
+        const byKey = new Map(found.map((record) => [record._id, decodeStored(record, collection)]))
+        return new Map(wanted.flatMap((key) => entryOf(byKey, key)))
       }),
 
     find: (collection, query) =>
@@ -48,14 +55,14 @@ export const documentReads = (
         // To MongoDB a limit of 0 is none.
         if (limit === 0) return []
         // Without the hint the planner may choose another index, by its experience with other queries.
-        const options = { sort, limit, batchSize: limit, hint: index, projection: readFields }
+        const options = { sort, limit, batchSize: limit, hint: index }
         const found = await locator.read<ReadonlyArray<DocumentRecord>>(
           collection,
           [],
-          (stored) => recordsIn(stored).find(filter, options).toArray(),
+          async (place) => (await recordsIn(place).find(filter, options).toArray()).filter(isOf(place)),
           ({ length }) => length === limit,
         )
-        return found.map(decodeEntry)
+        return found.map((record) => decodeEntry(record, collection))
       }),
 
     count: (collection, part) =>
@@ -67,62 +74,56 @@ export const documentReads = (
         return locator.read(
           collection,
           0,
-          (stored) => recordsIn(stored).countDocuments(filter, options),
+          (place) => recordsIn(place).countDocuments(filter, options),
           () => false,
         )
       }),
 
-    all: async function* (collection: Collection): ReturnType<Documents['all']> {
-      let stored = orThrow(await tryCatch(() => locator.locate(collection)))
-      while (stored !== undefined) {
-        let hasBegun = false
-        let failure: unknown
-        try {
-          const options = { sort: { _id: 1 }, batchSize: pageSize, projection: readFields } as const
-          for await (const record of recordsIn(stored).find(isPresent, options)) {
-            hasBegun = true
-            yield decodeWalkedEntry(record)
-          }
-        } catch (error) {
-          failure = error
-        }
-        // A walk that has begun ends with an error where its generation is replaced: half of the old and half of the
-        // new one would be neither.
-        const located = hasBegun ? stored : orThrow(await tryCatch(() => locator.locate(collection)))
-        if (located === stored) {
-          if (failure !== undefined) throw new StoreFailed(storeFailure(failure))
-          return
-        }
-        stored = located
-      }
-    },
+    values: (collection, index) =>
+      tryCatch(() =>
+        locator.read<ReadonlyArray<IndexValue>>(
+          collection,
+          [],
+          async (place) => indexValuesOf(await recordsIn(place).distinct(firstFieldOf(collection, index))),
+          () => false,
+        ),
+      ),
+
+    all: (collection) => walk(collection, recordsIn, locator),
   }
 }
 
-export const valuesIn =
-  (db: Db, locator: GenerationLocator): Documents['values'] =>
-  (collection, index) =>
-    tryCatch(() =>
-      locator.read<ReadonlyArray<IndexValue>>(
-        collection,
-        [],
-        (stored) => db.collection(stored).distinct(firstPathOf(collection, index)),
-        () => false,
-      ),
-    )
+const walk = async function* (
+  collection: Collection,
+  recordsIn: (place: Place) => Records,
+  locator: GenerationLocator,
+): ReturnType<Documents['all']> {
+  let place = orThrow(await tryCatch(() => locator.locate(collection)))
+  while (place !== undefined) {
+    let hasBegun = false
+    let failure: unknown
+    try {
+      const options = { sort: { _id: 1 }, batchSize: pageSize } as const
+      for await (const record of recordsIn(place).find(isPresent, options)) {
+        if (!isOf(place)(record)) continue
+        hasBegun = true
+        yield decodeWalkedEntry(record, collection)
+      }
+    } catch (error) {
+      failure = error
+    }
+    // A walk that has begun ends with an error where its generation is replaced: half of the old and half of the
+    // new one would be neither.
+    const located = hasBegun ? place : orThrow(await tryCatch(() => locator.locate(collection)))
+    if (located?.serial === place.serial) {
+      if (failure !== undefined) throw new StoreFailed(storeFailure(failure))
+      return
+    }
+    place = located
+  }
+}
 
-/**
- * In the order of the keys. It is one command, however many there are: for a list of keys FerretDB reads the whole collection, for
- * a single key it does not.
- */
-const recordsOf = async (
-  records: MongoCollection<DocumentRecord>,
-  keys: ReadonlyArray<string>,
-): Promise<ReadonlyArray<DocumentRecord>> => {
-  const [only] = keys
-  const filter = only !== undefined && keys.length === 1 ? { _id: only } : { _id: { $in: keys } }
-  const options = { projection: readFields, limit: keys.length, batchSize: keys.length }
-  const found = await records.find(filter, options).toArray()
-  const byKey = new Map(found.map((record) => [record._id, record]))
-  return keys.flatMap((key) => byKey.get(key) ?? [])
+const entryOf = (stored: ReadonlyMap<string, Stored>, key: string): ReadonlyArray<readonly [string, Stored]> => {
+  const one = stored.get(key)
+  return one === undefined ? [] : [[key, one]]
 }

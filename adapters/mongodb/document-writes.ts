@@ -1,12 +1,14 @@
-import type { Collection as MongoCollection, Db } from 'mongodb'
+import type { Db } from 'mongodb'
 import { beginning, positionOf, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
-import { misplacedIn, type Change, type Collection, type Documents } from '../../projections/ports.js'
-import { encodeChange, fieldsOf } from './document-record.js'
-import { isDuplicate, OperationFailed, tryCatch } from './failure.js'
+import { misplacedIn, type Collection, type Documents } from '../../projections/ports.js'
+import { OperationFailed, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
-import { generationName, prefixOf } from './generations/registry.js'
+import { generationName, prefixOf, type Place } from './generations/registry.js'
+import { encodeChange, type DocumentRecord } from './records/document-record.js'
+import type { Server } from './servers/server.js'
 import { batchesAt } from './writing/batches.js'
+import { advanceCheckpoint, beginCheckpoint, checkpointOf, checkpointsIn } from './writing/checkpoints.js'
 import { confirmationOn } from './writing/confirmation.js'
 
 export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
@@ -15,74 +17,52 @@ export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
   readonly forgetAll: (name: string) => void
 }
 
-type CheckpointRecord = { readonly _id: string; readonly position: bigint }
-
-/** How far each collection of the database has come in the log. */
-export const checkpointsIn = (db: Db): MongoCollection<CheckpointRecord> => db.collection('checkpoints')
-
-/** One that is there already stays. */
-export const beginCheckpoint = async (db: Db, stored: string): Promise<void> => {
-  try {
-    await checkpointsIn(db).insertOne({ _id: stored, position: beginning })
-  } catch (error) {
-    if (!isDuplicate(error)) throw error
-  }
-}
-
 /**
  * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents. What is
  * written again after a crash between the two changes nothing. A batch is one command for its documents, however many, and one
  * for the checkpoint, which tells too whether the generation was replaced.
  */
-export const documentWrites = (db: Db, locator: GenerationLocator, time: Pick<Time, 'now'>): DocumentWrites => {
+export const documentWrites = (
+  db: Db,
+  locator: GenerationLocator,
+  server: () => Promise<Server>,
+  time: Pick<Time, 'now'>,
+): DocumentWrites => {
   const checkpoints = checkpointsIn(db)
   const confirmation = confirmationOn(db)
-  const encode = encoder()
-  const write = batchesAt(time)
-  /** By generation: the collection in which this process read the checkpoint, or wrote its first change. */
-  const startedIn = new Map<string, string>()
+  const inBatches = batchesAt(time)
+  /** By generation: where this process read the checkpoint, or wrote its first change. */
+  const startedIn = new Map<string, Place>()
 
   /** Where this process began to write a generation, and goes on. */
-  const startIn = async (collection: Collection): Promise<string> => {
+  const startIn = async (collection: Collection): Promise<Place> => {
     const started = startedIn.get(generationName(collection))
     if (started !== undefined) return started
-    const stored = await locator.recent(collection)
-    if (stored === undefined)
+    const place = await locator.recent(collection)
+    if (place === undefined)
       throw new OperationFailed({ kind: 'corrupt', reason: `${collection.name} was not prepared` })
-    startedIn.set(generationName(collection), stored)
-    return stored
-  }
-  /**
-   * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller must
-   * start again from its checkpoint.
-   */
-  const advance = async (collection: Collection, stored: string, position: Position): Promise<void> => {
-    const forward = { $max: { position } }
-    const isThere = (await checkpoints.updateOne({ _id: stored }, forward)).matchedCount === 1
-    if (isThere) {
-      locator.confirm(collection, stored)
-      return
-    }
-    if ((await locator.locate(collection)) !== stored)
-      throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
-    await checkpoints.updateOne({ _id: stored }, forward, { upsert: true })
+    startedIn.set(generationName(collection), place)
+    return place
   }
   return {
     apply: (collection, changes, checkpoint) =>
       tryCatch(async () => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
-        const writes = encode(collection, changes)
-        const stored = await startIn(collection)
-        if (confirmation.isMissing(stored)) {
-          await confirmation.obtain(stored)
+        const place = await startIn(collection)
+        const records = db.collection<DocumentRecord>(place.stored)
+        const changed = changes.map((change) => encodeChange(change, place.serial, collection))
+        const checkpointed = checkpointOf(collection, place)
+        if (confirmation.isMissing(checkpointed)) {
+          await confirmation.obtain(checkpointed)
           throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} must be read again` })
         }
         try {
-          await write(db.collection(stored), writes)
-          await advance(collection, stored, checkpoint)
+          const { write } = await server()
+          await inBatches(changed, (batch) => write(records, batch))
+          await advance(collection, place, checkpoint, { db, locator })
         } catch (error) {
-          confirmation.miss(stored)
+          confirmation.miss(checkpointed)
           throw error
         }
       }),
@@ -92,12 +72,13 @@ export const documentWrites = (db: Db, locator: GenerationLocator, time: Pick<Ti
         locator.read<Position>(
           collection,
           beginning,
-          async (stored) => {
+          async (place) => {
+            const _id = checkpointOf(collection, place)
             // A process that begins can't know what became of the last writes of the one before.
-            const isFirst = startedIn.get(generationName(collection)) !== stored
-            if (isFirst || confirmation.isMissing(stored)) await confirmation.obtain(stored)
-            startedIn.set(generationName(collection), stored)
-            const written = await checkpoints.findOne({ _id: stored })
+            const isFirst = startedIn.get(generationName(collection))?.serial !== place.serial
+            if (isFirst || confirmation.isMissing(_id)) await confirmation.obtain(_id)
+            startedIn.set(generationName(collection), place)
+            const written = await checkpoints.findOne({ _id })
             return written === null ? beginning : positionOf(written.position)
           },
           (position) => position !== beginning,
@@ -113,14 +94,25 @@ export const documentWrites = (db: Db, locator: GenerationLocator, time: Pick<Ti
   }
 }
 
-/** Each change has a turn below that of the one before. */
-const encoder = () => {
-  let turn = 0
-  return (collection: Collection, changes: ReadonlyArray<Change>): ReadonlyArray<ReturnType<typeof encodeChange>> => {
-    const fields = fieldsOf(collection)
-    return changes.map((change) => {
-      turn -= 1
-      return encodeChange(change, turn, fields)
-    })
+type AdvancePorts = { readonly db: Db; readonly locator: GenerationLocator }
+
+/**
+ * The checkpoint of a generation that was replaced is gone. What took its place may reflect less of the log: the caller must
+ * start again from its checkpoint.
+ */
+const advance = async (
+  collection: Collection,
+  place: Place,
+  position: Position,
+  { db, locator }: AdvancePorts,
+): Promise<void> => {
+  const checkpoint = checkpointOf(collection, place)
+  if (await advanceCheckpoint(db, checkpoint, position)) {
+    locator.confirm(collection, place)
+    return
   }
+  if ((await locator.locate(collection))?.serial !== place.serial)
+    throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} was replaced` })
+  await beginCheckpoint(db, checkpoint)
+  await advanceCheckpoint(db, checkpoint, position)
 }

@@ -3,20 +3,21 @@ import type { Time } from '../../domain/ports.js'
 import type { Documents } from '../../projections/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { documentGenerations } from './document-generations.js'
-import { documentReads, valuesIn } from './document-reads.js'
+import { documentReads } from './document-reads.js'
 import { documentWrites } from './document-writes.js'
 import { generationLocator } from './generations/locator.js'
 import { generationRegistry } from './generations/registry.js'
+import { serverOf } from './servers/detection.js'
 
 /** The `Documents` port on MongoDB. */
 export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime): Documents => {
-  const registry = generationRegistry(db)
+  const server = serverOf(db)
+  const registry = generationRegistry(db, server)
   const locator = generationLocator(registry, time)
-  const writes = documentWrites(db, locator, time)
+  const writes = documentWrites(db, locator, server, time)
   return {
-    ...documentReads(db, locator),
-    values: valuesIn(db, locator),
-    ...documentGenerations(db, registry, locator, writes),
+    ...documentReads(db, locator, server),
+    ...documentGenerations({ db, registry, locator, writes, server }),
     apply: writes.apply,
     checkpoint: writes.checkpoint,
   }

@@ -34,6 +34,8 @@ export const tryCatch = async <A>(operation: () => Promise<A>): Promise<Either<S
 }
 
 const duplicateKey = 11000
+const namespaceExists = 48
+const namespaceNotFound = 26
 
 /** Whether nothing else went wrong than that a document was inserted whose key exists already. */
 export const isDuplicate = (error: unknown): boolean => {
@@ -45,6 +47,17 @@ export const isDuplicate = (error: unknown): boolean => {
     error.result.getWriteConcernError() === undefined
   )
 }
+
+/** Which writes of a bulk met such a key. */
+export const duplicatesIn = (error: unknown): ReadonlyArray<number> =>
+  error instanceof MongoBulkWriteError ? [error.writeErrors].flat().map(({ index }) => index) : []
+
+/** Whether a collection can't be made because there is one of that name. */
+export const isThere = (error: unknown): boolean => error instanceof MongoServerError && error.code === namespaceExists
+
+/** Whether there is no collection of that name. */
+export const isNotThere = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === namespaceNotFound
 
 /** Whether the answer did not come before the timeout of the socket. */
 export const isTimeout = (error: unknown): boolean => causeOf(error) instanceof MongoNetworkTimeoutError

@@ -20,6 +20,7 @@ export const contactTimeline: Projection<TimelineEntry> = {
   version: 2,
   categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
   indexes: { by_contact: ['contact_id', 'order'] },
+  namedByOthers: ['properties'],
   createdBy: new Set(['LeadSubmitted', 'ActivityRecorded', 'ConversionRecorded', 'DeliveryDue']),
   keyOf: (event) => {
     switch (event.type) {

@@ -9,9 +9,10 @@ import type { Projection } from '../projection.js'
  */
 export const contacts: Projection<ContactDocument> = {
   name: 'contacts',
-  version: 1,
+  version: 2,
   categories: ['contact'],
   indexes: {},
+  namedByOthers: ['additional_info'],
   createdBy: new Set(['ContactCreated']),
   keyOf: (event) => {
     switch (event.type) {

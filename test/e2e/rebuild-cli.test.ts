@@ -66,7 +66,7 @@ const served = (folder: string): unknown =>
 
 const firstNames = (folder: string): ReadonlyArray<unknown> =>
   byHand(folder, (database) =>
-    database.prepare(`SELECT body ->> '$.contact.first_name' FROM contacts ORDER BY 1`).pluck().all(),
+    database.prepare(`SELECT body ->> '$.first_name' FROM contacts ORDER BY 1`).pluck().all(),
   )
 
 test('every read model is built anew, equals what was served and takes its place', async (t) => {
@@ -97,8 +97,8 @@ test('documents that were changed, removed or added by hand are told and right a
   const { folder, account, contactId } = livedIn(t)
   byHand(folder, (database) => {
     const contacts = liveTable(database, 'contacts')
-    const isFirst = `body ->> '$.contact.first_name' = 'Ada'`
-    database.exec(`UPDATE "${contacts}" SET body = json_set(body, '$.contact.first_name', 'Eve') WHERE ${isFirst}`)
+    const isFirst = `body ->> '$.first_name' = 'Ada'`
+    database.exec(`UPDATE "${contacts}" SET body = json_set(body, '$.first_name', 'Eve') WHERE ${isFirst}`)
     const leads = liveTable(database, 'lead_list')
     database.exec(`DELETE FROM "${leads}" WHERE rowid = (SELECT min(rowid) FROM "${leads}")`)
     const sources = liveTable(database, 'source_list')

@@ -37,8 +37,8 @@ test('a batch gives one change a document, at the position of its last event', (
       { key: contactId(2), position: positionAt(2) },
     ],
   )
-  t.like(changes[0]?.document, { contact: { opted_out: true } })
-  t.like(changes[1]?.document, { contact: { opted_out: false } })
+  t.like(changes[0]?.document, { opted_out: true })
+  t.like(changes[1]?.document, { opted_out: false })
 })
 
 test('the documents that a batch does not begin itself are read, once each', (t) => {

@@ -2,14 +2,14 @@ import { MongoServerError } from 'mongodb'
 import type { Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
-import { generationName, prefixOf, type GenerationRegistry } from './registry.js'
+import { generationName, prefixOf, type GenerationRegistry, type Place } from './registry.js'
 
-/** Finds the collections of the database that hold generations, and reads from them. Its methods throw what the driver throws. */
+/** Finds out where generations stand, and reads from them. Its methods throw what the driver throws. */
 export type GenerationLocator = {
-  /** Where a generation is stored now; undefined when there is none. */
-  readonly locate: (collection: Collection) => Promise<string | undefined>
-  /** Where it was stored within the last second. */
-  readonly recent: (collection: Collection) => Promise<string | undefined>
+  /** Where a generation stands now; undefined when there is none. */
+  readonly locate: (collection: Collection) => Promise<Place | undefined>
+  /** Where it stood within the last second. */
+  readonly recent: (collection: Collection) => Promise<Place | undefined>
   /**
    * Reads from a generation; `none` where there is none. A result that is not complete may be that of a generation that another
    * process replaced and dropped: then the generation is located again, so that a reader sees one generation whole.
@@ -17,18 +17,18 @@ export type GenerationLocator = {
   readonly read: <A>(
     collection: Collection,
     none: A,
-    query: (stored: string) => Promise<A>,
+    query: (place: Place) => Promise<A>,
     isComplete: (found: A) => boolean,
   ) => Promise<A>
-  readonly remember: (collection: Collection, stored: string) => void
+  readonly remember: (collection: Collection, place: Place) => void
   /** This process just found its checkpoint there, so that it is live for a second: a document that is missing does not exist. */
-  readonly confirm: (collection: Collection, stored: string) => void
+  readonly confirm: (collection: Collection, place: Place) => void
   readonly forget: (collection: Collection) => void
   /** Forgets all versions and generations of a name. */
   readonly forgetAll: (name: string) => void
 }
 
-type CachedLocation = { readonly stored: string; readonly at: number; readonly isConfirmed: boolean }
+type CachedLocation = { readonly place: Place; readonly at: number; readonly isConfirmed: boolean }
 
 /**
  * In milliseconds. A location is cached for so long only: what was replaced stays where it was, and is still found there, if the
@@ -39,20 +39,20 @@ const cachedFor = 1_000
 export const generationLocator = (registry: GenerationRegistry, { now }: Pick<Time, 'now'>): GenerationLocator => {
   const cache = new Map<string, CachedLocation>()
 
-  const store = (collection: Collection, stored: string, isConfirmed: boolean): void => {
-    cache.set(generationName(collection), { stored, at: now(), isConfirmed })
+  const store = (collection: Collection, place: Place, isConfirmed: boolean): void => {
+    cache.set(generationName(collection), { place, at: now(), isConfirmed })
   }
-  const remember: GenerationLocator['remember'] = (collection, stored) => {
-    store(collection, stored, false)
+  const remember: GenerationLocator['remember'] = (collection, place) => {
+    store(collection, place, false)
   }
   const forget: GenerationLocator['forget'] = (collection) => {
     cache.delete(generationName(collection))
   }
   const locate: GenerationLocator['locate'] = async (collection) => {
-    const stored = await registry.find(collection)
-    if (stored === undefined) forget(collection)
-    else remember(collection, stored)
-    return stored
+    const place = await registry.find(collection)
+    if (place === undefined) forget(collection)
+    else remember(collection, place)
+    return place
   }
   const cachedNow = (collection: Collection): CachedLocation | undefined => {
     const cached = cache.get(generationName(collection))
@@ -60,10 +60,10 @@ export const generationLocator = (registry: GenerationRegistry, { now }: Pick<Ti
   }
   return {
     locate,
-    recent: async (collection) => cachedNow(collection)?.stored ?? locate(collection),
+    recent: async (collection) => cachedNow(collection)?.place ?? locate(collection),
     remember,
-    confirm: (collection, stored) => {
-      store(collection, stored, true)
+    confirm: (collection, place) => {
+      store(collection, place, true)
     },
     forget,
     forgetAll: (name) => {
@@ -71,17 +71,17 @@ export const generationLocator = (registry: GenerationRegistry, { now }: Pick<Ti
     },
     read: async (collection, none, query, isComplete) => {
       const cached = cachedNow(collection)
-      let stored = cached?.stored ?? (await locate(collection))
-      while (stored !== undefined) {
-        const result = await orServerError(query(stored))
-        const isConfirmed = cached?.isConfirmed === true && cached.stored === stored
+      let place = cached?.place ?? (await locate(collection))
+      while (place !== undefined) {
+        const result = await orServerError(query(place))
+        const isConfirmed = cached?.isConfirmed === true && cached.place.serial === place.serial
         if (E.isRight(result) && (isConfirmed || isComplete(result.right))) return result.right
         const located = await locate(collection)
-        if (located === stored) {
+        if (located?.serial === place.serial) {
           if (E.isLeft(result)) throw result.left
           return result.right
         }
-        stored = located
+        place = located
       }
       return none
     },

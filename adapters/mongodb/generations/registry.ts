@@ -1,21 +1,25 @@
-import type { Db } from 'mongodb'
+import type { Collection as MongoCollection, Db } from 'mongodb'
 import type { Collection } from '../../../projections/ports.js'
 import { isDuplicate, OperationFailed } from '../failure.js'
+import type { Server } from '../servers/server.js'
 
 type Key = Pick<Collection, 'version' | 'generation'>
 
-/** One set of documents; `stored` is the collection of the database that holds it. */
-type Generation = Key & { readonly stored: string }
+/** Where a generation stands: its collection of the database, and the number that its records carry. */
+export type Place = { readonly stored: string; readonly serial: number }
+
+/** One set of documents. `from` is the collection that takes over the name `stored`, until it has done so. */
+type Generation = Key & Place & { readonly from?: string }
 
 /**
- * The generations of one name. `serial` counts its changes and never starts again, so that no stored name is used twice.
- * `promoted` is what the last promotion made the live one.
+ * The generations of one name. `serial` counts its changes and never starts again, so that no two generations share one.
+ * `promoted` is the serial of what the last promotion made the live one.
  */
 type Registered = {
   readonly _id: string
   readonly serial: number
   readonly generations: ReadonlyArray<Generation>
-  readonly promoted?: string
+  readonly promoted?: number
 }
 
 /** Without `change` the registry stays as it is. */
@@ -23,36 +27,94 @@ type Decision<A> = { readonly result: A; readonly change?: Pick<Registered, 'gen
 
 /**
  * Which collections of the database hold which generations. There is one document for each name, so that a promotion is one
- * change of one document, which is atomic without a transaction. All methods throw what the driver throws.
+ * change of one document, which is atomic without a transaction. The live generation stands under the plain name. A promotion is
+ * decided here first; then the next generation takes that name over. Whoever finds that this was not done yet does it. All
+ * methods throw what the driver throws.
  */
 export type GenerationRegistry = {
-  /** Where a generation is stored; undefined when there is none. */
-  readonly find: (collection: Collection) => Promise<string | undefined>
+  /** Where a generation stands; undefined when there is none. */
+  readonly find: (collection: Collection) => Promise<Place | undefined>
   /** Finds a generation or adds it. Processes that do so at the same time get the same one. */
-  readonly add: (collection: Collection) => Promise<string>
+  readonly add: (collection: Collection) => Promise<Place>
   /** Makes the next generation the only one of its name. May be repeated, by whoever did not learn that it succeeded. */
-  readonly promote: (collection: Collection) => Promise<string>
-  /** Returns where the removed generation is stored. */
-  readonly remove: (collection: Collection) => Promise<string | undefined>
-  /** Where all generations of a name are stored. */
-  readonly stored: (name: string) => Promise<ReadonlyArray<string>>
+  readonly promote: (collection: Collection) => Promise<Place>
+  /** Returns where the removed generation stood. */
+  readonly remove: (collection: Collection) => Promise<Place | undefined>
+  /** Where all generations of a name stand. */
+  readonly all: (name: string) => Promise<ReadonlyArray<Place>>
 }
 
-export const generationRegistry = (db: Db): GenerationRegistry => {
-  const registry = db.collection<Registered>('collections')
+export const generationRegistry = (db: Db, server: () => Promise<Server>): GenerationRegistry => {
+  const { read, change } = registrations(db.collection<Registered>('generations'))
 
+  /** Collections are never called `from` a second time, so it does no harm to be late. */
+  const takeOver = async (name: string, { serial, stored, from }: Generation): Promise<void> => {
+    if (from === undefined) return
+    await (await server()).takeOver(db, from, stored)
+    await change(name, ({ generations }) => {
+      if (!generations.some((one) => one.serial === serial && one.from !== undefined)) return { result: undefined }
+      const settled = generations.map((one) => (one.serial === serial ? withoutFrom(one) : one))
+      return { result: undefined, change: { generations: settled } }
+    })
+  }
+
+  return {
+    find: async (collection) => {
+      for (;;) {
+        const found = generationIn(await read(collection.name), collection)
+        if (found?.from === undefined) return found
+        await takeOver(collection.name, found)
+      }
+    },
+    add: (collection) =>
+      change(collection.name, (registered) => {
+        const known = generationIn(registered, collection)
+        if (known !== undefined) return { result: known }
+        const { version, generation } = collection
+        const serial = registered.serial + 1
+        const added = { version, generation, serial, stored: nameFor(collection, serial, registered) }
+        return { result: added, change: { generations: [...registered.generations, added] } }
+      }),
+    promote: async ({ name, version }) => {
+      const promoted = await change(name, (registered) => {
+        const live = generationIn(registered, { version, generation: 'live' })
+        const next = generationIn(registered, { version, generation: 'next' })
+        // What was promoted already is written once more: until then its success may not be confirmed.
+        const again = live !== undefined && live.serial === registered.promoted ? live : undefined
+        const result: Generation | undefined =
+          next === undefined
+            ? again
+            : { version, generation: 'live', serial: next.serial, stored: name, from: next.stored }
+        if (result === undefined)
+          throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
+        return { result, change: { generations: [result], promoted: result.serial } }
+      })
+      await takeOver(name, promoted)
+      return promoted
+    },
+    remove: (collection) =>
+      change(collection.name, (registered) => {
+        const found = generationIn(registered, collection)
+        if (found === undefined) return { result: undefined }
+        return {
+          result: found,
+          change: { generations: registered.generations.filter(({ serial }) => serial !== found.serial) },
+        }
+      }),
+    all: async (name) => (await read(name)).generations,
+  }
+}
+
+type Registrations = {
+  readonly read: (name: string) => Promise<Registered>
+  /** Decides again until no other process changed the registry between the read and the write. */
+  readonly change: <A>(name: string, decide: (registered: Registered) => Decision<A>) => Promise<A>
+}
+
+const registrations = (registry: MongoCollection<Registered>): Registrations => {
   const read = async (name: string): Promise<Registered> =>
     (await registry.findOne({ _id: name })) ?? { _id: name, serial: 0, generations: [] }
 
-  /** Decides again until no other process changed the registry between the read and the write. */
-  const change = async <A>(name: string, decide: (registered: Registered) => Decision<A>): Promise<A> => {
-    for (;;) {
-      const before = await read(name)
-      const { change: changed, result } = decide(before)
-      if (changed === undefined) return result
-      if (await replaced(before, { ...before, ...changed, serial: before.serial + 1 })) return result
-    }
-  }
   const replaced = async ({ _id, serial }: Registered, after: Registered): Promise<boolean> => {
     if (serial > 0) return (await registry.replaceOne({ _id, serial }, after)).matchedCount === 1
     try {
@@ -63,46 +125,32 @@ export const generationRegistry = (db: Db): GenerationRegistry => {
       return false
     }
   }
-
   return {
-    find: async (collection) => storedIn(await read(collection.name), collection),
-    add: (collection) =>
-      change(collection.name, (registered) => {
-        const known = storedIn(registered, collection)
-        if (known !== undefined) return { result: known }
-        const { name, version, generation } = collection
-        const stored = `${prefixOf(name)}${version}#${registered.serial + 1}`
-        return { result: stored, change: { generations: [...registered.generations, { version, generation, stored }] } }
-      }),
-    promote: ({ name, version }) =>
-      change(name, (registered) => {
-        const live = storedIn(registered, { version, generation: 'live' })
-        const promoted = live !== undefined && live === registered.promoted ? live : undefined
-        // What was promoted already is written once more: until then its success may not be confirmed.
-        const stored = storedIn(registered, { version, generation: 'next' }) ?? promoted
-        if (stored === undefined)
-          throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
-        const generations = [{ version, generation: 'live', stored }] as const
-        return { result: stored, change: { generations, promoted: stored } }
-      }),
-    remove: (collection) =>
-      change(collection.name, (registered) => {
-        const stored = storedIn(registered, collection)
-        if (stored === undefined) return { result: undefined }
-        return {
-          result: stored,
-          change: { generations: registered.generations.filter((one) => one.stored !== stored) },
-        }
-      }),
-    stored: async (name) => (await read(name)).generations.map(({ stored }) => stored),
+    read,
+    change: async (name, decide) => {
+      for (;;) {
+        const before = await read(name)
+        const { change, result } = decide(before)
+        if (change === undefined) return result
+        if (await replaced(before, { ...before, ...change, serial: before.serial + 1 })) return result
+      }
+    },
   }
 }
 
-/** The beginning of the names of all collections that hold documents of `name`. */
-export const prefixOf = (name: string): string => `${name}@`
+/** The beginning of the names of all collections that hold documents of `name`, its own aside. */
+export const prefixOf = (name: string): string => `${name}-`
 
 export const generationName = ({ name, version, generation }: Collection): string =>
   `${prefixOf(name)}${version}/${generation}`
 
-const storedIn = ({ generations }: Registered, { version, generation }: Key): string | undefined =>
-  generations.find((one) => one.version === version && one.generation === generation)?.stored
+/** The live generation has the plain name. Versions share it only until the newer one is promoted. */
+const nameFor = ({ name, generation }: Collection, serial: number, { generations }: Registered): string => {
+  if (generation === 'live' && generations.every(({ stored }) => stored !== name)) return name
+  return `${prefixOf(name)}${generation}-${serial}`
+}
+
+const generationIn = ({ generations }: Registered, { version, generation }: Key): Generation | undefined =>
+  generations.find((one) => one.version === version && one.generation === generation)
+
+const withoutFrom = ({ from: _from, ...generation }: Generation): Generation => generation

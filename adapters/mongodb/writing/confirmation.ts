@@ -2,14 +2,14 @@ import type { Db } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
 /**
- * The collections whose last write may not have reached a majority of the servers. Such a write can be read, and still be lost with
+ * The generations, by their checkpoints, whose last write may not have reached a majority of the servers. Such a write can be read, and still be lost with
  * the primary. A later write that a majority acknowledges confirms all before it. The methods throw what the driver throws.
  */
 type Confirmation = {
-  readonly isMissing: (stored: string) => boolean
-  readonly miss: (stored: string) => void
-  /** What is read of a collection from now on stays. */
-  readonly obtain: (stored: string) => Promise<void>
+  readonly isMissing: (checkpoint: string) => boolean
+  readonly miss: (checkpoint: string) => void
+  /** What is read of a generation from now on stays. */
+  readonly obtain: (checkpoint: string) => Promise<void>
 }
 
 type ConfirmationRecord = { readonly _id: string; readonly count: number }
@@ -30,11 +30,11 @@ export const confirmationOn = (db: Db): Confirmation => {
     }
   }
   return {
-    isMissing: (stored) => missing.has(stored),
-    miss: (stored) => void missing.add(stored),
-    obtain: async (stored) => {
+    isMissing: (checkpoint) => missing.has(checkpoint),
+    miss: (checkpoint) => void missing.add(checkpoint),
+    obtain: async (checkpoint) => {
       await write()
-      missing.delete(stored)
+      missing.delete(checkpoint)
     },
   }
 }

@@ -75,8 +75,8 @@ const broughtTo = (
   }
   // It has changed since: its details then were those of the last change before, and it opted out once, then or later.
   if (!before.some(({ type }) => type === 'ContactDetailsChanged')) return undefined
-  const opted_out = document.contact.opted_out && !recent.some(({ type }) => type === 'ContactOptedOut')
-  return before.reduce(evolved, { ...document, contact: { ...document.contact, opted_out } })
+  const opted_out = document.opted_out && !recent.some(({ type }) => type === 'ContactOptedOut')
+  return before.reduce(evolved, { ...document, opted_out })
 }
 
 /** Only of the beginning of its stream would there be no contact. */

@@ -7,7 +7,7 @@ import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { evolveContact, type Contact, type ContactDocument } from '../../contact.js'
+import { contactOf, evolveContact, type Contact, type ContactDocument } from '../../contact.js'
 import type { ProjectedEvent } from '../../projection.js'
 import { contactAsOf, type ContactPorts } from './contact-as-of.js'
 
@@ -113,4 +113,7 @@ const evolved = (before: Passing | undefined, event: ProjectedEvent): Passing =>
   }
 }
 
-const shownOf = ({ document }: Passing): Shown => (E.isLeft(document) ? document : E.right(document.right?.contact))
+const shownOf = ({ document }: Passing): Shown => {
+  if (E.isLeft(document)) return document
+  return E.right(document.right === undefined ? undefined : contactOf(document.right))
+}

@@ -195,7 +195,7 @@ if (mongoUrl === undefined) {
           rightOf(await documents.prepare(collection))
           rightOf(await documents.apply(collection, [put('k', 1, { title })], positionAt(1)))
         }
-        proxy.fail(writes('collections'), fault)
+        proxy.fail(writes('generations'), fault)
         t.like(await documents.promote(live), { left: { kind: 'unavailable' } })
         t.deepEqual(await documents.promote(live), E.right(undefined))
         await proxy.elect()

@@ -35,8 +35,8 @@ const shown = {
 
 test('a contact has the fields of contract 2.1, in that order', (t) => {
   const documents = contactsAfter(created)
-  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), contact: shown } })
-  t.is(JSON.stringify(documents[contactId()]?.['contact']), JSON.stringify(shown))
+  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), ...shown } })
+  t.is(JSON.stringify(documents[contactId()]), JSON.stringify({ account_id: accountId(), ...shown }))
 })
 
 test('new details replace the old ones and leave the rest, the order of the fields too', (t) => {
@@ -51,8 +51,8 @@ test('new details replace the old ones and leave the rest, the order of the fiel
     email: 'ada@new.example',
     additional_info: { zip: '94016' },
   }
-  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), contact: expected } })
-  t.is(JSON.stringify(documents[contactId()]?.['contact']), JSON.stringify(expected))
+  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), ...expected } })
+  t.is(JSON.stringify(documents[contactId()]), JSON.stringify({ account_id: accountId(), ...expected }))
 })
 
 test('a contact that opted out stays so when its details change', (t) => {
@@ -64,7 +64,7 @@ test('a contact that opted out stays so when its details change', (t) => {
       data: { lead_id: leadId(2), details: details({ additional_info: { gender: 'Female' } }) },
     },
   )
-  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), contact: { ...shown, opted_out: true } } })
+  t.deepEqual(documents, { [contactId()]: { account_id: accountId(), ...shown, opted_out: true } })
 })
 
 test('engagements and conversions change nothing that a contact shows', (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { contactFrom } from '../../../../projections/contact.js'
+import { contactFrom, contactOf } from '../../../../projections/contact.js'
 import { passingContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/passing-contacts.js'
 import { histories, historyOf, type History } from '../../../kit/domain/histories.js'
 import { holdsAsync } from '../../../kit/domain/property.js'
@@ -24,10 +24,11 @@ const activitiesIn = (events: History): ReadonlySet<RecordedActivity> =>
   new Set(events.filter((event) => event.type === 'ActivityRecorded'))
 
 /** The contact as its stream had it before the activity. */
-const asOf = (history: History, { position, data }: RecordedActivity) =>
-  contactFrom(
-    history.filter((event) => event.stream === `contact-${data.activity.contact_id}` && event.position < position),
-  )?.contact
+const asOf = (history: History, { position, data }: RecordedActivity) => {
+  const stream = `contact-${data.activity.contact_id}`
+  const document = contactFrom(history.filter((event) => event.stream === stream && event.position < position))
+  return document === undefined ? undefined : contactOf(document)
+}
 
 test('wherever it begins and in whatever batches, an activity meets its contact as it was then', async (t) => {
   const cuts = fc.array(fc.nat(80), { maxLength: 8 })
