@@ -97,7 +97,7 @@ const flattened = (value: unknown): unknown => {
 }
 
 /** How often it is asked whether whoever began to take over is done, before that one counts as dead. */
-const mostAsked = 500
+const mostAsked = 100
 
 /** Between the two steps there is nothing of that name: whoever finds it so asks the registry, and comes here to wait for the end. */
 const takeOver: Server['takeOver'] = async (db, from, name) => {

@@ -54,7 +54,7 @@ test('a document stands under its own names, with its times as dates and what ot
 
 test('a document that was removed keeps nothing but its position', (t) => {
   const record = encodeChange({ key: 'k', position: positionAt(2n ** 40n), document: undefined }, 3, collection)
-  t.deepEqual(record, { _id: 'k', _position: (2n ** 40n), _generation: 3, _removed: true })
+  t.deepEqual(record, { _id: 'k', _position: 2n ** 40n, _generation: 3, _removed: true })
   t.deepEqual(decodeStored(stored(record), collection), { document: undefined, position: positionAt(2n ** 40n) })
 })
 

@@ -163,6 +163,66 @@ if (mongoUrl === undefined) {
     },
   )
 
+  behaviour(
+    'anyone finds the live documents under their plain names, by their fields',
+    async (t, { one, connection }) => {
+      const live = { ...freshCollection(), namedByOthers: ['info'] }
+      const plain = connection.db.collection(live.name)
+      const at = '2026-01-14T09:30:00.000Z'
+      const carrier = { 'info.name': 'carrier.name', 'info.value': 'None' }
+      for (const generation of ['live', 'next'] as const) {
+        const collection = { ...live, generation }
+        rightOf(await one.prepare(collection))
+        const document = { group: generation, rank: 1, at, info: { 'carrier.name': 'None', $zip: '94016' } }
+        const changes = [{ ...put('a', 2n, ''), document }, put('b', 2n, 'other', 2)]
+        rightOf(await one.apply(collection, changes, positionAt(2)))
+        if (generation === 'next') rightOf(await one.promote(live))
+        t.like(await plain.findOne({ group: generation, at: { $gte: new Date(at) } }), { _id: 'a', _position: 2n })
+        t.is(await plain.countDocuments(carrier), 1)
+        t.deepEqual(rightOf(await one.get(live, ['a'])).get('a')?.document, document)
+      }
+    },
+  )
+
+  behaviour(
+    'what a process writes late, once its generation was replaced, is none of the new one',
+    async (t, { one, other }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      rightOf(await one.apply(live, [put('a', 5n, 'old')], positionAt(5)))
+      rightOf(await other.prepare(nextOf(live)))
+      rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], positionAt(5)))
+      rightOf(await other.promote(live))
+      t.true(E.isLeft(await one.apply(live, [put('a', 8n, 'late'), put('b', 8n, 'late')], positionAt(8))))
+      t.deepEqual([...rightOf(await other.get(live, keys)).keys()], ['a'])
+      t.deepEqual(rightOf(await other.find(live, { index: 'by_group', equals: ['late'], limit: 9 })), [])
+      const walked: Array<unknown> = []
+      for await (const { document } of other.all(live)) walked.push(document['group'])
+      t.deepEqual(walked, ['new'])
+      rightOf(await other.apply(live, [put('b', 6n, 'new')], positionAt(6)))
+      t.like(rightOf(await one.get(live, ['b'])).get('b'), { document: { group: 'new' } })
+    },
+  )
+
+  behaviour(
+    'what an earlier version of Leadloop left under its own names is none, and stays where it was',
+    async (t, { one, connection }) => {
+      const live = freshCollection()
+      const stored = `${live.name}@1#1`
+      const generations = [{ version: 1, generation: 'live', stored }]
+      const { db } = connection
+      await db
+        .collection<{ readonly _id: string }>('collections')
+        .insertOne({ _id: live.name, ...{ serial: 1, generations } })
+      await db.collection<{ readonly _id: string }>(stored).insertOne({ _id: 'a' })
+      t.false(rightOf(await one.exists(live)))
+      rightOf(await one.prepare(nextOf(live)))
+      rightOf(await one.promote(live))
+      t.is(rightOf(await one.count(live)), 0)
+      t.is(await db.collection(stored).countDocuments(), 1)
+    },
+  )
+
   behaviour('what a promotion left behind is dropped by the next one', async (t, { one, connection, storedUnder }) => {
     const live = freshCollection()
     const neighbour = { ...live, name: `${live.name}s` }

@@ -206,6 +206,52 @@ if (mongoUrl === undefined) {
   }
 
   behaviour(
+    'a promotion that breaks off at any step leaves the old generation or the new one whole, and is finished by another process',
+    async (t, { proxy, live, documents, open }) => {
+      const keys = ['a', 'b']
+      /** As a rebuild does. */
+      const fill = async (collection: Collection, title: string): Promise<void> => {
+        rightOf(await documents.drop(collection))
+        rightOf(await documents.prepare(collection))
+        const changes = keys.map((key) => put(key, 1, { title }))
+        rightOf(await documents.apply(collection, changes, positionAt(1)))
+      }
+      const readBy = async (reader: Documents): Promise<string> =>
+        [...rightOf(await reader.get(live, keys)).values()].map(({ document }) => String(document?.['title'])).join()
+      const stored = async (): Promise<ReadonlyArray<unknown>> => {
+        const { db, close } = database.open()
+        const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name)
+        const titles = await db.collection(live.name).distinct('title')
+        await close()
+        return [names.filter((name) => name.startsWith(live.name)), titles]
+      }
+      const next = { ...live, generation: 'next' } as const
+      await fill(live, 'old')
+      await fill(next, 'new 0')
+      const first = proxy.commands.length
+      rightOf(await documents.promote(live))
+      const steps = proxy.commands.length - first
+      for (let build = 1; build <= 2 * steps; build += 1) {
+        const [before, after] = [`new ${build - 1}`, `new ${build}`]
+        await fill(next, after)
+        const last = proxy.commands.length + Math.ceil(build / 2)
+        proxy.fail(() => proxy.commands.length === last, { kind: 'cut', when: build % 2 === 0 ? 'before' : 'after' })
+        await documents.promote(live)
+        const other = open()
+        const seen = await readBy(other)
+        t.true(
+          [before, after].some((title) => seen === `${title},${title}`),
+          `${build}: ${seen}`,
+        )
+        t.deepEqual(await other.promote(live), E.right(undefined), `${build}`)
+        t.is(await readBy(documents), `${after},${after}`)
+        t.deepEqual(await stored(), [[live.name], [after]])
+      }
+      t.true(steps > 6, `${steps} steps`)
+    },
+  )
+
+  behaviour(
     'a write that ends with any error of the network or of the servers tells what it was, and nothing that was written',
     async (t, { proxy, live, documents }) => {
       rightOf(await documents.prepare(live))
