@@ -79,11 +79,16 @@ const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string>
     return `CREATE INDEX "${table}/${index}" ON "${table}" (${columns}) WHERE "${fields[0] ?? 'key'}" IS NOT NULL`
   })
 
-/** Shows the live documents under their plain name, to any SQLite tool. */
-const view = ({ name }: Collection, table: string): ReadonlyArray<string> => [
-  `DROP VIEW IF EXISTS "${name}"`,
-  `CREATE VIEW "${name}" AS SELECT key, position, body FROM "${table}" WHERE body IS NOT NULL`,
+const view = (collection: Collection, table: string): ReadonlyArray<string> => [
+  `DROP VIEW IF EXISTS "${collection.name}"`,
+  viewOf(collection.name, table, columnsOf(collection)),
 ]
+
+/** Shows the live documents under their plain name, to any SQLite tool: what indexes are about in columns, all of it in the body. */
+export const viewOf = (name: string, table: string, columns: ReadonlyArray<string>): string => {
+  const shown = ['key', 'position', ...columns, 'body'].map((column) => `"${column}"`).join(', ')
+  return `CREATE VIEW "${name}" AS SELECT ${shown} FROM "${table}" WHERE body IS NOT NULL`
+}
 
 type Values = ReadonlyArray<string | number>
 type Selection = { readonly sql: string; readonly values: Values }

@@ -4,6 +4,7 @@ import { codeOf, isRefusal, newerVersion } from '../failure.js'
 import { schema, schemaVersion } from '../schema.js'
 import { DocumentApplier } from './document-applier.js'
 import { EventAppender } from './event-appender.js'
+import { renewViews } from './views.js'
 import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
 /** About how many writes one transaction takes at most: bounds how long the first of them waits. */
@@ -22,6 +23,7 @@ const openFile = (file: string): Database.Database => {
   database.pragma(`journal_size_limit = ${largestIdleLog}`)
   database.pragma('cache_size = -16384')
   database.exec(schema)
+  renewViews(database)
   // Written at every open, so that a disk that takes no writes is found out now.
   database.pragma(`user_version = ${schemaVersion}`)
   return database
