@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import test from 'ava'
 import { readFileSync } from 'node:fs'
+import { creation } from '../../adapters/sqlite/document-sql.js'
 import { schema } from '../../adapters/sqlite/schema.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'
@@ -9,6 +10,7 @@ import { labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
+import { collectionOf } from '../../projections/projection.js'
 import { readModels } from '../../projections/registry.js'
 import { at } from '../kit/domain/samples.js'
 import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
@@ -139,6 +141,10 @@ test('the queries for analysts fit the tables of the embedded store', (t) => {
   t.true(queries.length > 3)
   const database = new Database(':memory:')
   database.exec(schema)
+  for (const projection of readModels) {
+    const { name } = projection
+    for (const statement of creation(collectionOf(projection), `${name}@1#1`)) database.exec(statement)
+  }
   for (const query of queries) t.notThrows(() => database.prepare(query).all(), query)
   database.close()
 })
