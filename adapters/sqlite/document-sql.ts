@@ -10,6 +10,7 @@ import type {
   Stored,
   WalkedEntry,
 } from '../../projections/ports.js'
+import { viewOf } from './writer/views.js'
 import type { DocumentRow } from './writer/writer-protocol.js'
 
 /** How documents stand in tables: a column for the JSON, and one for each field that an index is about. */
@@ -83,12 +84,6 @@ const view = (collection: Collection, table: string): ReadonlyArray<string> => [
   `DROP VIEW IF EXISTS "${collection.name}"`,
   viewOf(collection.name, table, columnsOf(collection)),
 ]
-
-/** Shows the live documents under their plain name, to any SQLite tool: what indexes are about in columns, all of it in the body. */
-export const viewOf = (name: string, table: string, columns: ReadonlyArray<string>): string => {
-  const shown = ['key', 'position', ...columns, 'body'].map((column) => `"${column}"`).join(', ')
-  return `CREATE VIEW "${name}" AS SELECT ${shown} FROM "${table}" WHERE body IS NOT NULL`
-}
 
 type Values = ReadonlyArray<string | number>
 type Selection = { readonly sql: string; readonly values: Values }
