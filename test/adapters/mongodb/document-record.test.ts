@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import {
   decodeEntry,
   decodeStored,
+  decodeWalkedEntry,
   encodeChange,
   type DocumentRecord,
 } from '../../../adapters/mongodb/records/document-record.js'
@@ -136,4 +137,10 @@ test('a document larger than MongoDB holds is never sent, and nothing of it is t
   const many = Object.fromEntries(Array.from({ length: 300_000 }, (_, n) => [`n${n}`, 'x'.repeat(20)]))
   t.notThrows(() => void encoded({ many }))
   t.throws(() => void encoded({ properties: many }))
+})
+
+test('a walk through all documents gives one that holds no JSON as one that can not be read', (t) => {
+  const walked = (others: string) => decodeWalkedEntry({ ...encoded({}), _json: others }, collection)
+  t.deepEqual(walked('{'), { key: 'k', document: undefined })
+  t.deepEqual(walked('{}'), { key: 'k', document: {} })
 })

@@ -197,7 +197,7 @@ if (mongoUrl === undefined) {
       t.deepEqual([...rightOf(await other.get(live, keys)).keys()], ['a'])
       t.deepEqual(rightOf(await other.find(live, { index: 'by_group', equals: ['late'], limit: 9 })), [])
       const walked: Array<unknown> = []
-      for await (const { document } of other.all(live)) walked.push(document['group'])
+      for await (const { document } of other.all(live)) walked.push(document?.['group'])
       t.deepEqual(walked, ['new'])
       rightOf(await other.apply(live, [put('b', 6n, 'new')], positionAt(6)))
       t.like(rightOf(await one.get(live, ['b'])).get('b'), { document: { group: 'new' } })
