@@ -76,6 +76,15 @@ export type EventStore = {
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>
 
+  /** How far a follower of the log had come when that was last saved here; `beginning` where it never was. */
+  readonly checkpoint: (follower: string) => Promise<Either<StoreFailure, Position>>
+
+  /**
+   * Saves how far a follower has come, durably and never backward. It stands beside the log and is no event of it: no history and
+   * no subscription gives it, though on a server the head may move.
+   */
+  readonly saveCheckpoint: (follower: string, position: Position) => Promise<Either<StoreFailure, void>>
+
   /** What the difference of two positions counts: events, or bytes of the log, which may leap where it was scavenged. */
   readonly positionUnit: 'events' | 'bytes'
 }

@@ -15,10 +15,11 @@ import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
-import { logReader } from './log-reader.js'
+import { logReader } from './log/log-reader.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
+import { savedCheckpoints } from './saved-checkpoints.js'
 import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
-import { sharedTail } from './shared-tail.js'
+import { sharedTail } from './log/shared-tail.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
 
@@ -82,6 +83,7 @@ export const eventStoreDb = (
     subscribe,
     history,
     head,
+    ...savedCheckpoints(connection, retry, stopping.signal),
     positionUnit: 'bytes',
     close: async () => {
       stopping.abort()

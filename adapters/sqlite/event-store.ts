@@ -93,8 +93,29 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
   const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
     liveSubscription(tail, history, after, categories, signal)
 
-  return { read, readLast, append, subscribe, history, head: () => Promise.resolve(head()), positionUnit: 'events' }
+  return {
+    read,
+    readLast,
+    append,
+    subscribe,
+    history,
+    head: () => Promise.resolve(head()),
+    ...checkpointsOf(database),
+    positionUnit: 'events',
+  }
 }
+
+const checkpointsOf = (database: SqliteDatabase): Pick<EventStore, 'checkpoint' | 'saveCheckpoint'> => ({
+  checkpoint: (follower) =>
+    Promise.resolve(
+      database.read((prepare) => {
+        const saved = prepare<{ position: number }>('SELECT position FROM checkpoints WHERE follower = ?').get(follower)
+        return positionOf(BigInt(saved?.position ?? 0))
+      }),
+    ),
+  saveCheckpoint: async (follower, position) =>
+    E.asUnit(await database.write({ kind: 'checkpoint', follower, position: Number(position) })),
+})
 
 const streamReadsOf = (database: SqliteDatabase): Pick<EventStore, 'read' | 'readLast'> => {
   const eventsOf = (order: string, stream: string, from: number, limit: number) => {

@@ -22,6 +22,10 @@ export const schema = `
   ) STRICT;
   CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
   CREATE INDEX IF NOT EXISTS events_by_category ON events (category, position);
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    follower TEXT    NOT NULL PRIMARY KEY,
+    position INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS collections (
     name       TEXT    NOT NULL,
     version    INTEGER NOT NULL,

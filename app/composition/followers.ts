@@ -4,7 +4,12 @@ import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
-import { checkpointCollection, checkpointIn, type Checkpoint } from '../../projections/subscriptions/checkpoint.js'
+import {
+  alsoInEventStore,
+  checkpointCollection,
+  checkpointIn,
+  type Checkpoint,
+} from '../../projections/subscriptions/checkpoint.js'
 import { guardedCommandHandler, guardedDocuments } from '../../projections/subscriptions/lease-guard.js'
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -70,7 +75,8 @@ export const followersOn = (ports: Ports): Followers => {
       name,
       checkpointCollection(name),
       (lease) => {
-        const checkpoint = checkpointIn(guardedDocuments(documents, lease), name, interval)
+        const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, interval)
+        const checkpoint = alsoInEventStore(inDocuments, name, { store, time })
         return follow(
           followerOf({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
           following,

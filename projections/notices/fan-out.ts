@@ -65,9 +65,9 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
     name,
     categories: ['webhook', 'parked'],
     begin: checkpoint.load,
-    handle: async ({ events, position }) => {
-      for (const event of events) await handle(event)
-      await checkpoint.advance(position)
+    handle: async (batch) => {
+      for (const event of batch.events) await handle(event)
+      await checkpoint.advance(batch)
     },
     skip,
     // What was done already must not be parked when it comes again after a stop.

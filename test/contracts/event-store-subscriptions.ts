@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { neverAborted } from '../../domain/abortable.js'
-import { beginning, type Position, type Revision } from '../../domain/event.js'
-import type { Category } from '../../domain/events.js'
-import type { Appended } from '../../domain/ports.js'
+import { beginning, positionOf, type Position, type Revision } from '../../domain/event.js'
+import { categories, type Category } from '../../domain/events.js'
+import type { Appended, EventStore } from '../../domain/ports.js'
 import { rightOf } from '../kit/right-of.js'
 import type { Behaviour } from './behaviour.js'
 import {
@@ -231,5 +232,39 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
       if (seen > 0) break
     }
     t.is(seen, 1)
+  })
+
+  behaviour('how far a follower has come is saved, never goes back, and outlives the store', async (t, opened) => {
+    const { store } = opened
+    const [follower, other] = [randomUUID(), randomUUID()]
+    const saved = async (from: EventStore): Promise<Position> => rightOf(await from.checkpoint(follower))
+    t.is(await saved(store), beginning)
+    for (const [position, expected] of [
+      [7n, 7n],
+      [9n, 9n],
+      [8n, 9n],
+      [9n, 9n],
+    ] as const) {
+      rightOf(await store.saveCheckpoint(follower, positionOf(position)))
+      t.is(await saved(store), positionOf(expected))
+    }
+    t.is(rightOf(await store.checkpoint(other)), beginning)
+    await Promise.all(
+      [11n, 13n, 12n].map((position) => store.saveCheckpoint(follower, positionOf(position)).then(rightOf)),
+    )
+    t.is(await saved(await opened.reopen()), positionOf(13n))
+  })
+
+  behaviour('what is saved of a follower is no event of the log', async (t, { store }) => {
+    const start = rightOf(await store.head())
+    rightOf(await store.saveCheckpoint(randomUUID(), positionOf(start + 1n)))
+    t.deepEqual(
+      (await collect(store.history(start, categories, neverAborted))).flatMap(({ events }) => events),
+      [],
+    )
+    const marker = freshStream('account')
+    await append(store, marker, 'no-stream', [enabled()])
+    const seen = await eventsUntilMarker(store, start, categories, marker)
+    t.deepEqual([...new Set(seen.map(({ stream }) => stream))], [marker])
   })
 }

@@ -46,7 +46,13 @@ export type Log = {
 /** The system writes for itself, to streams and of types that begin so. */
 export const isSystemEvent = ({ stream, type }: LoggedEvent): boolean => stream.startsWith('$') || type.startsWith('$')
 
-type MutableStream = { readonly events: Array<LoggedEvent>; firstReadable: number; deletion: Stream['deletion'] }
+type MutableStream = {
+  readonly events: Array<LoggedEvent>
+  firstReadable: number
+  /** The `$maxCount` of its metadata. */
+  maxCount: number
+  deletion: Stream['deletion']
+}
 
 /** A new database begins with records that are no events, so that no event stands at 0. */
 const firstPosition = 366
@@ -76,7 +82,7 @@ export const openLog = (): Log => {
   const openStream = (name: string): MutableStream => {
     const known = streams.get(name)
     if (known !== undefined) return known
-    const opened: MutableStream = { events: [], firstReadable: 0, deletion: 'none' }
+    const opened: MutableStream = { events: [], firstReadable: 0, maxCount: Infinity, deletion: 'none' }
     streams.set(name, opened)
     return opened
   }
@@ -114,6 +120,8 @@ export const openLog = (): Log => {
         stream.deletion = 'none'
       }
       const logged = write(name, events)
+      if (name.startsWith('$$')) openStream(name.slice(2)).maxCount = maxCountIn(events)
+      stream.firstReadable = Math.max(stream.firstReadable, stream.events.length - stream.maxCount)
       tell()
       return logged
     },
@@ -135,6 +143,13 @@ export const openLog = (): Log => {
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** Metadata replaces what the stream had before. */
+const maxCountIn = (metadata: ReadonlyArray<NewEvent>): number => {
+  const newest = metadata.at(-1)
+  const data = newest === undefined ? {} : (JSON.parse(newest.data.toString()) as { readonly $maxCount?: number })
+  return data.$maxCount ?? Infinity
 }
 
 const indexAfter = (events: ReadonlyArray<LoggedEvent>, position: bigint): number => {

@@ -168,3 +168,12 @@ test.serial('a stream with a tombstone is gone for ever', async (t) => {
   await t.throwsAsync(client.deleteStream('note-1'), gone)
   await t.throwsAsync(collect(client.subscribeToStream('note-1')), gone)
 })
+
+test.serial('of a stream with a $maxCount only the newest are read, and its revisions go on counting', async (t) => {
+  const { client } = await openDouble(t)
+  await client.setStreamMetadata('note-1', { maxCount: 2 })
+  await client.appendToStream('note-1', many(3))
+  t.deepEqual(revisionsOf(await readNote(client)), [1n, 2n])
+  await client.appendToStream('note-1', many(1), { expectedRevision: 2n })
+  t.deepEqual(revisionsOf(await readNote(client)), [2n, 3n])
+})

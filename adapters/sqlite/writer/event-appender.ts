@@ -1,12 +1,13 @@
 import type Database from 'better-sqlite3'
-import type { AppendWrite, WriteResult } from './writer-protocol.js'
+import type { AppendWrite, CheckpointWrite, WriteResult } from './writer-protocol.js'
 
-/** Appends events to the log, within a transaction that others begin and end. */
+/** Appends events to the log, and saves how far its followers have come, within a transaction that others begin and end. */
 export class EventAppender {
   readonly #lastRevision: Database.Statement<[string], number>
   readonly #lastPosition: Database.Statement<[], number | null>
   readonly #eventsAfter: Database.Statement<[string, number, number], { id: string; position: number }>
   readonly #insert: Database.Statement
+  readonly #moveCheckpoint: Database.Statement<[string, number]>
   #head: number
 
   constructor(database: Database.Database) {
@@ -21,7 +22,16 @@ export class EventAppender {
       `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
                            schema_version, actor, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
+    this.#moveCheckpoint = database.prepare(
+      `INSERT INTO checkpoints (follower, position) VALUES (?, ?)
+       ON CONFLICT (follower) DO UPDATE SET position = max(position, excluded.position)`,
+    )
     this.#head = this.#lastPosition.get() ?? 0
+  }
+
+  saveCheckpoint({ follower, position }: CheckpointWrite): WriteResult {
+    this.#moveCheckpoint.run(follower, position)
+    return { kind: 'done' }
   }
 
   append({ stream, category, expected, events }: AppendWrite): WriteResult {

@@ -20,6 +20,9 @@ export type AppendWrite = {
   readonly events: ReadonlyArray<EventRow>
 }
 
+/** How far a follower of the log has come: it moves forward only. */
+export type CheckpointWrite = { readonly kind: 'checkpoint'; readonly follower: string; readonly position: number }
+
 /** A row: key, position, body (null: removed), then the indexed fields in the order of `columns`. */
 export type DocumentRow = ReadonlyArray<string | number | null>
 
@@ -34,7 +37,7 @@ export type ApplyWrite = {
 /** Statements that change the schema, in one transaction with whatever else is written. */
 type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
 
-export type Write = AppendWrite | ApplyWrite | SchemaWrite
+export type Write = AppendWrite | CheckpointWrite | ApplyWrite | SchemaWrite
 
 export type WriteResult =
   /** Where the last of the events stands; `repeated`: they were there already. */

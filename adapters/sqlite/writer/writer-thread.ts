@@ -41,6 +41,8 @@ const openWriter = (file: string): Commit => {
     switch (write.kind) {
       case 'append':
         return events.append(write)
+      case 'checkpoint':
+        return events.saveCheckpoint(write)
       case 'apply':
         return documents.apply(write)
       case 'schema':

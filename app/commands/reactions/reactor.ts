@@ -77,13 +77,13 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
           chains.handledUpTo(position)
           return position
         },
-        handle: async ({ events, position }) => {
+        handle: async (batch) => {
           // The request that appended these events starts their chains in the same turn of the event loop; one turn later
           // the follower finds and shares them.
           await new Promise(setImmediate)
-          for (const event of events) await handle(event)
-          chains.handledUpTo(position)
-          await checkpoint.advance(position)
+          for (const event of batch.events) await handle(event)
+          chains.handledUpTo(batch.position)
+          await checkpoint.advance(batch)
         },
         skip,
         end: async (position) => {

@@ -73,7 +73,8 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
       await webhooks.load(position, signal)
       return position
     },
-    handle: async ({ events, position }) => {
+    handle: async (batch) => {
+      const { events } = batch
       const subscribed = new Map<RecordedActivity, ReadonlyArray<WebhookDocument>>()
       for (const event of events) {
         followedTo = event.position
@@ -91,7 +92,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
       for (let next = making.splice(0, madeAtOnce); next.length > 0; next = making.splice(0, madeAtOnce)) {
         await Promise.all(next.map(handle))
       }
-      await checkpoint.advance(position)
+      await checkpoint.advance(batch)
     },
     skip: async (undecodable) => {
       contacts.skip(undecodable.stream)

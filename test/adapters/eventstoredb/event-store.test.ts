@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
 import { neverAborted } from '../../../domain/abortable.js'
 import { largestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
-import { beginning, type Position } from '../../../domain/event.js'
+import { beginning, positionOf, type Position } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
@@ -401,4 +401,30 @@ test.serial('a long stream is read by calls that do not grow with it', async (t)
   t.is(rightOf(await store.read('account-1', 1_190)).events.length, 10)
   t.is(rightOf(await store.readLast('account-1', 7)).length, 7)
   t.is(double.calls().reads, before + 5)
+})
+
+test.serial('how far a follower has come is a stream of one event, in the shape that is stored today', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  const client = clientAt(t, double)
+  for (const position of [7n, 8n, 9n]) rightOf(await store.saveCheckpoint('reactions', positionOf(position)))
+  const stored: Array<unknown> = []
+  for await (const { event } of client.readStream('checkpoint-reactions')) stored.push([event?.type, event?.data])
+  t.deepEqual(stored, [['CheckpointSaved', { position: 9 }]])
+})
+
+test.serial('a position that is no further than the saved one costs a read and no append', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.saveCheckpoint('reactions', positionOf(7n)))
+  const { appends, reads } = double.calls()
+  rightOf(await store.saveCheckpoint('reactions', positionOf(7n)))
+  rightOf(await store.saveCheckpoint('reactions', positionOf(3n)))
+  t.like(double.calls(), { appends, reads: reads + 2 })
+})
+
+test.serial('a stream of checkpoints with an event that is none is corrupt', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  await clientAt(t, double).appendToStream('checkpoint-reactions', jsonEvent({ type: 'Noted', data: { position: 3 } }))
+  const corrupt = E.left({ kind: 'corrupt', reason: 'a stream of checkpoints holds an event that is none' })
+  t.deepEqual(await store.checkpoint('reactions'), corrupt)
+  t.deepEqual(await store.saveCheckpoint('reactions', positionOf(9n)), corrupt)
 })

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { PendingCheckpoints, type ServerCheckpoint } from '../../../adapters/eventstoredb/pending-checkpoints.js'
+import { PendingCheckpoints, type ServerCheckpoint } from '../../../adapters/eventstoredb/log/pending-checkpoints.js'
 import { positionAt } from '../../kit/domain/samples.js'
 
 const checkpoint = (afterEvents: number, position: bigint, isCaughtUp = false): ServerCheckpoint => ({

@@ -1,6 +1,6 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
-import { positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
+import { beginning, positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
@@ -16,11 +16,18 @@ type MemoryLog = {
   /** In the order of their positions, the first of which is 1. */
   readonly events: Array<Logged>
   readonly streams: Map<string, Array<Logged>>
+  /** How far followers had come when they saved it last. */
+  readonly checkpoints: Map<string, Position>
   /** Called at the next append. */
   readonly waiting: Set<() => void>
 }
 
-export const memoryLog = (): MemoryLog => ({ events: [], streams: new Map(), waiting: new Set() })
+export const memoryLog = (): MemoryLog => ({
+  events: [],
+  streams: new Map(),
+  checkpoints: new Map(),
+  waiting: new Set(),
+})
 
 /** Events that one batch looks at. */
 const pageSize = 500
@@ -119,6 +126,12 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     subscribe,
     history,
     head: () => steps.read('log', () => E.right(head())),
+    checkpoint: (follower) => steps.read('log', () => E.right(log.checkpoints.get(follower) ?? beginning)),
+    saveCheckpoint: (follower, position) =>
+      steps.write('log', () => {
+        if (position > (log.checkpoints.get(follower) ?? beginning)) log.checkpoints.set(follower, position)
+        return E.right(undefined)
+      }),
     positionUnit: 'events',
   }
 }

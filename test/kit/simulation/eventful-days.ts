@@ -67,6 +67,7 @@ export const eventfulDays = async (seed: number, crashes: boolean): Promise<Hist
     slowest: oneOf([1, 20, 400]),
     unsaved: oneOf([1n, 10n, 500n]),
     longestAway: oneOf([5 * second, hour, 2 * day]),
+    losesDocuments: seed % 3 === 0,
   })
   let leads = 0
   let choices = 0

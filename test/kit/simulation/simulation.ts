@@ -44,6 +44,8 @@ export type Scene = {
   readonly unsaved: bigint
   /** Milliseconds from a crash to the next start at most. */
   readonly longestAway: number
+  /** With each crash all documents are gone. */
+  readonly losesDocuments?: boolean
 }
 
 export type History = {
@@ -127,6 +129,7 @@ export const openSimulation = (scene: Scene): Simulation => {
     if (life.isOver()) return
     life.end()
     crashes.push(head())
+    if (scene.losesDocuments === true) state.clear()
     trace.note(`life ${life.number} ends`)
     void clock.sleep(1 + Math.floor(chance() * scene.longestAway)).then(() => {
       running = start(life.number + 1)

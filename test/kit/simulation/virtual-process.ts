@@ -6,7 +6,7 @@ import { later, millisecondsOf } from '../../../domain/instant.js'
 import type { AnyCommand, Clock, EventStore, Ids, Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { alsoInEventStore, checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
 import type { WebhookSender } from '../../../projections/delivery/sender.js'
@@ -93,7 +93,8 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     'reactions',
     checkpointCollection('reactions'),
     (lease) => {
-      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', unsaved)
+      const inDocuments = checkpointIn(guardedDocuments(documents, lease), 'reactions', unsaved)
+      const checkpoint = alsoInEventStore(inDocuments, 'reactions', { store, time })
       return follow(
         reactor.follower({ store, commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
         following,
@@ -105,7 +106,8 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     'delivery_projector',
     checkpointCollection('delivery_projector'),
     (lease) => {
-      const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'delivery_projector', unsaved)
+      const inDocuments = checkpointIn(guardedDocuments(documents, lease), 'delivery_projector', unsaved)
+      const checkpoint = alsoInEventStore(inDocuments, 'delivery_projector', { store, time })
       return follow(
         deliveryFanOut({
           store,

@@ -52,8 +52,8 @@ test('whatever receivers do and wherever the process crashes, every promise of a
   t.is(seen.open, 8)
 })
 
-/** How fast the stores are, and how often followers save their checkpoints. */
-type Stores = Pick<Scene, 'unsaved' | 'slowest'>
+/** How fast the stores are, how often followers save their checkpoints, and whether the documents outlive a crash. */
+type Stores = Pick<Scene, 'unsaved' | 'slowest' | 'losesDocuments'>
 
 /** One lead for two webhooks, one of which fails twice; the process crashes at its n-th durable step. */
 const crashedAt = async (step: number, seed: number, stores: Stores): Promise<History> => {
@@ -75,11 +75,14 @@ const cases: ReadonlyArray<Stores & { readonly seeds: number }> = [
   { unsaved: 500n, slowest: 0, seeds: 1 },
   { unsaved: 1n, slowest: 40, seeds: 2 },
   { unsaved: 500n, slowest: 40, seeds: 1 },
+  { unsaved: 1n, slowest: 40, seeds: 1, losesDocuments: true },
 ]
 
 for (const { seeds, ...stores } of cases) {
-  const { unsaved, slowest } = stores
-  test(`a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step`, async (t) => {
+  const { unsaved, slowest, losesDocuments } = stores
+  const documents = losesDocuments === true ? ', and all documents gone' : ''
+  const title = `a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step${documents}`
+  test(title, async (t) => {
     const repeats = new Set<number>()
     for (let seed = 1; seed <= seeds; seed += 1) {
       for (let step = 1; ; step += 1) {

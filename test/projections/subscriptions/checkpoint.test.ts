@@ -1,14 +1,22 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
-import { beginning } from '../../../domain/event.js'
+import { beginning, type Recorded } from '../../../domain/event.js'
+import type { EventBatch, EventStore } from '../../../domain/ports.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { alsoInEventStore, checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import type { Documents } from '../../../projections/ports.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { manualTime } from '../../kit/time/manual-time.js'
 import { rightOf } from '../../kit/right-of.js'
 import { positionAt } from '../../kit/domain/samples.js'
+
+/** A batch of no events: it moves the checkpoint in the documents. */
+const handled = (position: number | bigint): EventBatch => ({ events: [], position: positionAt(position) })
 
 const saved = async (documents: Documents, name = 'reactions') =>
   rightOf(await documents.checkpoint(checkpointCollection(name)))
@@ -17,7 +25,7 @@ test('a checkpoint begins at the beginning and goes on where it was saved', asyn
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   t.is(await checkpoint.load(), beginning)
-  await checkpoint.advance(positionAt(7))
+  await checkpoint.advance(handled(7))
   t.is(await saved(documents), positionAt(7))
   t.is(await checkpointIn(documents, 'reactions', 1n).load(), positionAt(7))
   t.is(await checkpointIn(documents, 'another', 1n).load(), beginning)
@@ -36,14 +44,14 @@ test('a position is saved once it is an interval beyond the one that was saved b
     [1_500n, 1_500n],
     [1_501n, 1_500n],
   ] as const) {
-    await checkpoint.advance(positionAt(position))
+    await checkpoint.advance(handled(position))
     t.is(await saved(documents), positionAt(expected))
   }
   const again = checkpointIn(documents, 'reactions', 500n)
   await again.load()
-  await again.advance(positionAt(1_999))
+  await again.advance(handled(1_999))
   t.is(await saved(documents), positionAt(1_500))
-  await again.advance(positionAt(2_000))
+  await again.advance(handled(2_000))
   t.is(await saved(documents), positionAt(2_000))
   await close()
 })
@@ -53,7 +61,7 @@ test('with an interval of one every position is saved', async (t) => {
   const checkpoint = checkpointIn(documents, 'reactions', 1n)
   await checkpoint.load()
   for (const position of [1n, 2n, 3n]) {
-    await checkpoint.advance(positionAt(position))
+    await checkpoint.advance(handled(position))
     t.is(await saved(documents), positionAt(position))
   }
   await close()
@@ -63,10 +71,10 @@ test('a flush saves the last position, and a saved position never goes back', as
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const checkpoint = checkpointIn(documents, 'reactions', 500n)
   await checkpoint.load()
-  await checkpoint.advance(positionAt(20))
+  await checkpoint.advance(handled(20))
   await checkpoint.flush(positionAt(20))
   t.is(await saved(documents), positionAt(20))
-  await checkpoint.advance(positionAt(10))
+  await checkpoint.advance(handled(10))
   await checkpoint.flush(positionAt(10))
   t.is(await saved(documents), positionAt(20))
   await close()
@@ -85,7 +93,7 @@ test('a position that is saved already is not written again', async (t) => {
   const checkpoint = checkpointIn(counted, 'reactions', 1n)
   await checkpoint.load()
   for (let times = 0; times < 3; times += 1) {
-    await checkpoint.advance(positionAt(5))
+    await checkpoint.advance(handled(5))
     await checkpoint.flush(positionAt(5))
   }
   t.is(writes, 1)
@@ -97,13 +105,120 @@ test('a save that fails is thrown and tried with the next one; a flush that fail
   const lease = testLease('reactions')
   const checkpoint = checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n)
   await checkpoint.load()
-  await checkpoint.advance(positionAt(5))
+  await checkpoint.advance(handled(5))
   lease.expire()
-  await t.throwsAsync(checkpoint.advance(positionAt(6)), { instanceOf: StoreFailed })
+  await t.throwsAsync(checkpoint.advance(handled(6)), { instanceOf: StoreFailed })
   await checkpoint.flush(positionAt(6))
   t.is(await saved(documents), positionAt(5))
   await t.throwsAsync(checkpointIn(guardedDocuments(documents, lease), 'reactions', 1n).load(), {
     instanceOf: StoreFailed,
   })
   await close()
+})
+
+/** A batch in which there was something to do. */
+const worked = (position: number): EventBatch => ({
+  events: [{ position: positionAt(position) } as Recorded<DomainEvent>],
+  position: positionAt(position),
+})
+
+/** A checkpoint of reactions in documents and in an event store, how often the latter was written to, and time that stands still. */
+const openBoth = () => {
+  const log = memoryLog()
+  const inMemory = memoryEventStore(log)
+  const time = manualTime()
+  let saves = 0
+  const store: EventStore = {
+    ...inMemory,
+    saveCheckpoint: (...args) => {
+      saves += 1
+      return inMemory.saveCheckpoint(...args)
+    },
+  }
+  const begin = (documents: Documents) =>
+    alsoInEventStore(checkpointIn(documents, 'reactions', 1n), 'reactions', { store, time: time.process() })
+  return {
+    begin,
+    time,
+    saves: () => saves,
+    inEventStore: async () => rightOf(await store.checkpoint('reactions')),
+  }
+}
+
+const noDocuments = (): Documents => memoryDocuments(documentState())
+
+test('what was handled is saved in the event store every five seconds, and not with each batch', async (t) => {
+  const { begin, time, inEventStore, saves } = openBoth()
+  const checkpoint = begin(noDocuments())
+  await checkpoint.load()
+  for (let position = 1; position <= 100; position += 1) await checkpoint.advance(worked(position))
+  t.is(saves(), 0)
+  await time.advance(5_000)
+  for (let position = 101; position <= 200; position += 1) await checkpoint.advance(worked(position))
+  t.is(await inEventStore(), positionAt(101))
+  t.is(saves(), 1)
+  await checkpoint.flush(positionAt(200))
+  t.is(await inEventStore(), positionAt(200))
+})
+
+test('where nothing was handled nothing is written to the event store, however far its log goes on', async (t) => {
+  const { begin, time, inEventStore, saves } = openBoth()
+  const documents = noDocuments()
+  const checkpoint = begin(documents)
+  await checkpoint.load()
+  await checkpoint.advance(worked(7))
+  await time.advance(5_000)
+  await checkpoint.advance(handled(8))
+  t.is(saves(), 1)
+  for (let position = 9; position <= 20; position += 1) {
+    await time.advance(5_000)
+    await checkpoint.advance(handled(position))
+  }
+  await checkpoint.flush(positionAt(21))
+  const again = begin(documents)
+  await again.load()
+  await time.advance(5_000)
+  await again.advance(handled(22))
+  await again.flush(positionAt(22))
+  t.is(await inEventStore(), positionAt(7))
+  t.is(saves(), 1)
+})
+
+test('with new documents a process manager goes on from the event store, and from the documents where they are further', async (t) => {
+  const { begin } = openBoth()
+  const documents = noDocuments()
+  const checkpoint = begin(documents)
+  t.is(await checkpoint.load(), beginning)
+  await checkpoint.advance(worked(7))
+  await checkpoint.flush(positionAt(7))
+  t.is(await begin(noDocuments()).load(), positionAt(7))
+  await checkpoint.advance(worked(9))
+  t.is(await begin(documents).load(), positionAt(9), 'the process ended before it saved it in the event store')
+  t.is(await begin(noDocuments()).load(), positionAt(7))
+})
+
+test('a log that an older version wrote goes on from the documents, and the event store has it from then on', async (t) => {
+  const { begin, time, inEventStore } = openBoth()
+  const documents = noDocuments()
+  const older = checkpointIn(documents, 'reactions', 1n)
+  await older.load()
+  await older.advance(worked(7))
+  const checkpoint = begin(documents)
+  t.is(await checkpoint.load(), positionAt(7))
+  await time.advance(5_000)
+  await checkpoint.advance(handled(8))
+  t.is(await inEventStore(), positionAt(7))
+  t.is(await begin(noDocuments()).load(), positionAt(7))
+})
+
+test('a process that lost its lease does not move it back', async (t) => {
+  const { begin, inEventStore } = openBoth()
+  const [older, newer] = [begin(noDocuments()), begin(noDocuments())]
+  await older.load()
+  await older.advance(worked(7))
+  await newer.load()
+  await newer.advance(worked(9))
+  await newer.flush(positionAt(9))
+  await older.flush(positionAt(7))
+  t.is(await inEventStore(), positionAt(9))
 })

@@ -39,12 +39,12 @@ const open = async (t: ExecutionContext) => {
           name: lease.name,
           categories: ['account'],
           begin: checkpoint.load,
-          handle: async ({ events, position }) => {
+          handle: async (batch) => {
             await gate
             if (chokes) throw new CannotFollow('it chokes')
             if (!lease.isHeld()) throw new Error('another process has taken over')
-            handled.push(...events.map((event) => event.position))
-            await checkpoint.advance(position)
+            handled.push(...batch.events.map((event) => event.position))
+            await checkpoint.advance(batch)
           },
           end: checkpoint.flush,
         },

@@ -45,7 +45,7 @@ test('what the projector of deliveries reads of the log before it begins ends wi
   const checkpoint = checkpointIn(documents, 'work', 1n)
   await checkpoint.load()
   // The read model of the webhooks lags behind it.
-  await checkpoint.advance(positionAt(9))
+  await checkpoint.advance({ events: [], position: positionAt(9) })
   const clock = manualClock()
   const logger = recordingLogger()
   const fanOut: Follower = deliveryFanOut({

@@ -139,7 +139,7 @@ test('whoever takes the fan-out over reads no event of the log but what the read
   const documents = await shownAs(log, 2_203, 2_203)
   const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
   await checkpoint.load()
-  await checkpoint.advance(positionAt(2_205))
+  await checkpoint.advance({ events: [], position: positionAt(2_205) })
   const commandHandler = cachedHandler(store, manualClock())
   const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
   t.is(await fanOut.begin(neverAborted), positionAt(2_205))

@@ -1,11 +1,11 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
-import { abortable } from '../../domain/abortable.js'
-import { beginning, type Position } from '../../domain/event.js'
-import type { EntryBatch, LogEntry } from '../in-process/log-tail.js'
-import { classify } from './error-classification.js'
-import { decodeEvent, positionFrom } from './event-codec.js'
+import { abortable } from '../../../domain/abortable.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { EntryBatch, LogEntry } from '../../in-process/log-tail.js'
+import { classify } from '../error-classification.js'
+import { decodeEvent, positionFrom } from '../event-codec.js'
 import { PendingCheckpoints } from './pending-checkpoints.js'
-import type { ReconnectingClient } from './reconnecting-client.js'
+import type { ReconnectingClient } from '../reconnecting-client.js'
 
 /** A batch of the log, and whether its end was reached with it. */
 export type CatchUpBatch = EntryBatch & { readonly isCaughtUp: boolean }

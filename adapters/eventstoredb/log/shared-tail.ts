@@ -1,6 +1,6 @@
-import type { Position } from '../../domain/event.js'
-import { categories } from '../../domain/events.js'
-import { logTail, type LogTail } from '../in-process/log-tail.js'
+import type { Position } from '../../../domain/event.js'
+import { categories } from '../../../domain/events.js'
+import { logTail, type LogTail } from '../../in-process/log-tail.js'
 import type { LogReader } from './log-reader.js'
 
 /** The tail of the log, which one subscription follows for all live subscriptions of this process. */

@@ -1,4 +1,4 @@
-import type { Position } from '../../domain/event.js'
+import type { Position } from '../../../domain/event.js'
 
 /** `position` is reached once `afterEvents` events of the subscription were consumed. */
 export type ServerCheckpoint = {

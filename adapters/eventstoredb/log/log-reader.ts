@@ -1,12 +1,12 @@
-import type { Category } from '../../domain/events.js'
-import type { Position } from '../../domain/event.js'
-import type { EventBatch, Time } from '../../domain/ports.js'
-import { StoreFailed } from '../../domain/store-failed.js'
-import { backoffAfter } from '../../projections/subscriptions/backoff.js'
-import { decodedPart, type EntryBatch } from '../in-process/log-tail.js'
+import type { Category } from '../../../domain/events.js'
+import type { Position } from '../../../domain/event.js'
+import type { EventBatch, Time } from '../../../domain/ports.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { backoffAfter } from '../../../projections/subscriptions/backoff.js'
+import { decodedPart, type EntryBatch } from '../../in-process/log-tail.js'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'
-import type { ReconnectingClient } from './reconnecting-client.js'
-import type { RetryPolicy } from './retry.js'
+import type { ReconnectingClient } from '../reconnecting-client.js'
+import type { RetryPolicy } from '../retry.js'
 
 /** What is read of the log, from where, and for how many milliseconds without an answer. */
 type LogPart = {
