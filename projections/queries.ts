@@ -80,19 +80,19 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return E.right(folded?.account_id === account ? contactOf(folded) : undefined)
   }
 
-  /** Where nothing is found the collection itself may be gone, because a newer version of the read model replaced it. */
-  const replaced = async (collection: Collection): Promise<StoreFailure | undefined> => {
+  /** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */
+  const missingIn = async (collection: Collection): Promise<StoreFailure | undefined> => {
     const isThere = await documents.exists(collection)
     if (E.isLeft(isThere)) return isThere.left
     if (isThere.right) return undefined
-    return { kind: 'unavailable', reason: `${collection.name} was replaced by another version` }
+    return { kind: 'unavailable', reason: `${collection.name} is being built, or was replaced by another version` }
   }
 
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
     const collection = collectionOf(projection)
     const found = await documents.find(collection, query)
     if (E.isLeft(found)) return found
-    const missing = found.right.length > 0 ? undefined : await replaced(collection)
+    const missing = found.right.length > 0 ? undefined : await missingIn(collection)
     // A collection holds what its own projection made.
     type Page = ReadonlyArray<Entry & { readonly document: Document }>
     return missing === undefined ? E.right(found.right as Page) : E.left(missing)
@@ -122,16 +122,19 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
   }
 
   const byKey: Queries['byKey'] = async <Document extends Json>(projection: Projection<Document>, key: string) => {
-    const found = await documents.get(collectionOf(projection), [key])
+    const collection = collectionOf(projection)
+    const found = await documents.get(collection, [key])
+    if (E.isLeft(found)) return found
+    const missing = found.right.size > 0 ? undefined : await missingIn(collection)
     // A collection holds what its own projection made.
-    return E.isLeft(found) ? found : E.right(found.right.get(key)?.document as Document | undefined)
+    return missing === undefined ? E.right(found.right.get(key)?.document as Document | undefined) : E.left(missing)
   }
 
   const count: Queries['count'] = async (projection, part) => {
     const collection = collectionOf(projection)
     const counted = await documents.count(collection, { ...part, limit: mostCounted })
     if (E.isLeft(counted)) return counted
-    const missing = counted.right > 0 ? undefined : await replaced(collection)
+    const missing = counted.right > 0 ? undefined : await missingIn(collection)
     return missing === undefined ? counted : E.left(missing)
   }
 

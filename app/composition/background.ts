@@ -28,7 +28,7 @@ type BackgroundWork = {
   /** Webhook requests that are open now. */
   readonly openRequests: () => number
   /**
-   * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after ten seconds.
+   * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after three seconds.
    */
   readonly begin: (head: Position) => Promise<void>
   /** The followers that have not come yet to where the log stood when this process began. */
@@ -158,7 +158,7 @@ const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => 
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */
-const longestStart = 10_000
+const longestStart = 3_000
 
 const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 'time' | 'logger'>): Promise<void> => {
   const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))

@@ -1,5 +1,5 @@
 import { aborted, abortable } from '../../domain/abortable.js'
-import type { Position } from '../../domain/event.js'
+import { beginning, type Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../ports.js'
 import type { Backoff } from './backoff.js'
@@ -13,6 +13,8 @@ export type LeasedFollower = {
   readonly run: (lease: Lease) => Promise<void>
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
+  /** The same, and of a read model that is being built how far that has come, though it shows nothing yet. */
+  readonly progress: () => Promise<Position | undefined>
   /** Why it has stopped; undefined while it follows, or runs elsewhere. */
   readonly failure: () => string | undefined
   /** Why it stands still for now and tries again; undefined while it goes on, or runs elsewhere. */
@@ -88,13 +90,12 @@ export const leasedFollower = (
 ): LeasedFollower => {
   let running: RunningFollower | undefined
 
-  const position: LeasedFollower['position'] = async () => {
-    const own = running?.position()
-    if (own !== undefined) return own
-    // It runs elsewhere, or has just begun here and does not know yet where.
-    const stored = await documents.checkpoint(checkpoint)
+  const storedIn = async (collection: Collection): Promise<Position | undefined> => {
+    const stored = await documents.checkpoint(collection)
     return E.isLeft(stored) ? undefined : stored.right
   }
+  // Where it does not know its own it runs elsewhere, or has just begun here.
+  const position = async (): Promise<Position | undefined> => running?.position() ?? storedIn(checkpoint)
   const polled = sharedPoll(position, () => running !== undefined, pollBackoff)
   return {
     name,
@@ -106,6 +107,10 @@ export const leasedFollower = (
       await mine.stop()
     },
     position,
+    progress: async () => {
+      const now = await position()
+      return now === beginning ? storedIn({ ...checkpoint, generation: 'next' }) : now
+    },
     failure: () => running?.failure(),
     retrying: () => running?.retrying(),
     caughtUpTo: async (wanted, signal) => {

@@ -6,13 +6,13 @@ import type { LeasedFollower } from '../../../projections/subscriptions/leased-f
 
 /** How far each follower is behind the head of the log; undefined where that can't be read now. */
 export const lagsOf = (
-  followers: ReadonlyArray<Pick<LeasedFollower, 'position'>>,
+  followers: ReadonlyArray<Pick<LeasedFollower, 'progress'>>,
   head: Position,
   time: Pick<Time, 'sleep'>,
 ): Promise<ReadonlyArray<number | undefined>> =>
   Promise.all(
     followers.map(async (one) => {
-      const position = await withinLimit(time, longestLook, one.position)
+      const position = await withinLimit(time, longestLook, one.progress)
       return position === undefined ? undefined : Math.max(Number(head - position), 0)
     }),
   )

@@ -13,7 +13,7 @@ export type Service = Site & { readonly stop: () => Promise<void> }
 /** Starts a service on a directory and its stores, with settings that differ from the usual ones. */
 export const openService = async (dataDir: string, changed: Partial<Config> = {}): Promise<Service> => {
   const { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl } = await storesOf(dataDir)
-  const service = await compose({ ...configOf(dataDir, changed), eventStoreUrl, mongoUrl })
+  const service = await compose(configOf(dataDir, { eventStoreUrl, mongoUrl, ...changed }))
   if (E.isLeft(service)) throw new Error(service.left)
   return { url: service.right.address, stop: service.right.stop }
 }
