@@ -20,6 +20,9 @@ type Metadata = {
 export const positionFrom = (named: { readonly commit: bigint } | undefined): Position =>
   named === undefined ? beginning : positionOf(named.commit)
 
+/** Of the streams that say how far followers of the log have come. */
+export const checkpointCategory = 'checkpoint'
+
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 
 /**

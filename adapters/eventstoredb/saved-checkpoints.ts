@@ -5,19 +5,20 @@ import { E, type Either } from '../../domain/prelude.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
+import { checkpointCategory } from './event-codec.js'
 import type { Retry } from './retry.js'
 
 /** What stands in the stream: where the follower is, and the revision that says so. */
 type Saved = { readonly position: Position; readonly revision: bigint | typeof NO_STREAM }
 
-const streamOf = (follower: string): string => `checkpoint-${follower}`
+const streamOf = (follower: string): string => `${checkpointCategory}-${follower}`
 
 /** About, in bytes. */
 const eventSize = 100
 
 /**
- * How far followers of the log have come: a stream of one event for each. Its category is none of the log's, so that nobody who
- * follows the log is given it.
+ * How far followers of the log have come: a stream of one event for each. None is an event of
+ * Leadloop's (`decodeEvent`), so nobody who follows the log is given it.
  */
 export const savedCheckpoints = (
   { appends, reads }: Connection,

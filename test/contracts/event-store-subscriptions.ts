@@ -267,4 +267,23 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
     const seen = await eventsUntilMarker(store, start, categories, marker)
     t.deepEqual([...new Set(seen.map(({ stream }) => stream))], [marker])
   })
+
+  behaviour(
+    'a live subscription comes to the head, though only what is saved of a follower stands there',
+    async (t, { store }) => {
+      const start = rightOf(await store.head())
+      const marker = freshStream('account')
+      await append(store, marker, 'no-stream', [enabled()])
+      const following = new AbortController()
+      let saved: Position | undefined
+      for await (const batch of store.subscribe(start, ['account'], following.signal)) {
+        if (saved !== undefined && batch.position >= saved) following.abort()
+        if (!batch.events.some(({ stream }) => stream === marker)) continue
+        rightOf(await store.saveCheckpoint(randomUUID(), batch.position))
+        saved = rightOf(await store.head())
+        if (batch.position >= saved) following.abort()
+      }
+      t.true(saved !== undefined)
+    },
+  )
 }
