@@ -12,6 +12,7 @@ import { besideNoise } from './noisy.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, type Seeded } from './seed.js'
 import { measureServerLeads } from './server-leads.js'
+import { measureServerRebuild } from './server-rebuild.js'
 import { measureAppends, measureBatches, measureDocuments, measureSubscription, eventStoreServer } from './servers.js'
 import { shown, type Row } from './row.js'
 import { measureSoak, type SoakSample } from './soak.js'
@@ -142,6 +143,16 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
       met: perBatch >= 50,
     },
   ]
+  const rebuilt = await measureServerRebuild(rounds, quick ? 500 : 15_000)
+  const share = rebuilt.ours / rebuilt.theirs
+  rows.push({
+    measured: `a start with empty documents on EventStoreDB, ${rebuilt.events} events, until nothing lags`,
+    ours: `${rebuilt.ours.toFixed(0)} events/s`,
+    baseline: `${rebuilt.theirs.toFixed(0)} events/s`,
+    ratio: share.toFixed(2),
+    goal: 'at least 0.3',
+    met: share >= 0.3,
+  })
   if (mongoUrl === undefined) {
     say('documents in MongoDB are not measured: set MONGODB_URL')
     return rows

@@ -1,5 +1,8 @@
 import { environmentOf } from '../kit/service/settings.js'
 import { account } from '../../domain/account.js'
+import { neverAborted } from '../../domain/abortable.js'
+import { beginning } from '../../domain/event.js'
+import { categories } from '../../domain/events.js'
 import { delivery } from '../../domain/delivery.js'
 import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
 import type {
@@ -45,25 +48,32 @@ export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: St
  * A store with leads that went round the loop: submitted, started and delivered to one webhook, seven events
  * each.
  */
-export const seed = async (leads: number): Promise<Seeded> => {
+export const seed = async (leads: number, urls = embedded): Promise<Seeded> => {
   const { path: directory } = openTemporaryDirectory()
-  const words = await firstWords(directory)
+  const words = await firstWords(directory, urls)
   const path = /(\/marketing_sources\/[^']+)'/.exec(words)?.[1] ?? ''
   const apiKey = /^ {2}(acc_\S+)/m.exec(words)?.[1] ?? ''
   const [, , accountId, sourceId] = path.split('/') as [string, string, AccountId, SourceId]
-  const tools = await openTools(directory)
+  const tools = await openTools(directory, urls)
   await fill(tools, accountId, sourceId, leads)
-  const events = Number(orFail(await tools.store.head()))
+  const events = await eventsIn(tools)
   await tools.close()
   return { directory, path, apiKey, accountId, leads, events }
 }
 
 /** What the first start says, which opens the first account. */
-const firstWords = async (directory: string): Promise<string> => {
-  const service = await startMeasured(directory)
+const firstWords = async (directory: string, urls: StoreUrls): Promise<string> => {
+  const service = await startMeasured(directory, urls)
   await until('the first start has said all', 60_000, () => service.words().includes('{"conversion_contact"'))
   await service.stop()
   return service.words()
+}
+
+const eventsIn = async ({ store }: Tools): Promise<number> => {
+  if (store.positionUnit === 'events') return Number(orFail(await store.head()))
+  let events = 0
+  for await (const batch of store.history(beginning, categories, neverAborted)) events += batch.events.length
+  return events
 }
 
 const fill = async (tools: Tools, accountId: AccountId, sourceId: SourceId, leads: number): Promise<void> => {

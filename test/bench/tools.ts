@@ -41,7 +41,9 @@ export const openTools = async (dataDir: string, urls = embedded) => {
     close: async () => {
       // What the reactions would find is done: the service need not look again.
       await checkpoint.load()
-      await checkpoint.flush(orFail(await store.head()))
+      const head = orFail(await store.head())
+      await checkpoint.flush(head)
+      orFail(await store.saveCheckpoint('reactions', head))
       await stores.close()
     },
   }
