@@ -13,6 +13,7 @@ import {
 import { guardedCommandHandler, guardedDocuments } from '../../projections/subscriptions/lease-guard.js'
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import { buildTogether } from '../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import type { Reactor } from '../commands/reactions/reactor.js'
 import type { ServedReadModel } from '../commands/read-your-writes.js'
@@ -56,6 +57,7 @@ export const followersOn = (ports: Ports): Followers => {
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
 
+  const build = buildTogether(time)
   const readModel = (projection: AnyProjection) => ({
     projection,
     follower: leasedFollower(
@@ -63,7 +65,7 @@ export const followersOn = (ports: Ports): Followers => {
       collectionOf(projection),
       (lease) => {
         const guarded = guardedDocuments(documents, lease)
-        return runProjection(projection, { ...following, time, documents: guarded, isWaitedFor: isShared })
+        return runProjection(projection, { ...following, time, documents: guarded, build, isWaitedFor: isShared })
       },
       leased,
     ),

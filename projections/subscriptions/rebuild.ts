@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { neverAborted } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
-import type { EventStore } from '../../domain/ports.js'
+import type { EventStore, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../ports.js'
 import {
@@ -27,6 +27,12 @@ type Progress = (position: Position) => void
 
 type Ports = { readonly store: EventStore; readonly documents: Documents }
 
+/** A read model, and where its documents go. */
+type Folded = { readonly projection: AnyProjection; readonly documents: Documents }
+
+/** Builds a read model up to the head of the log, beside the one that is served. */
+export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
+
 /**
  * Builds read models anew from the whole log, beside the live ones, all in one pass. Nothing that is served changes until
  * `Documents.promote`.
@@ -38,30 +44,66 @@ export const rebuild = async (
   progress: Progress,
 ): Promise<void> => {
   for (const projection of projections) orThrow(await documents.drop(nextOf(projection)))
-  await foldLog(projections, beginning, { store, documents }, progress, neverAborted)
+  const folded = projections.map((projection) => ({ projection, documents }))
+  await foldLog(folded, beginning, store, progress, neverAborted)
 }
 
 /**
  * Builds one read model, from where an earlier call came to: its checkpoint tells.
  * @throws as `rebuild` does, and when `signal` aborts; what was built until then stays for the next call
  */
-export const build = async (projection: AnyProjection, ports: Ports, signal: AbortSignal): Promise<void> => {
-  const begun = orThrow(await ports.documents.checkpoint(nextOf(projection)))
-  await foldLog([projection], begun, ports, () => undefined, signal)
+export const build: Build = async ({ projection, documents }, store, signal) => {
+  const begun = orThrow(await documents.checkpoint(nextOf(projection)))
+  await foldLog([{ projection, documents }], begun, store, () => undefined, signal)
+}
+
+/** In milliseconds: what is found missing within that time is built in one pass. */
+const gathering = 50
+
+/**
+ * Builds read models that are missing at the same time in one pass over the log, so that each event is read once: with empty
+ * documents that are all of them. Each then goes on alone from where it came to, which is the head where nothing failed; so one that
+ * can't go on holds up no other.
+ */
+export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
+  let open:
+    { readonly folded: Array<Folded>; readonly signals: Array<AbortSignal>; readonly done: Promise<void> } | undefined
+
+  const gather = (store: Pick<EventStore, 'history'>) => {
+    const folded: Array<Folded> = []
+    const signals: Array<AbortSignal> = []
+    const pass = async (): Promise<void> => {
+      await time.sleep(gathering, neverAborted)
+      open = undefined
+      if (folded.length > 1) await foldLog(folded, beginning, store, () => undefined, AbortSignal.any(signals))
+    }
+    // Whoever failed meets that again alone, and then says so.
+    return { folded, signals, done: pass().catch(() => undefined) }
+  }
+
+  return async (one, store, signal) => {
+    if (orThrow(await one.documents.checkpoint(nextOf(one.projection))) === beginning) {
+      open ??= gather(store)
+      open.folded.push(one)
+      open.signals.push(signal)
+      await open.done
+    }
+    await build(one, store, signal)
+  }
 }
 
 const nextOf = (projection: AnyProjection): Collection => collectionOf(projection, 'next')
 
 /** Folds the log after a position, up to which all of it is folded already. */
 const foldLog = async (
-  projections: ReadonlyArray<AnyProjection>,
+  folded: ReadonlyArray<Folded>,
   begun: Position,
-  { store, documents }: Ports,
+  store: Pick<EventStore, 'history'>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> => {
-  const builders = await Promise.all(projections.map((projection) => builder(projection, documents, begun)))
-  const categories = [...new Set(projections.flatMap((projection) => projection.categories))]
+  const builders = await Promise.all(folded.map((one) => builder(one, begun)))
+  const categories = [...new Set(folded.flatMap(({ projection }) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
   let batches = 0
   let position = begun
@@ -84,7 +126,7 @@ const foldLog = async (
 
 type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
 
-const builder = async (projection: AnyProjection, documents: Documents, begun: Position): Promise<Builder> => {
+const builder = async ({ projection, documents }: Folded, begun: Position): Promise<Builder> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
   const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })

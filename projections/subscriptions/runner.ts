@@ -3,7 +3,7 @@ import { beginning } from '../../domain/event.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
-import { build } from './rebuild.js'
+import type { Build } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
 
 /** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
@@ -17,6 +17,8 @@ const none: ReadonlyMap<string, Stored> = new Map()
 type RunnerPorts = FollowPorts & {
   readonly time: Pick<Time, 'sleep'>
   readonly documents: Documents
+  /** How it is built where it is missing. */
+  readonly build: Build
   /**
    * Whether other processes wait for the checkpoint. They know only the position of the last event of an append; the event
    * that concerns this read model may stand before it, in another batch, so every batch with events saves the checkpoint.
@@ -30,7 +32,7 @@ type RunnerPorts = FollowPorts & {
  * from where it came to.
  */
 export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
-  const { store, documents, logger, time, isWaitedFor } = ports
+  const { store, documents, logger, time, build, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
   /** Batches since the last one that was saved. */
@@ -64,7 +66,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       begin: async (stopping) => {
         if (!orThrow(await documents.exists(collection))) {
           logger.debug({ readModel: projection.name }, 'building a read model from the log')
-          await build(projection, { store, documents }, stopping)
+          await build({ projection, documents }, store, stopping)
           orThrow(await documents.promote(collection))
         }
         saved = orThrow(await documents.checkpoint(collection))

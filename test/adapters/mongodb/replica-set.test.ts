@@ -7,6 +7,7 @@ import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch, runProjection } from '../../../projections/subscriptions/runner.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { logOf } from '../../kit/domain/log.js'
@@ -110,6 +111,7 @@ if (mongoUrl === undefined) {
       logger,
       backoff: nextTurn,
       time: turnTime,
+      build,
       isWaitedFor: false,
     })
     await following.caughtUpTo(rightOf(await store.head()), neverAborted)

@@ -6,7 +6,7 @@ import { inMemoryProjection } from '../../../app/commands/states/in-memory-proje
 import { neverAborted } from '../../../domain/abortable.js'
 import { t as codec } from '../../../domain/codec.js'
 import { beginning } from '../../../domain/event.js'
-import type { CommandHandler, EventBatch, EventStore } from '../../../domain/ports.js'
+import type { CommandHandler, EventBatch } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, type Projection } from '../../../projections/projection.js'
@@ -124,7 +124,7 @@ test('the documents of a read model that is built are cached by their bytes', as
     get: () => Promise.resolve(E.right(new Map())),
     apply,
   } as unknown as Documents
-  await build(anyProjection(projection), { store: { history } as unknown as EventStore, documents }, neverAborted)
+  await build({ projection: anyProjection(projection), documents }, { history }, neverAborted)
   t.true(held.length >= 10)
   // Beside those of the batch that is written.
   t.true(

@@ -17,6 +17,7 @@ import { shardOf, shards } from '../../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../../projections/delivery/worker.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
@@ -69,7 +70,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     leasedFollower(
       projection.name,
       collectionOf(projection),
-      () => runProjection(projection, { ...following, time: turnTime, documents, isWaitedFor: true }),
+      () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
       { documents, pollBackoff: nextTurn },
     )
   const projected = readModel(anyProjection(deliveries))

@@ -17,6 +17,7 @@ import { follow, type FollowPorts } from '../../../projections/subscriptions/fol
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { resends } from '../../../projections/read-models/resends.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../../projections/read-models/webhook-list.js'
@@ -84,6 +85,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
           ...following,
           time,
           documents: guardedDocuments(documents, lease),
+          build,
           isWaitedFor: false,
         }),
       leased,

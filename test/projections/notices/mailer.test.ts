@@ -12,6 +12,7 @@ import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
 import type { Mail } from '../../../projections/notices/sender.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { testLease, type TestLease } from '../../kit/parts/lease.js'
@@ -52,7 +53,7 @@ const openStage = async (watched: (store: EventStore) => EventStore = (store) =>
   const [projected] = [notices, deliveries].map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () =>
-      runProjection(readModel, { store, logger, backoff: nextTurn, time: turnTime, documents, isWaitedFor: true })
+      runProjection(readModel, { store, logger, backoff: nextTurn, time: turnTime, documents, build, isWaitedFor: true })
     const follower = leasedFollower(readModel.name, collectionOf(readModel), start, {
       documents,
       pollBackoff: nextTurn,

@@ -4,9 +4,12 @@ import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
+import { build, buildTogether } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { watchedHistory } from '../../kit/parts/watched-history.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -80,6 +83,7 @@ const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | 
         logger: recordingLogger(),
         backoff: nextTurn,
         time: turnTime,
+        build,
         isWaitedFor: false,
       }),
   }
@@ -126,9 +130,51 @@ test('a building saves how far it has come, however few events there are', async
     }
   }
   const rare = { ...store, history }
-  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, isWaitedFor: false }
+  const ports = { logger: recordingLogger(), backoff: nextTurn, time: turnTime, build, isWaitedFor: false }
   const { caughtUpTo, stop } = runProjection(projection, { ...ports, store: rare, documents })
   await caughtUpTo(positionAt(250), neverAborted)
   await stop()
   t.deepEqual(begun, [0n, 100n])
+})
+
+/** A small log, and the read models of these projections, which are all missing and followed at the same time. */
+const openMissing = async (t: ExecutionContext, ...projections: ReadonlyArray<Projection<Title>>) => {
+  const store = memoryEventStore(memoryLog())
+  for (let n = 1; n <= 3; n += 1) rightOf(await store.append(`conversion-${n}`, 'no-stream', [defined(n)]))
+  const documents = memoryDocuments(documentState())
+  const history = watchedHistory(store)
+  const ports = { store: history.store, documents, logger: recordingLogger(), backoff: nextTurn, time: turnTime }
+  const build = buildTogether(turnTime)
+  const running = projections.map((one) => runProjection(anyProjection(one), { ...ports, build, isWaitedFor: false }))
+  t.teardown(() => Promise.all(running.map(({ stop }) => stop())))
+  const head = rightOf(await store.head())
+  await Promise.all(running.map(({ caughtUpTo }) => caughtUpTo(head, neverAborted)))
+  return {
+    ...history,
+    running,
+    titlesIn: async (one: Projection<Title>) => rightOf(await documents.count(collectionOf(anyProjection(one)))),
+  }
+}
+
+test('read models that are missing at the same time are built in one pass over the log', async (t) => {
+  const others = ['second', 'third'].map((name) => ({ ...titles, name }))
+  const { begun, titlesIn } = await openMissing(t, titles, ...others)
+  t.is(begun.filter((after) => after === 0n).length, 1)
+  for (const one of [titles, ...others]) t.is(await titlesIn(one), 3)
+})
+
+test('a read model that can not be built stops alone, though others are built with it', async (t) => {
+  const failing: Projection<Title> = {
+    ...titles,
+    name: 'failing',
+    evolve: () => {
+      throw new Error('it can not be folded')
+    },
+  }
+  const { running, titlesIn } = await openMissing(t, titles, failing)
+  t.is(await titlesIn(titles), 3)
+  t.deepEqual(
+    running.map((one) => one.failure() === undefined),
+    [true, false],
+  )
 })
