@@ -53,7 +53,15 @@ const openStage = async (watched: (store: EventStore) => EventStore = (store) =>
   const [projected] = [notices, deliveries].map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () =>
-      runProjection(readModel, { store, logger, backoff: nextTurn, time: turnTime, documents, build, isWaitedFor: true })
+      runProjection(readModel, {
+        store,
+        logger,
+        backoff: nextTurn,
+        time: turnTime,
+        documents,
+        build,
+        isWaitedFor: true,
+      })
     const follower = leasedFollower(readModel.name, collectionOf(readModel), start, {
       documents,
       pollBackoff: nextTurn,
