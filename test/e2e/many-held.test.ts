@@ -13,6 +13,7 @@ import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { subscribed } from '../kit/service/subscription.js'
 import { storesAtRest } from '../kit/stores/stores-at-rest.js'
 import { manualClock } from '../kit/time/manual-clock.js'
+import { until } from '../kit/time/until.js'
 
 const written = 500
 
@@ -37,6 +38,10 @@ test('the list of deliveries and the metrics count to ten thousand, and say that
   await stores.close()
 
   site.url = (await serviceFor(t, dataDir)).url
+  await until('its read models have caught up', 60_000, async () => {
+    const { body } = await send(`${site.url}/health/ready`)
+    return (body as { readonly status?: string }).status === 'ready'
+  })
   const { body } = await account.manage('GET', `/webhooks/${webhookId}/deliveries?state=held&limit=1`)
   t.like(body, { count: mostCounted, count_or_more: true })
   t.regex((await send(`${site.url}/metrics`)).text, /^leadloop_deliveries_held 10000$/m)

@@ -10,6 +10,9 @@ import type { ProjectedEvent } from '../../projection.js'
 /** In bytes, about. */
 const capacity = 16_000_000
 
+/** Ids; far more than are read within the moment that an event takes to be learnt. */
+const longestRead = 10_000
+
 /** Deliveries that became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
   readonly learn: (event: ProjectedEvent) => void
@@ -25,13 +28,15 @@ export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) 
     maxSize: capacity,
     sizeCalculation: approximateBytes,
   })
+  /** Those that the read model showed first: when their event is learnt they have been tried. */
+  const read = new LRUCache<DeliveryId, true>({ max: longestRead })
 
   return {
     learn: (event) => {
       const id = idIn(delivery, event.stream) as DeliveryId | undefined
       if (id === undefined) return
       if (event.type !== 'DeliveryDue') cache.delete(id)
-      else if (isNew(event.data.webhook_id, event.position)) {
+      else if (!read.delete(id) && isNew(event.data.webhook_id, event.position)) {
         const { revision, correlationId } = event
         const state = delivery.evolve(delivery.initial, event)
         cache.set(id, { state, revision, last: { id: event.id, correlationId } })
@@ -39,6 +44,7 @@ export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) 
     },
     take: (id) => {
       const taken = cache.get(id)
+      if (taken === undefined) read.set(id, true)
       cache.delete(id)
       return taken
     },

@@ -24,8 +24,11 @@ export type Simulation = {
   readonly ask: (...commands: ReadonlyArray<Command>) => Promise<void>
   /** Lets this many milliseconds pass. */
   readonly pass: (milliseconds: number) => Promise<void>
-  /** Ends the process, at once or at its n-th durable step from now, from 1 on; another begins some time later. */
-  readonly crash: () => void
+  /**
+   * Ends the process, at once or at its n-th durable step from now, from 1 on; another begins so many milliseconds later, or some
+   * time later.
+   */
+  readonly crash: (away?: number) => void
   readonly crashAt: (step: number) => void
   /** Cancels a `crashAt` whose step has not come yet. */
   readonly crashNoMore: () => void
@@ -124,14 +127,14 @@ export const openSimulation = (scene: Scene): Simulation => {
     failure ??= error
   }
 
-  const crash = (): void => {
+  const crash = (away?: number): void => {
     const { life } = running
     if (life.isOver()) return
     life.end()
     crashes.push(head())
     if (scene.losesDocuments === true) state.clear()
     trace.note(`life ${life.number} ends`)
-    void clock.sleep(1 + Math.floor(chance() * scene.longestAway)).then(() => {
+    void clock.sleep(away ?? 1 + Math.floor(chance() * scene.longestAway)).then(() => {
       running = start(life.number + 1)
     })
   }
