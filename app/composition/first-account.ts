@@ -124,7 +124,8 @@ const isUnused = async (store: EventStore): Promise<boolean> => {
 /** The one that an earlier start created, or else a new one. */
 const firstSource = async (ports: Ports, playbookId: PlaybookId): Promise<SourceId | undefined> => {
   const listed = await ports.queries.list(sourceList, 'by_account', [firstAccountId])
-  const [known] = E.isLeft(listed) ? [] : listed.right
+  if (E.isLeft(listed)) return undefined
+  const [known] = listed.right
   if (known !== undefined) return known.id
   const what = { accountId: firstAccountId, title: 'First source', playbookId, originatorField: null }
   const created = await createSource(ports, what, actor)

@@ -72,10 +72,18 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
         },
       }
       waiting.add(one)
-      polls = 0
-      if (isPolling) pause.abort()
-      else void poll()
-      return () => waiting.delete(one)
+      if (!isPolling) {
+        polls = 0
+        void poll()
+      } else if (polls > 1) {
+        // The shortest pause is over soon: ended by each who joins, there would be a look for each.
+        polls = 0
+        pause.abort()
+      }
+      return () => {
+        waiting.delete(one)
+        if (waiting.size === 0) pause.abort()
+      }
     })
     return result
   }

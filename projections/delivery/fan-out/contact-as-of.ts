@@ -36,6 +36,12 @@ export const contactAsOf = async (
   if (E.isLeft(read)) return read
   let recent: Events = read.right
   const shown = (recent[0]?.revision ?? 0) === 0 ? undefined : await shownIn(documents, id)
+  if (shown !== undefined) {
+    // What came meanwhile may be shown already.
+    const since = await store.read(stream, (recent.at(-1)?.revision ?? 0) + 1)
+    if (E.isLeft(since)) return since
+    recent = [...recent, ...since.right.events]
+  }
   for (let wanted = 2 * recentEvents; ; wanted *= 2) {
     const first = recent[0]?.revision ?? 0
     if (first === 0) return E.right(contactFrom(recent.filter((event) => event.position < position)))
@@ -45,8 +51,11 @@ export const contactAsOf = async (
     const more = await store.read(stream, from)
     if (E.isLeft(more)) return more
     recent = more.right.events
+    if (from === 0 && recent[0] !== undefined && recent[0].revision > 0) return E.left(headless)
   }
 }
+
+const headless: StoreFailure = { kind: 'corrupt', reason: 'a contact has lost its first events' }
 
 /** Undefined where the read model does not show it: then its stream tells. */
 const shownIn = async ({ checkpoint, get }: ContactPorts['documents'], id: ContactId): Promise<Shown | undefined> => {

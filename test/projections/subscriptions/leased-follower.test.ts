@@ -51,10 +51,10 @@ const open = async (t: ExecutionContext) => {
         { store, logger: recordingLogger(), backoff: nextTurn },
       )
     }
-    let isPaused = false
+    let endless = Number.POSITIVE_INFINITY
     const pollBackoff = async (count: number, signal: AbortSignal): Promise<void> => {
       polls.push(count)
-      await (isPaused ? aborted(signal) : nextTurn())
+      await (count >= endless ? aborted(signal) : nextTurn())
     }
     return {
       follower: leasedFollower('work', collection, start, { documents: read, pollBackoff }),
@@ -69,9 +69,9 @@ const open = async (t: ExecutionContext) => {
       choke: () => {
         chokes = true
       },
-      /** The pauses between two looks do not end by themselves any more. */
-      pause: () => {
-        isPaused = true
+      /** From the one with this number on, the pauses between two looks do not end by themselves any more. */
+      pause: (number: number) => {
+        endless = number
       },
     }
   }
@@ -253,6 +253,32 @@ test('however many wait for a follower that runs elsewhere, the store is asked a
   await working
 })
 
+test('those who begin to wait one after the other share a look, and none follows once all have gone', async (t) => {
+  const { process, write, documents } = await open(t)
+  let asked = 0
+  const counted: Documents = {
+    ...documents,
+    checkpoint: (one) => {
+      asked += 1
+      return documents.checkpoint(one)
+    },
+  }
+  const { follower: work, pause } = process(counted)
+  pause(0)
+  const first = await write()
+  const leaving = new AbortController()
+  const waiting: Array<Promise<void>> = []
+  for (let n = 0; n < 50; n += 1) {
+    waiting.push(work.caughtUpTo(first, AbortSignal.any([leaving.signal])))
+    await settled()
+  }
+  t.is(asked, 1)
+  leaving.abort()
+  await Promise.all(waiting)
+  await settled()
+  t.is(asked, 1)
+})
+
 test('whoever begins to wait while others do is told at once where nothing is left to wait for', async (t) => {
   const { process, write } = await open(t)
   const [here, elsewhere] = [process(), process()]
@@ -262,7 +288,7 @@ test('whoever begins to wait while others do is told at once where nothing is le
   await here.follower.caughtUpTo(first, never)
   const waiting = new AbortController()
   const later = elsewhere.follower.caughtUpTo(positionOf(first + 1n), waiting.signal)
-  elsewhere.pause()
+  elsewhere.pause(1)
   t.false(await isOver(later))
   t.true(await isOver(elsewhere.follower.caughtUpTo(first, never)))
   waiting.abort()

@@ -2,6 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import type { ContactEvent } from '../../../../domain/contact.js'
+import { E } from '../../../../domain/prelude.js'
 import { contactFrom } from '../../../../projections/contact.js'
 import { contactAsOf } from '../../../../projections/delivery/fan-out/contact-as-of.js'
 import { anyProjection, changesOf, collectionOf } from '../../../../projections/projection.js'
@@ -105,3 +106,42 @@ test('whatever the read model shows, a contact is as its stream had it before th
     { numRuns: 80 },
   )
 })
+
+test('an opt-out that comes while a contact is loaded is not shown before it happened', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const documents = memoryDocuments(documentState())
+  rightOf(await documents.prepare(collectionOf(contacts)))
+  const events = [created, ...Array.from({ length: 149 }, (_, n): ContactEvent => changed(n + 1))]
+  const log = logOf(...[...events, optedOut].map((event) => [stream, event] as const))
+  const append = async ({ revision, position: _position, ...event }: (typeof log)[number]): Promise<void> => {
+    rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
+  }
+  for (const event of log.slice(0, -1)) await append(event)
+  let isOut = false
+  const optingOut: typeof documents.checkpoint = async (collection) => {
+    if (!isOut) {
+      isOut = true
+      await append(log[150] ?? fail())
+      const changes = changesOf(anyProjection(contacts), new Map(), log)
+      rightOf(await documents.apply(collection, changes, positionAt(log.length)))
+    }
+    return documents.checkpoint(collection)
+  }
+  const ports = { store, documents: { ...documents, checkpoint: optingOut } }
+  t.like(rightOf(await contactAsOf(ports, contactId(), positionAt(150))), { opted_out: false })
+})
+
+test('a contact whose first events are gone is corrupt, and is not read again and again', async (t) => {
+  const events = Array.from({ length: 150 }, (_, n) => [stream, changed(n)] as const)
+  const left = logOf(...events).map((event) => ({ ...event, revision: event.revision + 10 }))
+  const store = {
+    read: () => Promise.resolve(E.right({ events: left, revision: 159 })),
+    readLast: (_stream: string, count: number) => Promise.resolve(E.right(left.slice(-count))),
+  }
+  const documents = memoryDocuments(documentState())
+  t.like(await contactAsOf({ store, documents }, contactId(), positionAt(200)), { left: { kind: 'corrupt' } })
+})
+
+const fail = (): never => {
+  throw new Error('the log is shorter')
+}
