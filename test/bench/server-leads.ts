@@ -2,7 +2,7 @@ import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client'
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { openAccount } from '../kit/service/account.js'
-import { environmentOf } from '../kit/service/settings.js'
+import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { startChild, urlOf } from './child.js'
 import { closedLoop } from './http-load.js'
@@ -10,7 +10,6 @@ import { leadRequest } from './leads.js'
 import { nodeArguments } from './seed.js'
 import type { AgainstDriver } from './servers.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
-import { secretKey } from './tools.js'
 
 /** What each lead is measured at: alone, and with 64 at once. */
 export type LeadsAgainstAppends = { readonly alone: AgainstDriver; readonly atOnce: AgainstDriver }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
-import { environmentOf } from '../kit/service/settings.js'
+import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { testDatabase } from '../kit/stores/mongodb.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
@@ -9,7 +9,6 @@ import { startChild, type Child } from './child.js'
 import { nodeArguments } from './seed.js'
 import { startServer } from './servers.js'
 import { isReady } from './readiness.js'
-import { secretKey } from './tools.js'
 
 /** Enough of them that each process holds the shards of some. */
 const webhooks = 16

@@ -11,9 +11,8 @@ import type { DomainEvent } from '../../domain/events.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
 import { cachedHandler } from '../kit/parts/command-handlers.js'
+import { secretKey } from '../kit/service/settings.js'
 import { recordingLogger } from '../kit/parts/recording-logger.js'
-
-export const secretKey = Buffer.alloc(32, 7)
 
 /** Where a service keeps what it does not keep in its directory. */
 export type StoreUrls = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>

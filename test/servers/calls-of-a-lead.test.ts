@@ -5,13 +5,13 @@ import { deliveriesIn } from '../kit/service/subscription.js'
 import { addressOf, startService } from '../kit/service/service-process.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 import { countingProxy } from './counting-proxy.js'
-import { eventStoreFor } from './server.js'
+import { eventStoreFor, settingsOn } from './server.js'
 
 const leads = 10
 
 test('the first lead of a number costs an EventStoreDB five appends, and no read of a stream that was just written', async (t) => {
   const { url: proxied, calls } = await countingProxy(t, await eventStoreFor(t))
-  const url = await addressOf(startService(t, temporaryDirectory(t), { EVENTSTORE_URL: proxied }))
+  const url = await addressOf(startService(t, temporaryDirectory(t), settingsOn(proxied)))
   const receiver = await receiverFor(t)
   const account = await openAccount({ url })
   const webhookId = await account.addWebhook({ url: receiver.url, token: 'x' })

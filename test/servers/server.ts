@@ -1,6 +1,7 @@
 import { EventStoreDBClient, excludeSystemEvents, START } from '@eventstore/db-client'
 import type { ExecutionContext } from 'ava'
 import { startDouble } from '../eventstoredb-double/double.js'
+import { secretKey } from '../kit/service/settings.js'
 
 /** The EventStoreDB that these tests are put to; the double where none is named. */
 export const namedServer = process.env['EVENTSTORE_URL']
@@ -11,6 +12,9 @@ export const eventStoreFor = async (t: ExecutionContext): Promise<string> => {
   t.teardown(double.stop)
   return double.url
 }
+
+/** The settings of a service on that log. All have one key: services of several tests find the log of each other. */
+export const settingsOn = (url: string) => ({ EVENTSTORE_URL: url, SECRET_KEY: secretKey.toString('base64url') })
 
 /** Whether nobody but the server itself has written to its log. */
 export const isEmpty = async (url: string): Promise<boolean> => {

@@ -2,6 +2,9 @@ import { roles, type Config } from '../../../app/composition/config.js'
 
 export const operatorKey = 'the-operator-key-of-the-http-tests'
 
+/** For processes that use one log one after the other, each with documents of its own. */
+export const secretKey = Buffer.alloc(32, 7)
+
 /** The settings of a service in this process. */
 export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config => ({
   host: '127.0.0.1',
