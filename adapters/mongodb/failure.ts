@@ -1,4 +1,5 @@
 import {
+  BSON,
   MongoBulkWriteError,
   MongoCompatibilityError,
   MongoError,
@@ -68,7 +69,7 @@ export const storeFailure = (error: unknown): StoreFailure => {
   const cause = causeOf(error)
   const refusal = refusalOf(cause)
   const reason = `${refusal ?? sentenceOf(cause)} (${codeOf(cause)})`
-  if (isTooLarge(cause)) return { kind: 'corrupt', reason }
+  if (isTooLarge(cause) || cause instanceof BSON.BSONError) return { kind: 'corrupt', reason }
   return refusal === undefined ? { kind: 'unavailable', reason } : { kind: 'unavailable', reason, needsOperator: true }
 }
 
@@ -134,4 +135,5 @@ const byClass: ReadonlyArray<readonly [abstract new (...args: never) => Error, s
   [MongoNotConnectedError, unreachable],
   [MongoNetworkTimeoutError, tooSlow],
   [MongoNetworkError, 'the connection to MongoDB broke'],
+  [BSON.BSONError, 'a document can not be written as BSON'],
 ]

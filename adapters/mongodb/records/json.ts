@@ -10,7 +10,7 @@ const deepest = 50
 /**
  * A value of JSON as a value of BSON. An instant becomes a date, and no other text does, so that every date is that very text when it
  * is read. Numbers stay numbers, and -0 and what is no number become what JSON makes of them. What BSON can't hold stands as
- * its JSON text: names that are blank, begin with `$` or hold a dot or NUL, halves of surrogate pairs, and what lies too deep.
+ * its JSON text: names that are blank, begin with `$`, hold a dot or NUL or are the driver's own, halves of surrogate pairs, and what lies too deep.
  */
 export const bsonOf = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return isInstant(value) ? new Date(value) : textOf(value)
@@ -72,11 +72,12 @@ export const parsed = (text: unknown): unknown => {
 
 export const asJson = (value: unknown): unknown => ({ [textField]: JSON.stringify(value) })
 
-/** Whether a field of BSON can have this name, on every server. */
+/** Whether a field of BSON can have this name, on every server. The driver takes what has a `_bsontype` for a value of its own. */
 export const isFieldName = (name: string): boolean =>
-  fieldName.test(name) && !halfOfPair.test(name) && name !== textField && name !== '__proto__'
+  fieldName.test(name) && !halfOfPair.test(name) && !ownNames.has(name)
 
 const fieldName = /^[^$.\0][^.\0]*$/
+const ownNames: ReadonlySet<string> = new Set([textField, '_bsontype', '__proto__'])
 const halfOfPair = /\p{Surrogate}/u
 
 const textOf = (text: string): unknown => (halfOfPair.test(text) ? asJson(text) : text)

@@ -1,5 +1,6 @@
 import test from 'ava'
 import {
+  BSON,
   MongoBulkWriteError,
   MongoCompatibilityError,
   MongoNetworkError,
@@ -43,6 +44,12 @@ test('a document that is too large stays so, however often it is written: corrup
     const alone = new MongoServerError({ message: words, code })
     t.deepEqual(storeFailure(alone), { kind, reason: `${reason} (MongoServerError ${code})` })
   }
+})
+
+test('what the driver can not write as BSON stays so, however often it is written: corrupt', (t) => {
+  const reason = 'a document can not be written as BSON'
+  for (const error of [new BSON.BSONError(words), new BSON.BSONVersionError()])
+    t.deepEqual(storeFailure(error), { kind: 'corrupt', reason: `${reason} (${error.name})` })
 })
 
 test('a refused password, a server that is too old and a certificate that is not trusted need an operator', (t) => {
