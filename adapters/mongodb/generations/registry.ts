@@ -8,8 +8,11 @@ type Key = Pick<Collection, 'version' | 'generation'>
 /** Where a generation stands: its collection of the database, and the number that its records carry. */
 export type Place = { readonly stored: string; readonly serial: number }
 
-/** One set of documents. `from` is the collection that takes over the name `stored`, until it has done so. */
-type Generation = Key & Place & { readonly from?: string }
+/**
+ * One set of documents. `from` is the collection that takes over the name `stored`, until it has done so; `uuid` is its own in the
+ * database, which stays under another name. So a collection that a late write makes under the same name is told from it.
+ */
+type Generation = Key & Place & { readonly from?: string; readonly uuid?: string }
 
 /**
  * The generations of one name. `serial` counts its changes and never starts again, so that no two generations share one.
@@ -40,22 +43,30 @@ export type GenerationRegistry = {
   readonly promote: (collection: Collection) => Promise<Place>
   /** Returns where the removed generation stood. */
   readonly remove: (collection: Collection) => Promise<Place | undefined>
-  /** Where all generations of a name stand. */
-  readonly all: (name: string) => Promise<ReadonlyArray<Place>>
+  readonly all: (name: string) => Promise<ReadonlyArray<Generation>>
 }
 
 export const generationRegistry = (db: Db, server: () => Promise<Server>): GenerationRegistry => {
   const { read, change } = registrations(db.collection<Registered>('generations'))
 
-  /** Collections are never called `from` a second time, so it does no harm to be late. */
-  const takeOver = async (name: string, { serial, stored, from }: Generation): Promise<void> => {
+  const takeOver = async (name: string, { serial, stored, from, uuid }: Generation): Promise<void> => {
     if (from === undefined) return
-    await (await server()).takeOver(db, from, stored)
+    const isAt = async (place: string): Promise<boolean> => (await uuidOf(db, place)) === uuid
+    if (await isAt(from)) await (await server()).takeOver(db, from, stored)
+    // A new name that another process gave may be lost with the primary, until a majority acknowledges a later write.
+    await change(name, ({ generations }) => ({ result: undefined, change: { generations } }))
+    if (!(await isAt(stored)))
+      throw new OperationFailed({ kind: 'unavailable', reason: `${name} was not taken over yet` })
     await change(name, ({ generations }) => {
       if (!generations.some((one) => one.serial === serial && one.from !== undefined)) return { result: undefined }
       const settled = generations.map((one) => (one.serial === serial ? withoutFrom(one) : one))
       return { result: undefined, change: { generations: settled } }
     })
+  }
+
+  const promotedTo = async (name: string, next: Generation): Promise<Generation | undefined> => {
+    const uuid = await uuidOf(db, next.stored)
+    return uuid === undefined ? undefined : { ...next, generation: 'live', stored: name, from: next.stored, uuid }
   }
 
   return {
@@ -76,15 +87,12 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
         return { result: added, change: { generations: [...registered.generations, added] } }
       }),
     promote: async ({ name, version }) => {
-      const promoted = await change(name, (registered) => {
+      const promoted = await change(name, async (registered) => {
         const live = generationIn(registered, { version, generation: 'live' })
         const next = generationIn(registered, { version, generation: 'next' })
         // What was promoted already is written once more: until then its success may not be confirmed.
         const again = live !== undefined && live.serial === registered.promoted ? live : undefined
-        const result: Generation | undefined =
-          next === undefined
-            ? again
-            : { version, generation: 'live', serial: next.serial, stored: name, from: next.stored }
+        const result = next === undefined ? again : await promotedTo(name, next)
         if (result === undefined)
           throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
         return { result, change: { generations: [result], promoted: result.serial } }
@@ -108,7 +116,10 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
 type Registrations = {
   readonly read: (name: string) => Promise<Registered>
   /** Decides again until no other process changed the registry between the read and the write. */
-  readonly change: <A>(name: string, decide: (registered: Registered) => Decision<A>) => Promise<A>
+  readonly change: <A>(
+    name: string,
+    decide: (registered: Registered) => Decision<A> | Promise<Decision<A>>,
+  ) => Promise<A>
 }
 
 const registrations = (registry: MongoCollection<Registered>): Registrations => {
@@ -130,7 +141,7 @@ const registrations = (registry: MongoCollection<Registered>): Registrations => 
     change: async (name, decide) => {
       for (;;) {
         const before = await read(name)
-        const { change, result } = decide(before)
+        const { change, result } = await decide(before)
         if (change === undefined) return result
         if (await replaced(before, { ...before, ...change, serial: before.serial + 1 })) return result
       }
@@ -153,4 +164,10 @@ const nameFor = ({ name, generation }: Collection, serial: number, { generations
 const generationIn = ({ generations }: Registered, { version, generation }: Key): Generation | undefined =>
   generations.find((one) => one.version === version && one.generation === generation)
 
-const withoutFrom = ({ from: _from, ...generation }: Generation): Generation => generation
+const withoutFrom = ({ from: _from, uuid: _uuid, ...generation }: Generation): Generation => generation
+
+/** Undefined where there is no such collection. */
+const uuidOf = async (db: Db, name: string): Promise<string | undefined> => {
+  const [found] = await db.listCollections({ name }, { nameOnly: false }).toArray()
+  return found?.info?.uuid?.toString('hex')
+}

@@ -24,7 +24,9 @@ export const mongoDb: Server = {
 
   takeOver: async (db, from, name) => {
     try {
-      await db.renameCollection(from, name, { dropTarget: true })
+      // The driver gives this command no write concern by itself.
+      const { writeConcern } = db
+      await db.renameCollection(from, name, { dropTarget: true, ...(writeConcern && { writeConcern }) })
     } catch (error) {
       if (!isNotThere(error)) throw error
     }

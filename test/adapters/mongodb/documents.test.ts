@@ -2,6 +2,8 @@ import test, { type ExecutionContext } from 'ava'
 import { ObjectId } from 'mongodb'
 import { randomBytes } from 'node:crypto'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
+import { generationRegistry } from '../../../adapters/mongodb/generations/registry.js'
+import { serverOf } from '../../../adapters/mongodb/servers/detection.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
 import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
@@ -220,6 +222,34 @@ if (mongoUrl === undefined) {
       rightOf(await one.promote(live))
       t.is(rightOf(await one.count(live)), 0)
       t.is(await db.collection(stored).countDocuments(), 1)
+    },
+  )
+
+  behaviour(
+    'a name that was taken over is taken over once more where a change of the primary undid it, and by no late collection',
+    async (t, { one, other, connection: { db } }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      await fill(one, live, 0)
+      rightOf(await one.prepare(nextOf(live)))
+      await fill(one, nextOf(live), 1)
+      const server = await serverOf(db)()
+      const undone = generationRegistry(db, () => Promise.resolve({ ...server, takeOver: () => Promise.resolve() }))
+      await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+      const { from } = (await undone.all(live.name))[0] ?? {}
+      const late = generationRegistry(db, () =>
+        Promise.resolve({
+          ...server,
+          takeOver: async (...all) => {
+            await server.takeOver(...all)
+            await db.collection<{ readonly _id: string }>(from ?? '').insertOne({ _id: 'late' })
+            throw new Error('this process ended')
+          },
+        }),
+      )
+      await t.throwsAsync(late.find(live), { message: 'this process ended' })
+      const groups = [...rightOf(await other.get(live, keys)).values()].map(({ document }) => document?.['group'])
+      t.deepEqual(groups, ['1', '1', '1'])
     },
   )
 

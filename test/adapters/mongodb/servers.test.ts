@@ -14,6 +14,7 @@ import { mongoUrl, testDatabase } from '../../kit/stores/mongodb.js'
 const renaming = (code: number) => {
   const asked: Array<unknown> = []
   const db = {
+    writeConcern: { w: 'majority', wtimeoutMS: 4_000 },
     renameCollection: (...all: ReadonlyArray<unknown>) => {
       asked.push(all)
       return Promise.reject(new MongoServerError({ message: 'refused', code }))
@@ -22,10 +23,11 @@ const renaming = (code: number) => {
   return { asked, db: db as unknown as Db }
 }
 
-test('MongoDB gives the name to the new collection and drops the old one at once', async (t) => {
+test('MongoDB gives the name to the new collection and drops the old one at once, by a majority', async (t) => {
   const { asked, db } = renaming(26)
   await t.notThrowsAsync(mongoDb.takeOver(db, 'contacts-next-2', 'contacts'))
-  t.deepEqual(asked, [['contacts-next-2', 'contacts', { dropTarget: true }]])
+  const { writeConcern } = db
+  t.deepEqual(asked, [['contacts-next-2', 'contacts', { dropTarget: true, writeConcern }]])
   await t.throwsAsync(mongoDb.takeOver(renaming(13).db, 'contacts-next-2', 'contacts'))
 })
 
