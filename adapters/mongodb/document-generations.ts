@@ -6,7 +6,7 @@ import type { Collection, Documents } from '../../projections/ports.js'
 import type { DocumentWrites } from './document-writes.js'
 import { isThere, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
-import { generationName, prefixOf, type GenerationRegistry } from './generations/registry.js'
+import { generationName, isNameOfBuild, type GenerationRegistry } from './generations/registry.js'
 import { indexesOf } from './records/selection.js'
 import type { Server } from './servers/server.js'
 import { beginCheckpoint, checkpointOf, checkpointPrefixOf, checkpointsIn } from './writing/checkpoints.js'
@@ -47,10 +47,10 @@ export const documentGenerations = ({
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()
     const written = await checkpoints.find({}, { projection: { _id: 1 } }).toArray()
     const places = await registry.all(name)
-    const stored = new Set(places.map((place) => place.stored))
+    const stored = new Set(places.flatMap((place) => [place.stored, place.from]))
     const kept = new Set(places.map((place) => checkpointOf(collection, place)))
     for (const one of collections) {
-      if (one.name.startsWith(prefixOf(name)) && !stored.has(one.name)) await db.collection(one.name).drop()
+      if (isNameOfBuild(name, one.name) && !stored.has(one.name)) await db.collection(one.name).drop()
     }
     const left = written.map(({ _id }) => _id).filter((_id) => _id.startsWith(checkpointPrefixOf(name)))
     await checkpoints.deleteMany({ _id: { $in: left.filter((_id) => !kept.has(_id)) } })

@@ -161,6 +161,10 @@ const nameFor = ({ name, generation }: Collection, serial: number, { generations
   return `${prefixOf(name)}${generation}-${serial}`
 }
 
+/** Whether Leadloop alone names a collection so, as `nameFor` does: any other may belong to someone else. */
+export const isNameOfBuild = (name: string, stored: string): boolean =>
+  stored.startsWith(prefixOf(name)) && /^(next|live)-\d+$/.test(stored.slice(prefixOf(name).length))
+
 const generationIn = ({ generations }: Registered, { version, generation }: Key): Generation | undefined =>
   generations.find((one) => one.version === version && one.generation === generation)
 

@@ -253,17 +253,22 @@ if (mongoUrl === undefined) {
     },
   )
 
-  behaviour('what a promotion left behind is dropped by the next one', async (t, { one, connection, storedUnder }) => {
-    const live = freshCollection()
-    const neighbour = { ...live, name: `${live.name}s` }
-    rightOf(await one.prepare(live))
-    rightOf(await one.prepare(neighbour))
-    await connection.db.collection<{ readonly _id: string }>(`${live.name}-next-99`).insertOne({ _id: 'k' })
-    rightOf(await one.prepare(nextOf(live)))
-    rightOf(await one.promote(live))
-    t.deepEqual(await storedUnder(live.name), [live.name])
-    t.is((await storedUnder(neighbour.name)).length, 1)
-  })
+  behaviour(
+    'what a promotion left behind is dropped by the next one, and nothing else',
+    async (t, { one, connection, storedUnder }) => {
+      const live = freshCollection()
+      const neighbour = { ...live, name: `${live.name}s` }
+      rightOf(await one.prepare(live))
+      rightOf(await one.prepare(neighbour))
+      await connection.db.collection<{ readonly _id: string }>(`${live.name}-next-99`).insertOne({ _id: 'k' })
+      const foreign = [`${live.name}-archive`, `${live.name}-next-99-copy`]
+      for (const name of foreign) await connection.db.createCollection(name)
+      rightOf(await one.prepare(nextOf(live)))
+      rightOf(await one.promote(live))
+      t.deepEqual([...(await storedUnder(live.name))].toSorted(), [live.name, ...foreign])
+      t.is((await storedUnder(neighbour.name)).length, 1)
+    },
+  )
 
   behaviour(
     'of two first changes to a document the newer one stays, in whatever order they come',
