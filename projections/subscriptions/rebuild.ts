@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { neverAborted } from '../../domain/abortable.js'
+import { abortable, neverAborted } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore, Time } from '../../domain/ports.js'
@@ -86,7 +86,11 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
       open ??= gather(store)
       open.folded.push(one)
       open.signals.push(signal)
-      await open.done
+      const { done: passed } = open
+      await abortable(signal, (done) => {
+        void passed.then(done)
+        return undefined
+      })
     }
     await build(one, store, signal)
   }

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { neverAborted } from '../../../domain/abortable.js'
+import { aborted, neverAborted } from '../../../domain/abortable.js'
 import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -177,4 +177,15 @@ test('a read model that can not be built stops alone, though others are built wi
     running.map((one) => one.failure() === undefined),
     [true, false],
   )
+})
+
+test('a building that is told to stop while others are gathered for one pass stops', async (t) => {
+  const stopping = new AbortController()
+  const building = buildTogether({ sleep: () => aborted(neverAborted) })
+  const store = memoryEventStore(memoryLog())
+  rightOf(await store.append(`conversion-${conversionId(1)}`, 'no-stream', [defined(1)]))
+  const built = building({ projection, documents: memoryDocuments(documentState()) }, store, stopping.signal)
+  await nextTurn()
+  stopping.abort()
+  await t.throwsAsync(built, { any: true })
 })
