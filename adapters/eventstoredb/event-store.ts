@@ -4,7 +4,7 @@ import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.
 import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
-import type { Appended, Conflict, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
+import type { Appended, EventBatch, EventStore, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
@@ -18,7 +18,7 @@ import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-cod
 import { logReader } from './log/log-reader.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
 import { savedCheckpoints } from './saved-checkpoints.js'
-import { retryingWith, standardRetryPolicy, type Retry, type RetryPolicy } from './retry.js'
+import { retryingWith, standardRetryPolicy, withoutConflict, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './log/shared-tail.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
@@ -125,7 +125,7 @@ const readsOf = (
       const [newest] = await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)
       return positionFrom(newest?.event?.position)
     })
-    return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
+    return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
   },
 })
 
@@ -149,7 +149,7 @@ const streamReads = (
       },
       [],
     )
-    return E.isLeft(answer) ? E.left(storeFailure(answer.left)) : answer
+    return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
   }
   return {
     read: readByPages((stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit })),
@@ -168,9 +168,3 @@ const ownEvent = (resolved: ResolvedEvent): Recorded<DomainEvent> => {
   if ('failure' in entry) throw new StoreFailed(entry.failure)
   return entry
 }
-
-/** A read has no expected revision that could conflict. */
-const storeFailure = (failure: StoreFailure | Conflict): StoreFailure =>
-  failure.kind === 'conflict'
-    ? { kind: 'unavailable', reason: 'the event store answered a read with a conflict' }
-    : failure

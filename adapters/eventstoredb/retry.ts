@@ -36,6 +36,10 @@ export type Retry = <A>(
   whenNotFound?: A,
 ) => Promise<Either<StoreFailure | Conflict, A>>
 
+/** Of a call without an expected revision that could conflict. */
+export const withoutConflict = (failure: StoreFailure | Conflict): StoreFailure =>
+  failure.kind === 'conflict' ? { kind: 'unavailable', reason: 'the event store answered with a conflict' } : failure
+
 /** Once `stopping` aborts nothing is repeated any more. */
 export const retryingWith =
   (policy: RetryPolicy, time: Time, stopping: AbortSignal): Retry =>

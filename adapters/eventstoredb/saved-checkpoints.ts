@@ -6,7 +6,7 @@ import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
 import { checkpointCategory } from './event-codec.js'
-import type { Retry } from './retry.js'
+import { withoutConflict, type Retry } from './retry.js'
 
 /** What stands in the stream: where the follower is, and the revision that says so. */
 type Saved = { readonly position: Position; readonly revision: bigint | typeof NO_STREAM }
@@ -36,31 +36,31 @@ export const savedCheckpoints = (
     return E.isLeft(answer) ? answer : savedIn(answer.right[0])
   }
 
+  const send = (write: () => Promise<unknown>) =>
+    appendsOfThisProcess.track(() => retry(appends, () => appendsOfThisProcess.send(eventSize, write)))
+
   const append = (follower: string, position: Position, { revision }: Saved) => {
     const event = jsonEvent({ type: 'CheckpointSaved', data: { position: Number(position) } })
     const options = { expectedRevision: revision }
-    const write = (): Promise<unknown> => appends.current().appendToStream(streamOf(follower), event, options)
-    return appendsOfThisProcess.track(() => retry(appends, () => appendsOfThisProcess.send(eventSize, write)))
+    return send(() => appends.current().appendToStream(streamOf(follower), event, options))
   }
 
   /** Before the first event: so no stream that holds one lacks it. */
-  const keepOnlyNewest = (follower: string) => {
-    const write = (): Promise<unknown> => appends.current().setStreamMetadata(streamOf(follower), { maxCount: 1 })
-    return appendsOfThisProcess.track(() => retry(appends, () => appendsOfThisProcess.send(eventSize, write)))
-  }
+  const keepOnlyNewest = (follower: string) =>
+    send(() => appends.current().setStreamMetadata(streamOf(follower), { maxCount: 1 }))
 
   return {
     checkpoint: async (follower) => {
       const saved = await newest(follower)
-      return E.isLeft(saved) ? E.left(storeFailure(saved.left)) : E.right(saved.right.position)
+      return E.isLeft(saved) ? E.left(withoutConflict(saved.left)) : E.right(saved.right.position)
     },
     saveCheckpoint: async (follower, position) => {
       for (;;) {
         const saved = await newest(follower)
-        if (E.isLeft(saved)) return E.left(storeFailure(saved.left))
+        if (E.isLeft(saved)) return E.left(withoutConflict(saved.left))
         if (saved.right.position >= position) return E.right(undefined)
         const kept = saved.right.revision === NO_STREAM ? await keepOnlyNewest(follower) : E.right(undefined)
-        if (E.isLeft(kept)) return E.left(storeFailure(kept.left))
+        if (E.isLeft(kept)) return E.left(withoutConflict(kept.left))
         const appended = await append(follower, position, saved.right)
         if (E.isRight(appended)) return E.right(undefined)
         // Where another process saved first the further one of the two counts.
@@ -79,7 +79,3 @@ const savedIn = (resolved: ResolvedEvent | undefined): Either<StoreFailure, Save
     ? E.right({ position: stored, revision })
     : E.left({ kind: 'corrupt', reason: 'a stream of checkpoints holds an event that is none' })
 }
-
-/** Neither a read nor an append at any revision conflicts. */
-const storeFailure = (failure: StoreFailure | Conflict): StoreFailure =>
-  failure.kind === 'conflict' ? { kind: 'unavailable', reason: 'the event store answered with a conflict' } : failure

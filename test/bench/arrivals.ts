@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { sleep } from '../kit/time/until.js'
-import { urlOf, type Child } from './child.js'
+import { type Child } from './child.js'
 
 /** Milliseconds after which what is due is stuck. */
 const longestWait = 120_000
@@ -9,7 +9,7 @@ type Arrival = readonly [email: string, at: number]
 
 /** What came since it was asked the last time. */
 export const arrivalsAt = async (receiver: Child): Promise<ReadonlyArray<Arrival>> =>
-  (await (await fetch(urlOf(receiver))).json()) as ReadonlyArray<Arrival>
+  (await (await fetch(receiver.url)).json()) as ReadonlyArray<Arrival>
 
 /** Waits for so many; gives them in the order in which they came. */
 export const arrivals = async (receiver: Child, count: number): Promise<ReadonlyArray<Arrival>> => {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 export type Child = {
   /** What it has said on standard error so far. */
   readonly words: () => string
+  readonly url: string
   readonly port: number
   readonly pid: number
   /** Processor time used so far, in microseconds, over all threads. */
@@ -15,8 +16,6 @@ export type Child = {
   /** Ends it as a crash would. */
   readonly kill: () => Promise<void>
 }
-
-export const urlOf = ({ port }: Pick<Child, 'port'>): string => `http://127.0.0.1:${port}`
 
 /** Starts a script of dist/ and waits until it says `http://127.0.0.1:<port>`. */
 export const startChild = (
@@ -42,6 +41,7 @@ export const startChild = (
       const status = `/proc/${child.pid}/status`
       resolve({
         words: () => words,
+        url: `http://127.0.0.1:${port}`,
         port: Number(port),
         pid: child.pid,
         cpu: () => {

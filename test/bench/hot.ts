@@ -2,10 +2,10 @@ import { performance } from 'node:perf_hooks'
 import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
-import { startChild, urlOf, type Child } from './child.js'
+import { startChild, type Child } from './child.js'
 import { closedLoop, loopWhile, requestText } from './http-load.js'
 import { leadFields, leadRequest, phoneOf } from './leads.js'
-import { isReady } from './readiness.js'
+import { isReady } from '../kit/service/readiness.js'
 import { shown, type Row } from './row.js'
 import { startMeasured } from './seed.js'
 import { summaryOf, type Summary } from './summary.js'
@@ -80,8 +80,7 @@ const times = (count: number): (() => boolean) => {
   return () => asked++ < count
 }
 
-const opened = (service: Child, receiver: Child): Promise<LoadedAccount> =>
-  openLoadedAccount(urlOf(service), urlOf(receiver))
+const opened = (service: Child, receiver: Child): Promise<LoadedAccount> => openLoadedAccount(service.url, receiver.url)
 
 const sameNumber =
   ({ postPath }: LoadedAccount) =>

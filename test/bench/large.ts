@@ -23,7 +23,7 @@ import { seedLarge, type Extent } from './large-log.js'
 import { leadRequest } from './leads.js'
 import { startMeasured, type Seeded } from './seed.js'
 import { measureServerTakeover } from './server-takeover.js'
-import { isReady } from './readiness.js'
+import { isReady } from '../kit/service/readiness.js'
 import { median } from './summary.js'
 import { openTools, orFail } from './tools.js'
 

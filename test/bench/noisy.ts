@@ -7,10 +7,10 @@ import { testDatabase } from '../kit/stores/mongodb.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
 import { arrivals, arrivalsAt } from './arrivals.js'
-import { startChild, urlOf, type Child } from './child.js'
+import { startChild, type Child } from './child.js'
 import { closedLoop, openLoop, requestText } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
-import { isCaughtUp } from './readiness.js'
+import { isCaughtUp } from '../kit/service/readiness.js'
 import { shown, type Row } from './row.js'
 import { makeDue, startMeasured } from './seed.js'
 import { startServer } from './servers.js'
@@ -82,8 +82,8 @@ const settled = async (place: Place, receiver: Child, noisy?: Bad): Promise<Neig
   const { directory, urls } = place
   const first = await startMeasured(directory, urls)
   const leads = await openNeighbour(first, receiver)
-  const receivers = noisy === undefined ? [] : ['/silent', '/drips'].map((path) => urlOf(noisy.bad) + path)
-  const account = noisy === undefined ? undefined : await openNoisyAccount({ url: urlOf(first) }, receivers)
+  const receivers = noisy === undefined ? [] : ['/silent', '/drips'].map((path) => noisy.bad.url + path)
+  const account = noisy === undefined ? undefined : await openNoisyAccount(first, receivers)
   await first.stop()
   if (account === undefined || noisy === undefined) return { place, leads, noise: undefined }
   await seedDue(place, account, noisy.due)
@@ -94,11 +94,11 @@ const settled = async (place: Place, receiver: Child, noisy?: Bad): Promise<Neig
 }
 
 const openNeighbour = async (service: Child, receiver: Child): Promise<Leads> => {
-  const { manage, addSource, addWebhook } = await openAccount({ url: urlOf(service) }, 'Neighbour')
+  const { manage, addSource, addWebhook } = await openAccount({ url: service.url }, 'Neighbour')
   const requests: Array<Leads> = []
   for (let n = 0; n < webhooks; n += 1) {
     const playbook_id = having(await manage('POST', '/playbooks', { title: `Playbook ${n}` }), 'playbook').id
-    await addWebhook({ url: urlOf(receiver), token: 'neighbour', events: ['started'], playbook_id })
+    await addWebhook({ url: receiver.url, token: 'neighbour', events: ['started'], playbook_id })
     const { postUrl } = await addSource({ title: `Source ${n}`, playbook_id })
     requests.push(leadRequest(new URL(postUrl).pathname))
   }

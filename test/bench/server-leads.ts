@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { openAccount } from '../kit/service/account.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
-import { startChild, urlOf } from './child.js'
+import { startChild } from './child.js'
 import { closedLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
 import { nodeArguments } from './seed.js'
@@ -32,8 +32,8 @@ export const measureServerLeads = async (
   const environment = environmentOf(directory.path, settings) as Readonly<Record<string, string>>
   const service = await startChild('dist/app/main.js', environment, nodeArguments)
   const client = EventStoreDBClient.connectionString(url)
-  const account = await openAccount({ url: urlOf(service) }, 'Measured')
-  await account.addWebhook({ url: urlOf(receiver), token: 'bench', events: ['started'] })
+  const account = await openAccount({ url: service.url }, 'Measured')
+  await account.addWebhook({ url: receiver.url, token: 'bench', events: ['started'] })
   const request = leadRequest(new URL(account.postUrl).pathname)
   let serial = Math.floor(Math.random() * 1_000_000)
 

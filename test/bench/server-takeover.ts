@@ -8,7 +8,7 @@ import { until } from '../kit/time/until.js'
 import { startChild, type Child } from './child.js'
 import { nodeArguments } from './seed.js'
 import { startServer } from './servers.js'
-import { isReady } from './readiness.js'
+import { isReady } from '../kit/service/readiness.js'
 
 /** Enough of them that each process holds the shards of some. */
 const webhooks = 16

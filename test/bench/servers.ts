@@ -98,16 +98,7 @@ export const measureSubscription = async (url: string, rounds: number, count: nu
       if (seen >= count) enough.abort()
     }
   }
-  const theirs = async (): Promise<void> => {
-    const filter = streamNameFilter({ prefixes: ['account-'] })
-    const subscription = client.subscribeToAll({ fromPosition: START, filter })
-    let seen = 0
-    for await (const _event of subscription) {
-      seen += 1
-      if (seen >= count) break
-    }
-    await subscription.unsubscribe().catch(() => undefined)
-  }
+  const theirs = (): Promise<void> => bareSubscription(client, ['account'], count)
   const measured = await alternating(rounds, {
     ours: () => perSecond(count, ours),
     theirs: () => perSecond(count, theirs),
@@ -115,6 +106,22 @@ export const measureSubscription = async (url: string, rounds: number, count: nu
   await store.close()
   await client.dispose()
   return measured
+}
+
+/** The first events of these categories, by `for await` over the driver's subscription alone. */
+export const bareSubscription = async (
+  client: EventStoreDBClient,
+  categories: ReadonlyArray<string>,
+  events: number,
+): Promise<void> => {
+  const filter = streamNameFilter({ prefixes: categories.map((category) => `${category}-`) })
+  const subscription = client.subscribeToAll({ fromPosition: START, filter })
+  let seen = 0
+  for await (const _event of subscription) {
+    seen += 1
+    if (seen >= events) break
+  }
+  await subscription.unsubscribe().catch(() => undefined)
 }
 
 const batchSize = 500

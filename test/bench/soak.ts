@@ -7,8 +7,8 @@ import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-accoun
 import { randomFrom } from '../kit/load/random.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { sleep, until } from '../kit/time/until.js'
-import { startChild, urlOf, type Child } from './child.js'
-import { isReady, readinessOf } from './readiness.js'
+import { startChild, type Child } from './child.js'
+import { isReady, readinessOf } from '../kit/service/readiness.js'
 import { startMeasured } from './seed.js'
 
 /** How often the service is killed, and how long it lives each time. */
@@ -44,7 +44,7 @@ export const measureSoak = async ({ lives, seconds }: SoakLoad): Promise<readonl
       await until('it is ready', longestStart, () => isReady(service))
       const readyAfter = performance.now() - begun
       load ??= loadOn(await besetAccount(service, receiver, bad), randomFrom(1), usualMix)
-      const ended = load.run(urlOf(service), new AbortController().signal)
+      const ended = load.run(service.url, new AbortController().signal)
       await sleep(seconds * 1_000)
       samples.push({ ...(await sampleOf(directory, service, load)), readyAfter })
       await service.kill()
@@ -63,10 +63,10 @@ export const measureSoak = async ({ lives, seconds }: SoakLoad): Promise<readonl
 
 /** An account with one webhook that takes everything, one that always fails and one that never answers. */
 const besetAccount = async (service: Child, receiver: Child, bad: Child): Promise<LoadedAccount> => {
-  const account = await openLoadedAccount(urlOf(service), urlOf(receiver))
+  const account = await openLoadedAccount(service.url, receiver.url)
   for (const path of ['/fails', '/silent']) {
-    const webhook = { url: urlOf(bad) + path, token: 'bad', events: ['started'] }
-    await manage({ url: urlOf(service) }, 'POST', `/accounts/${account.id}/webhooks`, webhook)
+    const webhook = { url: bad.url + path, token: 'bad', events: ['started'] }
+    await manage({ url: service.url }, 'POST', `/accounts/${account.id}/webhooks`, webhook)
   }
   return account
 }

@@ -7,6 +7,7 @@ import { bearer, send, type Site } from '../kit/network/http.js'
 import { receiverFor } from '../kit/network/receiver.js'
 import { manage, openAccount } from '../kit/service/account.js'
 import { serviceFor, type Service } from '../kit/service/in-process-service.js'
+import { isReady, readinessOf } from '../kit/service/readiness.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
 
@@ -68,21 +69,9 @@ const openFullLog = async (t: ExecutionContext, leads: number) => {
   }
 }
 
-type Readiness = {
-  readonly status: string
-  readonly starting: ReadonlyArray<string>
-  readonly projections: ReadonlyArray<{ readonly name: string; readonly lag: number | null }>
-}
-
-const isCaughtUp = async ({ url }: Site): Promise<boolean> => {
-  const { body } = await send(`${url}/health/ready`)
-  const { projections } = body as Readiness
-  return projections.every(({ lag }) => lag === 0)
-}
-
-const isReady = async ({ url }: Site): Promise<boolean> => {
-  const { body } = await send(`${url}/health/ready`)
-  return (body as Readiness).status === 'ready'
+const isCaughtUp = async (site: Site): Promise<boolean> => {
+  const { projections = [] } = await readinessOf(site)
+  return projections.length > 0 && projections.every(({ lag }) => lag === 0)
 }
 
 test.serial(
@@ -134,7 +123,7 @@ test.serial('while read models are rebuilt streams answer, and the rest is to be
   // Each subscription ends after every event, and the next one is 50 ms later.
   double.faults.cutSubscriptions(1, Number.POSITIVE_INFINITY)
   const { url } = await start()
-  const { projections, starting } = (await send(`${url}/health/ready`)).body as Readiness
+  const { projections = [], starting = [] } = await readinessOf({ url })
   const lagOf = (name: string): number => projections.find((one) => one.name === name)?.lag ?? 0
   const head = Number(double.log().at(-1)?.position)
   t.true(starting.includes('contacts') && starting.includes('deliveries'))
@@ -146,7 +135,7 @@ test.serial('while read models are rebuilt streams answer, and the rest is to be
   t.is(listed.status, 503)
   t.is(listed.headers['retry-after'], '1')
   await until('health says how far it is', 60_000, async () => {
-    const { projections } = (await send(`${url}/health/ready`)).body as Readiness
+    const { projections = [] } = await readinessOf({ url })
     const lag = projections.find(({ name }) => name === 'deliveries')?.lag ?? 0
     return lag > 0 && lag < head
   })

@@ -10,6 +10,7 @@ import { cachedHandler } from '../kit/parts/command-handlers.js'
 import { rightOf } from '../kit/right-of.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { isReady } from '../kit/service/readiness.js'
 import { subscribed } from '../kit/service/subscription.js'
 import { storesAtRest } from '../kit/stores/stores-at-rest.js'
 import { manualClock } from '../kit/time/manual-clock.js'
@@ -38,10 +39,7 @@ test('the list of deliveries and the metrics count to ten thousand, and say that
   await stores.close()
 
   site.url = (await serviceFor(t, dataDir)).url
-  await until('its read models have caught up', 60_000, async () => {
-    const { body } = await send(`${site.url}/health/ready`)
-    return (body as { readonly status?: string }).status === 'ready'
-  })
+  await until('its read models have caught up', 60_000, () => isReady(site))
   const { body } = await account.manage('GET', `/webhooks/${webhookId}/deliveries?state=held&limit=1`)
   t.like(body, { count: mostCounted, count_or_more: true })
   t.regex((await send(`${site.url}/metrics`)).text, /^leadloop_deliveries_held 10000$/m)

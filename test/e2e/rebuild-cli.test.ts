@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { readModels } from '../../projections/registry.js'
@@ -8,6 +8,7 @@ import { runProgram, type Ended } from '../kit/parts/program.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { byHand } from '../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
 const program = new URL('../../app/cli/rebuild.js', import.meta.url)
@@ -40,16 +41,6 @@ const livedIn = (t: ExecutionContext): Lived => {
   const folder = temporaryDirectory(t)
   cpSync(left.path, folder, { recursive: true })
   return { ...lived, folder }
-}
-
-/** Runs `change` on the file as somebody with a SQLite tool would. */
-const byHand = <A>(folder: string, change: (database: Database.Database) => A): A => {
-  const database = new Database(join(folder, 'leadloop.db'))
-  try {
-    return change(database)
-  } finally {
-    database.close()
-  }
 }
 
 const liveTable = (database: Database.Database, name: string): string => {

@@ -1,9 +1,7 @@
 import test from 'ava'
-import Database from 'better-sqlite3'
-import { join } from 'node:path'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import type { Collection } from '../../../projections/ports.js'
-import { openIn } from '../../kit/stores/sqlite.js'
+import { byHand, openIn } from '../../kit/stores/sqlite.js'
 import { positionAt } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
@@ -18,17 +16,8 @@ const live: Collection = {
 const document = { group: 'a', rank: 7, title: 'x' }
 const row = { key: 'k', position: 1, group: 'a', rank: 7, body: JSON.stringify(document) }
 
-const inFile = <A>(directory: string, use: (database: Database.Database) => A): A => {
-  const database = new Database(join(directory, 'leadloop.db'))
-  try {
-    return use(database)
-  } finally {
-    database.close()
-  }
-}
-
 const shownIn = (directory: string): ReadonlyArray<unknown> =>
-  inFile(directory, (database) => database.prepare('SELECT * FROM ranks').all())
+  byHand(directory, (database) => database.prepare('SELECT * FROM ranks').all())
 
 test('a view shows what indexes are about in columns, before and after a rebuild, and no removed document', async (t) => {
   const directory = temporaryDirectory(t)
@@ -53,7 +42,7 @@ test('a view that an earlier version made shows them once the file is opened', a
   rightOf(await sqliteDocuments(first).prepare(live))
   rightOf(await sqliteDocuments(first).apply(live, [{ key: 'k', position: positionAt(1), document }], positionAt(1)))
   await first.close()
-  inFile(directory, (database) => {
+  byHand(directory, (database) => {
     const table = database.prepare<[], string>(`SELECT table_name FROM collections`).pluck().get() as string
     database.exec(
       `DROP VIEW ranks; CREATE VIEW ranks AS SELECT key, position, body FROM "${table}" WHERE body IS NOT NULL`,

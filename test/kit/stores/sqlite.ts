@@ -1,3 +1,5 @@
+import Database from 'better-sqlite3'
+import { join } from 'node:path'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { EventStore } from '../../../domain/ports.js'
@@ -44,5 +46,15 @@ export const openSqlite = async <Port>(adapter: (database: SqliteDatabase) => Po
       await database.close()
       await directory.remove()
     },
+  }
+}
+
+/** What `use` gives of the file of the embedded database, as somebody with a SQLite tool would open it. */
+export const byHand = <A>(directory: string, use: (database: Database.Database) => A): A => {
+  const database = new Database(join(directory, 'leadloop.db'))
+  try {
+    return use(database)
+  } finally {
+    database.close()
   }
 }

@@ -19,6 +19,19 @@ import { openSqliteStores } from '../../kit/stores/sqlite.js'
 const never = new AbortController().signal
 const collection = checkpointCollection('work')
 
+/** The same documents, and how often a checkpoint was asked for. */
+const countedLooks = (documents: Documents) => {
+  let asked = 0
+  const counted: Documents = {
+    ...documents,
+    checkpoint: (one) => {
+      asked += 1
+      return documents.checkpoint(one)
+    },
+  }
+  return { counted, asked: () => asked }
+}
+
 /** A log and the checkpoints of what follows it, for processes that share the follower `work`. */
 const open = async (t: ExecutionContext) => {
   const { store, documents, close } = await openSqliteStores()
@@ -174,14 +187,7 @@ test('a position that can not be read is not known', async (t) => {
 
 test('where a follower runs, its position is waited for without asking the store', async (t) => {
   const { process, write, documents } = await open(t)
-  let asked = 0
-  const counted: Documents = {
-    ...documents,
-    checkpoint: (one) => {
-      asked += 1
-      return documents.checkpoint(one)
-    },
-  }
+  const { counted, asked } = countedLooks(documents)
   const { follower: work, hold, go, polls } = process(counted)
   const lease = testLease('work')
   hold()
@@ -192,7 +198,7 @@ test('where a follower runs, its position is waited for without asking the store
   t.false(await isOver(Promise.race([reached, caughtUp])))
   go()
   await Promise.all([reached, caughtUp])
-  t.is(asked, 0)
+  t.is(asked(), 0)
   t.deepEqual(polls, [])
   lease.recall()
   await working
@@ -231,19 +237,12 @@ test('however many wait for a follower that runs elsewhere, the store is asked a
   const working = here.follower.run(lease)
   const first = await write()
   const askedFor = async (waiting: number) => {
-    let asked = 0
-    const counted: Documents = {
-      ...documents,
-      checkpoint: (one) => {
-        asked += 1
-        return documents.checkpoint(one)
-      },
-    }
+    const { counted, asked } = countedLooks(documents)
     const { follower: work } = process(counted)
     const signals = Array.from({ length: waiting }, () => new AbortController().signal)
     const reached = Promise.all(signals.map((signal) => work.caughtUpTo(first, signal)))
     await settled()
-    return { asked, reached }
+    return { asked: asked(), reached }
   }
   const [one, hundred] = [await askedFor(1), await askedFor(100)]
   here.go()
@@ -255,14 +254,7 @@ test('however many wait for a follower that runs elsewhere, the store is asked a
 
 test('those who begin to wait one after the other share a look, and none follows once all have gone', async (t) => {
   const { process, write, documents } = await open(t)
-  let asked = 0
-  const counted: Documents = {
-    ...documents,
-    checkpoint: (one) => {
-      asked += 1
-      return documents.checkpoint(one)
-    },
-  }
+  const { counted, asked } = countedLooks(documents)
   const { follower: work, pause } = process(counted)
   pause(0)
   const first = await write()
@@ -272,11 +264,11 @@ test('those who begin to wait one after the other share a look, and none follows
     waiting.push(work.caughtUpTo(first, AbortSignal.any([leaving.signal])))
     await settled()
   }
-  t.is(asked, 1)
+  t.is(asked(), 1)
   leaving.abort()
   await Promise.all(waiting)
   await settled()
-  t.is(asked, 1)
+  t.is(asked(), 1)
 })
 
 test('whoever begins to wait while others do is told at once where nothing is left to wait for', async (t) => {
