@@ -1,10 +1,11 @@
 import type { Position } from '../../../domain/event.js'
 import type { DeliveryId } from '../../../domain/ids.js'
-import type { Logger } from '../../../domain/ports.js'
+import type { EventStore, Logger } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
-import { isEnding } from '../../subscriptions/leases.js'
+import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import type { Slots } from './slots.js'
 import { isFull, type AttemptKind, type WebhookQueue } from './webhook-queue.js'
 
@@ -23,6 +24,7 @@ export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) =
 
 type AttemptsInFlightPorts = {
   readonly attempt: Attempt
+  readonly store: Pick<EventStore, 'head'>
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly slots: Slots
@@ -37,7 +39,7 @@ export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => 
  * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
-  const { attempt, projected, slots, logger, backoff } = ports
+  const { attempt, store, projected, slots, logger, backoff } = ports
 
   const run = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind): Promise<void> => {
     const giveBack = slots.take(queue)
@@ -54,12 +56,25 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     slots.wake(schedule)
   }
 
+  /**
+   * Behind whatever may have been recorded of an attempt that recorded nothing as far as this process knows: another one made
+   * it, or the answer of the store was lost. Undefined where the lease ends before the store answers.
+   */
+  const headOf = async (lease: Lease): Promise<Position | undefined> => {
+    for (let failures = 0; !isEnding(lease); failures += 1) {
+      await backoff(failures, lease.ending)
+      const head = await store.head()
+      if (E.isRight(head)) return head.right
+    }
+    return undefined
+  }
+
   /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
     if (end.isSetAside === true) return
     const { lease, reserved, expected } = queue
-    if (end.position === undefined) await backoff(0, lease.ending)
-    else await projected.caughtUpTo(end.position, lease.ending)
+    const position = end.position ?? (await headOf(lease))
+    if (position !== undefined) await projected.caughtUpTo(position, lease.ending)
     const wasFull = isFull(queue)
     reserved.delete(id)
     if (end.isStillDue) expected.add('retry')

@@ -1,5 +1,5 @@
 import type { Instant } from '../../../domain/instant.js'
-import type { Clock, Logger } from '../../../domain/ports.js'
+import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
@@ -24,6 +24,7 @@ type Scheduler = {
 
 type SchedulerPorts = {
   readonly attempt: Attempt
+  readonly store: Pick<EventStore, 'head'>
   readonly documents: Documents
   readonly clock: Clock
   readonly logger: Logger

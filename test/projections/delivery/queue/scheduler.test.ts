@@ -68,6 +68,7 @@ const openStage = async () => {
     },
     clock,
     logger: recordingLogger(),
+    store: { head: () => Promise.resolve(E.right(positionAt(changes))) },
     projected: {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
@@ -327,6 +328,24 @@ test('an attempt that could not be recorded is made again', async (t) => {
   schedule(openQueue())
   await settled()
   begun[0]?.fail()
+  await settled()
+  t.deepEqual(numbers(), [1, 1])
+})
+
+test('an attempt that could not be recorded is not made again before the read model shows all that may have been', async (t) => {
+  const { schedule, openQueue, put, lag, begun, clock, numbers } = await openStage()
+  await put(1, 'first')
+  schedule(openQueue())
+  await settled()
+  const catchUp = lag()
+  begun[0]?.fail()
+  await settled()
+  t.deepEqual(numbers(), [1])
+  await put(1, 'retry', later(at(), 1_000))
+  catchUp()
+  await settled()
+  t.deepEqual(numbers(), [1])
+  t.true(clock.toNextTimer())
   await settled()
   t.deepEqual(numbers(), [1, 1])
 })
