@@ -23,8 +23,8 @@ export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() 
 /** Resolves when `signal` aborts, at once when it has. */
 export const aborted = (signal: AbortSignal): Promise<void> => abortable(signal, () => undefined)
 
-/** Nobody reads it. Without a reason of ours each abort makes an error with a stack, which a request would pay for. */
-const over = 'over'
+/** For an abort whose reason nobody reads: without one it makes an error with a stack, which each request would pay for. */
+export const over = 'over'
 
 /** The result of `work` where it comes within `milliseconds`, else undefined. Its signal aborts at the end of either. */
 export const withinLimit = async <A>(

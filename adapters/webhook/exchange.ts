@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { over } from '../../domain/abortable.js'
 import type { Time } from '../../domain/ports.js'
 import type { WebhookTimes } from '../../projections/delivery/sender.js'
 import { DeferredBody } from './deferred-body.js'
@@ -128,7 +129,7 @@ export class Exchange {
   /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true
-    this.#timeout.abort()
+    this.#timeout.abort(over)
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
     // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
@@ -140,7 +141,7 @@ export class Exchange {
 
   /** A timer may fire a little early: then it is set again. */
   #abortAt(deadline: number, reason: string): void {
-    this.#timeout.abort()
+    this.#timeout.abort(over)
     const { signal } = (this.#timeout = new AbortController())
     void this.#time.sleep(Math.ceil(deadline - this.#time.now()), signal).then(() => {
       if (signal.aborted) return

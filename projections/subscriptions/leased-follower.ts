@@ -33,7 +33,9 @@ type Ports = {
   readonly pollBackoff: Backoff
 }
 
-type Waiting = { readonly wanted: Position; readonly end: (isReached: boolean) => void }
+type Waiting = { readonly wanted: Position; readonly end: (isDone: boolean) => void }
+
+const isReached = (now: Position | undefined, wanted: Position): boolean => now !== undefined && now >= wanted
 
 /**
  * One poll for all who wait for a follower that runs elsewhere. It begins anew with short pauses whenever somebody joins them.
@@ -50,8 +52,7 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
     while (waiting.size > 0) {
       const now = await look()
       for (const { wanted, end } of waiting) {
-        const isReached = now !== undefined && now >= wanted
-        if (isReached || isHere()) end(isReached)
+        if (isReached(now, wanted) || isHere()) end(isReached(now, wanted))
       }
       if (waiting.size === 0) break
       pause = new AbortController()
@@ -66,8 +67,8 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
     await abortable(signal, (done) => {
       const one: Waiting = {
         wanted,
-        end: (isReached) => {
-          result = isReached
+        end: (isDone) => {
+          result = isDone
           done()
         },
       }
@@ -125,7 +126,7 @@ export const leasedFollower = (
       while (!signal.aborted) {
         // Where the lease is lost meanwhile another process goes on, and its checkpoint is polled.
         await running?.caughtUpTo(wanted, signal)
-        if (running?.failure() !== undefined) return
+        if (running?.failure() !== undefined || isReached(running?.position(), wanted)) return
         if (await polled(wanted, signal)) return
       }
     },

@@ -6,7 +6,7 @@ import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 
 /** The writes that wait for the writing thread and its disk. */
 export type WriteQueue = {
-  /** Durable when it resolves. Writes that wait for the disk are committed together, in the order of the calls. */
+  /** Events are durable when it resolves. Writes that wait for the disk are committed together, in the order of the calls. */
   readonly write: (write: Write) => Promise<Either<StoreFailure, WriteResult>>
   /** Resolves once everything that was queued is written; what is written later fails. */
   readonly close: () => Promise<void>

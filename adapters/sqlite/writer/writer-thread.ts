@@ -17,8 +17,6 @@ const openFile = (file: string): Database.Database => {
   const database = new Database(file)
   if (Number(database.pragma('user_version', { simple: true })) > schemaVersion) throw newerVersion()
   database.pragma('journal_mode = WAL')
-  // The driver reopens a WAL file as NORMAL, which would lose acknowledged writes in a power cut.
-  database.pragma('synchronous = FULL')
   // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a snapshot.
   database.pragma(`journal_size_limit = ${largestIdleLog}`)
   database.pragma('cache_size = -16384')
@@ -29,9 +27,16 @@ const openFile = (file: string): Database.Database => {
   return database
 }
 
+/** SQLite's words: `FULL` waits for the disk, `NORMAL` leaves the write-ahead log to the next commit that does. */
+type Flush = 'FULL' | 'NORMAL'
+
 type Commit = (writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>
 
-/** The one writing connection: each commit is one durable transaction. */
+/** Events must outlive a power cut. Documents and checkpoints may fall behind the log in one, and catch up with it. */
+const flushOf = (writes: ReadonlyArray<Write>): Flush =>
+  writes.some(({ kind }) => kind === 'append') ? 'FULL' : 'NORMAL'
+
+/** The one writing connection: each commit is one transaction, and durable where it holds events. */
 const openWriter = (file: string): Commit => {
   const database = openFile(file)
   const events = new EventAppender(database)
@@ -52,8 +57,13 @@ const openWriter = (file: string): Commit => {
     }
   }
   const transaction = database.transaction((writes: ReadonlyArray<Write>) => writes.map(execute))
+  let flush: Flush | undefined
   const commit: Commit = (writes) => {
     try {
+      if (flush !== flushOf(writes)) {
+        flush = flushOf(writes)
+        database.pragma(`synchronous = ${flush}`)
+      }
       return transaction.immediate(writes)
     } catch (error) {
       events.rolledBack()
