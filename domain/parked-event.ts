@@ -66,7 +66,8 @@ const decide = (
     case 'RequestRetry': {
       const { parked_event_id, process_manager } = state.facts
       const data = { parked_event_id, process_manager }
-      return E.right(state.kind === 'parked' ? [{ type: 'ParkedEventRetryRequested', data }] : [])
+      // Whoever was to try again may have died since: it may be asked once more.
+      return E.right(state.kind === 'handled' ? [] : [{ type: 'ParkedEventRetryRequested', data }])
     }
     case 'RecordRetry': {
       if (state.kind !== 'retrying') return E.right([])

@@ -1,6 +1,8 @@
 import type { CommandHandler, Logger, Time } from '../../domain/ports.js'
+import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
+import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { readModels } from '../../projections/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
@@ -98,7 +100,7 @@ export const followersOn = (ports: Ports): Followers => {
   return {
     readModels: served,
     reactions,
-    processManagers: [reactions, delivery, notices].map(({ name }) => name),
+    processManagers: [...[reactions, delivery, notices].map(({ name }) => name), deliveryWorkerName, mailerName],
     all: [...served.map(({ follower }) => follower), reactions, delivery, notices],
   }
 }

@@ -12,7 +12,7 @@ import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
-import { setAside } from './attempts/set-aside.js'
+import { deliveryWorkerName, setAside } from './attempts/set-aside.js'
 import { settleBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
@@ -49,7 +49,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
   const fresh = newDeliveries(shardHeads.isBehind)
-  const { guarded, retried } = setAside(ports)
+  const { guarded, learn: learnOfRetry } = setAside({ ...ports, queues })
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
@@ -79,12 +79,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 
   const learn = (event: ProjectedEvent): void => {
     for (const { learn } of [resends, fresh, arrived]) learn(event)
-    retried(event, expect)
   }
 
   return {
     follower: {
-      name: 'delivery_worker',
+      name: deliveryWorkerName,
       categories: ['webhook', 'delivery', 'resend', 'parked'],
       begin: async () => {
         // What became due up to here is found in the read models, what becomes due later is learnt from the log.
@@ -97,10 +96,11 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
         hasBegun = true
         return resendsShown < position ? resendsShown : position
       },
-      handle: ({ events }) => {
+      handle: async ({ events }) => {
+        // First, since it may fail: then the whole batch comes again.
+        for (const event of events) await learnOfRetry(event, expect)
         events.forEach(learn)
         arrived.notifyWhenCaughtUp()
-        return Promise.resolve()
       },
       // There is nothing to learn from it; whoever makes deliveries due has parked it.
       skip: () => Promise.resolve(),

@@ -1,15 +1,15 @@
 import { account } from '../../domain/account.js'
+import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { notice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
-import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import { executeWithRetry } from '../subscriptions/retried-command.js'
+import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
 import { webhookContext } from './email-context.js'
 import { emailOf } from './email.js'
 import type { MailSender } from './sender.js'
@@ -28,7 +28,7 @@ export type AttemptPorts = {
 /**
  * Mails a notice once and records how that ended: resolves with the position of the record, or with undefined where there was
  * nothing to record. At least once: after a crash between the two it is mailed again, under the same id.
- * @throws where a store fails
+ * @throws FailedForGood, and where a store fails
  */
 export const attemptNotice = async (
   ports: AttemptPorts,
@@ -36,11 +36,13 @@ export const attemptNotice = async (
   id: NoticeId,
 ): Promise<Position | undefined> => {
   const { commandHandler, sender, clock } = ports
-  const state = orThrow(await commandHandler.load(notice, id)).state
+  const loaded = readOrThrow(streamOf(notice, id), await commandHandler.load(notice, id))
+  const { state } = loaded
   // The read model may not show yet what another process did before this one took over.
   if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
   const { facts, attempts } = state
-  const owner = orThrow(await commandHandler.load(account, facts.account_id)).state
+  const { account_id } = facts
+  const owner = readOrThrow(streamOf(account, account_id), await commandHandler.load(account, account_id)).state
   const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
   if (member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
   const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })

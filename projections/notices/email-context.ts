@@ -7,6 +7,7 @@ import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webh
 import { mostCounted, type Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { deliveries, queueOf } from '../read-models/deliveries.js'
+import { readOrThrow } from '../subscriptions/retried-command.js'
 
 /** What an e-mail says beside the facts of its notice. */
 export type EmailContext = {
@@ -24,13 +25,14 @@ type ContextPorts = { readonly store: EventStore; readonly documents: Documents 
 
 /**
  * How the webhook was when it was turned off, and what has become of it.
- * @throws where a store fails
+ * @throws FailedForGood, and where a store fails
  */
 export const webhookContext = async (
   { store, documents }: ContextPorts,
   { webhook_id, turned_off_id }: NoticeFacts,
 ): Promise<Omit<EmailContext, 'siteUrl'>> => {
-  const { events } = orThrow(await store.read(streamOf(webhook, webhook_id)))
+  const stream = streamOf(webhook, webhook_id)
+  const { events } = readOrThrow(stream, await store.read(stream))
   const index = events.findIndex(({ id }) => id === turned_off_id)
   const history = events as unknown as ReadonlyArray<WebhookEvent>
   const then = fold(webhook, webhook.initial, history.slice(0, index + 1))

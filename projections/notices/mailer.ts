@@ -1,16 +1,16 @@
 import { aborted } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
-import { streamOf } from '../../domain/decider.js'
-import type { NoticeId, ParkedEventId } from '../../domain/ids.js'
+import type { NoticeId } from '../../domain/ids.js'
 import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { parkWork } from '../parking/parked-work.js'
+import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { FailedForGood } from '../subscriptions/retried-command.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from './wake-up.js'
 
@@ -33,12 +33,10 @@ export const mailerName = 'mailer'
 const mailsAtOnce = 4
 
 /** The holder of the lease, and what it mails with. */
-type LeaseHolder = {
-  readonly lease: Lease
+type LeaseHolder = ParkedUnderLease & {
   readonly siteUrl: string
   readonly wakeUp: WakeUp
-  /** What failed for good under this lease, and was parked. */
-  readonly aside: Map<NoticeId, ParkedEventId | undefined>
+  readonly parked: ParkedWork<LeaseHolder>
 }
 
 /**
@@ -50,7 +48,9 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
-    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), aside: new Map() }
+    const worker = { name: mailerName, actor: 'notice', records: notice, placeOf: () => holder }
+    const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
+    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
     let failures = 0
@@ -69,7 +69,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
 })
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
-const dueNotices = ({ projected }: MailerPorts, { lease, aside, wakeUp: { wake } }: LeaseHolder): Follower => ({
+const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake } }: LeaseHolder): Follower => ({
   name: mailerName,
   categories: ['notice', 'parked'],
   begin: async () => {
@@ -80,11 +80,7 @@ const dueNotices = ({ projected }: MailerPorts, { lease, aside, wakeUp: { wake }
     return position
   },
   handle: async ({ events }) => {
-    const retried = events.flatMap((event) =>
-      event.type === 'ParkedEventRetryRequested' ? [event.data.parked_event_id] : [],
-    )
-    for (const [id, parked] of aside) if (parked !== undefined && retried.includes(parked)) aside.delete(id)
-    if (retried.length > 0) wake()
+    for (const event of events) if ((await parked.learn(event)) !== undefined) wake()
     const last = events.findLast(({ type }) => type === 'NoticeDue')
     if (last === undefined) return
     await projected.caughtUpTo(last.position, lease.ending)
@@ -95,11 +91,14 @@ const dueNotices = ({ projected }: MailerPorts, { lease, aside, wakeUp: { wake }
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
   const { documents, clock, projected, backoff } = ports
-  const { lease, aside } = holder
+  const { lease, setAside } = holder
   const woken = holder.wakeUp.signal()
-  const query = { index: 'due', equals: [], limit: mailsAtOnce + aside.size }
+  const query = { index: 'due', equals: [], limit: mailsAtOnce + setAside.size }
   const found = orThrow(await documents.find(collectionOf(notices), query))
-  const next = found.map(({ document }) => document as NoticeDocument).filter(({ id }) => !aside.has(id))
+  const next = found
+    .map(({ document }) => document as NoticeDocument)
+    .filter(({ id }) => !setAside.has(id))
+    .slice(0, mailsAtOnce)
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
   if (isEnding(lease)) return
@@ -117,21 +116,18 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
 
 const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
-    return await attemptNotice(ports, holder, id)
+    const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
+    if (position !== undefined) await holder.parked.succeeded(holder, id)
+    return position
   } catch (error) {
-    await setAside(ports, holder, id, error)
+    ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
     return undefined
   }
 }
 
-/** The fan-out has made the notices: parked events, and who asks for their retry, know the process manager by its name. */
-const processManager = { name: 'notice_projector', actor: 'notice' }
-
-/** What can't be recorded, however often it is tried, is not mailed again and again. */
-const setAside = async (ports: MailerPorts, { aside }: LeaseHolder, id: NoticeId, error: unknown): Promise<void> => {
-  try {
-    aside.set(id, await parkWork(processManager, streamOf(notice, id), error, ports))
-  } catch {
-    ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
+const setAside =
+  (holder: LeaseHolder, id: NoticeId) =>
+  async (error: unknown): Promise<undefined> => {
+    if (!(error instanceof FailedForGood)) throw error
+    await holder.parked.failed(holder, id, error)
   }
-}

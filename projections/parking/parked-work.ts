@@ -1,37 +1,148 @@
+import { idIn } from '../../domain/decider.js'
 import { parkedEventIdOf } from '../../domain/derived-id.js'
+import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
-import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
+import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
+import type { CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
-import { parking } from './parking.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { ProjectedEvent } from '../projection.js'
+import type { Backoff } from '../subscriptions/backoff.js'
+import type { Lease } from '../subscriptions/leases.js'
+import { executeWithRetry, type FailedForGood } from '../subscriptions/retried-command.js'
+import { executedOrThrow } from './final-failure.js'
+import { parkedFacts, type Parkable } from './parking.js'
 
-type Ports = {
-  readonly store: Pick<EventStore, 'read' | 'readLast'>
-  readonly commandHandler: CommandHandler
-  readonly logger: Logger
+/** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
+export type ParkedUnderLease = {
+  readonly lease: Lease
+  /** Must not be begun, although a read model shows it as due. */
+  readonly setAside: Map<string, ParkedEventId>
+  /** To be tried again, since somebody asked for it: how it ends is recorded. */
+  readonly retried: Map<string, ParkedEventId>
 }
 
-/**
- * Parks the newest event of a stream whose work failed for good, under the process manager that made the work. Undefined where
- * nothing can be told of the stream: then the log line is all there is.
- * @throws `error` where trying again may help
- */
-export const parkWork = async (
-  { name, actor }: { readonly name: string; readonly actor: string },
-  stream: string,
-  error: unknown,
-  ports: Ports,
-): Promise<ParkedEventId | undefined> => {
-  if (!(error instanceof StoreFailed) || error.kind !== 'corrupt') throw error
-  const failure = { kind: 'corrupt', reason: error.message } as const
-  ports.logger.error({ stream, reason: failure.reason }, 'work failed for good and is set aside')
-  const last = await ports.store.readLast(stream, 1)
-  const event = E.isRight(last) ? last.right[0] : undefined
-  if (event === undefined) return undefined
-  try {
-    await parking({ name, actor, work: () => Promise.resolve() }, ports).skip({ ...event, failure })
-  } catch {
-    return undefined
+type Worker<Place> = {
+  /** Parked events are known by it, so it stays as it is. */
+  readonly name: string
+  readonly actor: string
+  /** The decider of the streams that record how the work ended. */
+  readonly records: { readonly category: string }
+  /** Where work is done that needs the stream; undefined where another process does it. */
+  readonly placeOf: (stream: string, events: ReadonlyArray<Recorded<DomainEvent>>) => Place | undefined
+}
+
+export type ParkedWorkPorts = {
+  readonly store: Pick<EventStore, 'read' | 'readLast'>
+  readonly commandHandler: CommandHandler
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly backoff: Backoff
+}
+
+export type ParkedWork<Place> = {
+  /**
+   * Sets the work aside, and parks the newest event of the stream that it failed on; where that was parked, records that the
+   * retry has failed.
+   * @throws where the lease is lost before, and where the store fails
+   */
+  readonly failed: (place: Place, id: string, error: FailedForGood) => Promise<void>
+  /**
+   * Records that the retry has succeeded, where there was one.
+   * @throws where the lease is lost before
+   */
+  readonly succeeded: (place: Place, id: string) => Promise<void>
+  /**
+   * Resolves with the place where work is no longer set aside, since somebody asked for its retry; undefined where none is.
+   * @throws StoreFailed
+   */
+  readonly learn: (event: ProjectedEvent) => Promise<Place | undefined>
+}
+
+/** Of a stream whose newest event can't be decoded its id is all that is known. */
+const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Promise<Parkable> => {
+  const last = await store.readLast(stream, 1)
+  const newest = E.isLeft(last) && last.left.kind === 'corrupt' ? undefined : orThrow(last)[0]
+  return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
+}
+
+/** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */
+export const parkedWork = <Place extends ParkedUnderLease>(
+  { name, actor, records, placeOf }: Worker<Place>,
+  ports: ParkedWorkPorts,
+): ParkedWork<Place> => {
+  const { store, commandHandler, ids, logger } = ports
+
+  const executed = async (lease: Lease, id: ParkedEventId, command: ParkedEventCommand) =>
+    executedOrThrow('a parked event', await executeWithRetry(ports, { actor, lease }, parkedEvent, id, command))
+
+  const park = async (lease: Lease, event: Parkable, reason: string): Promise<ParkedEventId> => {
+    const facts = parkedFacts(name, event, reason)
+    for (let id = facts.parked_event_id; ; id = parkedEventIdOf(name, id)) {
+      const { state, events } = await executed(lease, id, {
+        type: 'ParkEvent',
+        facts: { ...facts, parked_event_id: id },
+      })
+      if (events.length > 0)
+        logger.error({ follower: name, parked: id, event: event.id, type: event.type, reason }, 'an event was parked')
+      // What was handled stays so: the same event that fails anew is parked anew.
+      if (state.kind !== 'handled') return id
+    }
   }
-  return parkedEventIdOf(name, event.id)
+  const recordRetry = async (lease: Lease, id: ParkedEventId, failure: string | undefined): Promise<void> => {
+    const { events } = await executed(lease, id, { type: 'RecordRetry', failure })
+    if (events.length > 0) logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
+  }
+
+  /** Answers without doing the work, where the stream tells how that ends. */
+  const answer = async (id: ParkedEventId, failure: string | undefined): Promise<void> => {
+    const cause = { actor, event: 'last-of-stream', eventId: ids.uuid } as const
+    executedOrThrow('a retry', await commandHandler.execute(parkedEvent, id, { type: 'RecordRetry', failure }, cause))
+    logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
+  }
+
+  const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {
+    const { state } = orThrow(await commandHandler.load(parkedEvent, parked))
+    // It comes again after a crash, when its end may have been recorded.
+    if (state.kind !== 'retrying') return undefined
+    const { event_stream, event_id } = state.facts
+    const read = await store.read(event_stream)
+    if (E.isLeft(read) && read.left.kind === 'corrupt') {
+      await answer(parked, read.left.reason)
+      return undefined
+    }
+    const { events } = orThrow(read)
+    const place = placeOf(event_stream, events)
+    if (place === undefined) return undefined
+    const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
+    for (const id of released) place.setAside.delete(id)
+    const id = idIn(records, event_stream)
+    // What it failed on can be read again, or somebody has recorded since how the work ended.
+    if (id === undefined || (released.length === 0 && events.at(-1)?.id !== event_id)) await answer(parked, undefined)
+    else place.retried.set(id, parked)
+    return place
+  }
+
+  return {
+    failed: async ({ lease, setAside, retried }, id, error) => {
+      const asked = retried.get(id)
+      const parked = asked ?? (await park(lease, await newestOf(store, error.stream), error.message))
+      // Somebody has asked for its retry as soon as it was parked.
+      if (asked === undefined && retried.has(id)) return
+      retried.delete(id)
+      setAside.set(id, parked)
+      await recordRetry(lease, parked, error.message)
+    },
+    succeeded: async ({ lease, retried }, id) => {
+      const asked = retried.get(id)
+      if (asked === undefined) return
+      retried.delete(id)
+      await recordRetry(lease, asked, undefined)
+    },
+    learn: (event) =>
+      event.type === 'ParkedEventRetryRequested' && event.data.process_manager === name
+        ? retry(event.data.parked_event_id)
+        : Promise.resolve(undefined),
+  }
 }

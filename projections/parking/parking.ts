@@ -22,7 +22,7 @@ type EventHandling = {
 }
 
 /** An event of the log, whether it can be decoded or not. */
-type Parkable = Pick<UndecodableEntry, 'id' | 'type' | 'stream'>
+export type Parkable = Pick<UndecodableEntry, 'id' | 'type' | 'stream'>
 
 type Parking = {
   /**
@@ -40,6 +40,19 @@ type ParkingPorts = {
   readonly logger: Logger
 }
 
+export const parkedFacts = (
+  process_manager: string,
+  { id, type, stream }: Parkable,
+  reason: string,
+): ParkedEventFacts => ({
+  parked_event_id: parkedEventIdOf(process_manager, id),
+  process_manager,
+  event_id: id,
+  event_type: type,
+  event_stream: stream,
+  reason,
+})
+
 /**
  * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded in a
  * stream of its own, and the process manager goes on.
@@ -47,20 +60,14 @@ type ParkingPorts = {
 export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPorts): Parking => {
   const { store, commandHandler, logger } = ports
 
-  const park = async ({ id, type, stream }: Parkable, reason: string): Promise<void> => {
-    const parked_event_id = parkedEventIdOf(name, id)
-    const facts: ParkedEventFacts = {
-      parked_event_id,
-      process_manager: name,
-      event_id: id,
-      event_type: type,
-      event_stream: stream,
-      reason,
-    }
-    const cause = { actor, eventId: (index: number): string => derivedEventId(id, parked_event_id, index) }
+  const park = async (event: Parkable, reason: string): Promise<void> => {
+    const facts = parkedFacts(name, event, reason)
+    const { parked_event_id } = facts
+    const cause = { actor, eventId: (index: number): string => derivedEventId(event.id, parked_event_id, index) }
     const command = { type: 'ParkEvent', facts } as const
     const done = await commandHandler.execute(parkedEvent, parked_event_id, command, cause, newAggregate(parkedEvent))
     if (executedOrThrow('the parking of an event', done).events.length === 0) return
+    const { id, type } = event
     logger.error({ follower: name, parked: parked_event_id, event: id, type, reason }, 'an event was parked')
   }
 

@@ -1,5 +1,5 @@
 import type { Aggregate } from '../../domain/aggregate.js'
-import type { Decider } from '../../domain/decider.js'
+import { streamOf, type Decider } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type {
   AnyCommand,
@@ -11,7 +11,7 @@ import type {
   StoreFailure,
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
@@ -26,10 +26,29 @@ type RetryPorts = {
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
 type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
 
+/** Trying again gives the same: the stream can't be decoded, or never takes what is to be recorded in it. */
+export class FailedForGood extends StoreFailed {
+  readonly stream: string
+
+  constructor(stream: string, failure: Permanent) {
+    super(failure)
+    this.stream = stream
+  }
+}
+
+/**
+ * What was read of a stream.
+ * @throws FailedForGood where it can't be decoded, and StoreFailed, `unavailable`
+ */
+export const readOrThrow = <A>(stream: string, result: Either<StoreFailure, A>): A => {
+  if (E.isLeft(result) && isPermanent(result.left)) throw new FailedForGood(stream, result.left)
+  return orThrow(result)
+}
+
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
  * takes. Once another process has taken over it is not: that one sends again, and its outcome counts. Left: a refusal.
- * @throws where the lease is lost before it was recorded, and StoreFailed, `corrupt`, where it never can be
+ * @throws where the lease is lost before it was recorded, and FailedForGood where it never can be
  */
 export const executeWithRetry = async <
   State,
@@ -50,7 +69,7 @@ export const executeWithRetry = async <
   for (let failures = 0; ; failures += 1) {
     const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
     if (E.isRight(done)) return done
-    if (isPermanent(done.left)) throw new StoreFailed(done.left)
+    if (isPermanent(done.left)) throw new FailedForGood(streamOf(decider, id), done.left)
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
     logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')

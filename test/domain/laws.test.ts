@@ -140,7 +140,8 @@ obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity'
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)
-obeysTheLaws(parkedEvent, parkedEventCommands)
+// Nobody may have answered a retry, so that it may be asked for once more.
+obeysTheLaws(parkedEvent, parkedEventCommands, (type) => type !== 'RequestRetry')
 
 const sequence = <Command>(commands: fc.Arbitrary<Command>) => fc.array(commands, { maxLength: 40 })
 

@@ -32,8 +32,10 @@ test('a parked event is tried again when somebody asks for it, again and again u
   given(t, parkedEvent, parked, requested, handled).when(request).isAlreadySo()
 })
 
-test('one retry is under way at a time, and its end is recorded once', (t) => {
-  given(t, parkedEvent, parked, requested).when(request).isAlreadySo()
+test('a retry that nobody has answered may be asked for again, and its end is recorded once', (t) => {
+  given(t, parkedEvent, parked, requested).when(request).then(requested)
+  given(t, parkedEvent, parked, requested, requested).when(record(undefined)).then(handled)
+  given(t, parkedEvent, parked, requested, requested, failed).when(record(undefined)).isAlreadySo()
   for (const failure of [undefined, 'engagement-not-found']) {
     given(t, parkedEvent, parked).when(record(failure)).isAlreadySo()
     given(t, parkedEvent, parked, requested, failed).when(record(failure)).isAlreadySo()

@@ -196,3 +196,28 @@ test('an event that can not be decoded is parked by each process manager that fo
   await poisoned.receiver.receivedOne(has('interested'))
   await parkedOnes(stage, 0)
 })
+
+test('a webhook that can not be read is parked once, its deliveries wait, and come once somebody has mended it', async (t) => {
+  const stage = await openStage(t)
+  const { poisoned, log, restart, submit, retry, ready } = stage
+  const { stream } = log.run("SELECT stream FROM events WHERE category = 'webhook' ORDER BY position LIMIT 1") as {
+    stream: string
+  }
+  const whole = dataOf(log, stream, 0)
+  await restart(() => write(log, stream, 0, '{}'))
+
+  for (let n = 0; n < 3; n += 1) t.is((await submit(poisoned.account)).status, 200)
+  const [one] = await parkedOnes(stage, 1)
+  t.like(one, { process_manager: 'delivery_worker' })
+  await otherGoesOn(t, stage, 3)
+  t.deepEqual<unknown, unknown>((await ready()).parked, [{ process_manager: 'delivery_worker', events: 1 }])
+  t.is((await retry(one?.['id'])).status, 202)
+  const [still] = await until('it fails again', longestDelivery, stage.parked, ([now]) => now?.['at'] !== one?.['at'])
+  t.deepEqual({ ...still, at: one?.['at'] }, one)
+  t.is(poisoned.receiver.requests.length, 0)
+
+  write(log, stream, 0, whole)
+  t.is((await retry(one?.['id'])).status, 202)
+  await poisoned.receiver.received(3)
+  await parkedOnes(stage, 0)
+})

@@ -1,15 +1,15 @@
 import type { Aggregate } from '../../../domain/aggregate.js'
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
+import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { nextAttemptAt } from '../../../domain/retry-schedule.js'
-import { orThrow } from '../../../domain/store-failed.js'
-import type { KnownWebhook, WebhookState } from '../../../domain/webhook.js'
+import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import { executeWithRetry } from '../../subscriptions/retried-command.js'
+import { executeWithRetry, readOrThrow } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
@@ -68,11 +68,14 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   }
 
   const receiverOf = async ({ webhookId }: WebhookQueue): Promise<WebhookState> =>
-    orThrow(await currentWebhook(webhookId))
+    readOrThrow(streamOf(webhook, webhookId), await currentWebhook(webhookId))
+
+  const load = async (id: DeliveryId): Promise<Aggregate<DeliveryState>> =>
+    readOrThrow(streamOf(delivery, id), await commandHandler.load(delivery, id))
 
   /** The next attempt of the schedule. */
   const scheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
-    const loaded = newDeliveries.take(id) ?? orThrow(await commandHandler.load(delivery, id))
+    const loaded = newDeliveries.take(id) ?? (await load(id))
     const { state } = loaded
     if (state.kind !== 'due') return unrecorded(false)
     // The read model may not show yet what another process did before this one took over.
@@ -90,7 +93,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
 
   /** The attempt that somebody asked for: it does not count in the schedule, and goes to a webhook that is off too. */
   const resent = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
-    const loaded = orThrow(await commandHandler.load(delivery, id))
+    const loaded = await load(id)
     const { state } = loaded
     if (state.kind === 'unknown' || state.resend === undefined) return unrecorded(false)
     const receiver = await receiverOf(queue)

@@ -1,52 +1,55 @@
-import { streamOf } from '../../../domain/decider.js'
+import { idIn, streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
-import type { DeliveryId, ParkedEventId } from '../../../domain/ids.js'
-import type { CommandHandler, EventStore, Logger } from '../../../domain/ports.js'
-import { parkWork } from '../../parking/parked-work.js'
+import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import { webhook } from '../../../domain/webhook.js'
+import { parkedWork, type ParkedWorkPorts } from '../../parking/parked-work.js'
 import type { ProjectedEvent } from '../../projection.js'
-import { isEnding } from '../../subscriptions/leases.js'
-import type { Attempt } from '../queue/attempts-in-flight.js'
-import type { WebhookQueue } from '../queue/webhook-queue.js'
+import { FailedForGood } from '../../subscriptions/retried-command.js'
+import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
+import type { LeasedQueues } from '../queue/leased-queues.js'
+import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 type SetAside = {
-  /** The same attempt. One that fails for good is parked, and its delivery stays reserved until its lease ends. */
+  /** The same attempt. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be read. */
   readonly guarded: (attempt: Attempt) => Attempt
-  /** Where somebody asked for one of them to be tried again it is no longer reserved, and expected. */
-  readonly retried: (event: ProjectedEvent, expect: (queue: WebhookQueue, kind: 'retry') => void) => void
+  /**
+   * Has what is set aside tried again where somebody asked for it.
+   * @throws StoreFailed
+   */
+  readonly learn: (event: ProjectedEvent, expect: (queue: WebhookQueue, kind: ExpectedKind) => void) => Promise<void>
 }
 
-type Ports = {
-  readonly store: Pick<EventStore, 'read' | 'readLast'>
-  readonly commandHandler: CommandHandler
-  readonly logger: Logger
-}
+type Ports = ParkedWorkPorts & { readonly queues: Pick<LeasedQueues, 'of'> }
 
-/** The fan-out has made the deliveries: parked events, and who asks for their retry, know the process manager by its name. */
-const processManager = { name: 'delivery_projector', actor: 'delivery' }
+export const deliveryWorkerName = 'delivery_worker'
 
-/** What can't be recorded, however often it is tried: posting it again and again would help nobody. */
-export const setAside = (ports: Ports): SetAside => {
-  const aside = new Map<ParkedEventId, { readonly queue: WebhookQueue; readonly id: DeliveryId }>()
+export const setAside = ({ queues, ...ports }: Ports): SetAside => {
+  const placeOf = (stream: string, [first]: ReadonlyArray<ProjectedEvent>): WebhookQueue | undefined => {
+    const due = first?.type === 'DeliveryDue' ? first.data.webhook_id : undefined
+    const id = due ?? (idIn(webhook, stream) as WebhookId | undefined)
+    return id === undefined ? undefined : queues.of(id)
+  }
+  const worker = { name: deliveryWorkerName, actor: 'delivery', records: delivery, placeOf }
+  const { failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
+
+  const set =
+    (queue: WebhookQueue, id: DeliveryId) =>
+    async (error: unknown): Promise<AttemptEnd> => {
+      if (!(error instanceof FailedForGood)) throw error
+      await failed(queue, error.stream === streamOf(webhook, queue.webhookId) ? queue.webhookId : id, error)
+      return { position: undefined, isStillDue: true }
+    }
 
   return {
     guarded: (attempt) => async (queue, id, kind) => {
-      try {
-        return await attempt(queue, id, kind)
-      } catch (error) {
-        const parked = await parkWork(processManager, streamOf(delivery, id), error, ports)
-        for (const [other, { queue: its }] of aside) if (isEnding(its.lease)) aside.delete(other)
-        if (parked !== undefined) aside.set(parked, { queue, id })
-        return { position: undefined, isStillDue: true, isSetAside: true }
-      }
+      const end = await attempt(queue, id, kind).catch(set(queue, id))
+      if (end.position !== undefined || !end.isStillDue) await succeeded(queue, id)
+      return end
     },
-    retried: (event, expect) => {
-      if (event.type !== 'ParkedEventRetryRequested') return
-      const { parked_event_id } = event.data
-      const one = aside.get(parked_event_id)
-      if (one === undefined) return
-      aside.delete(parked_event_id)
-      one.queue.reserved.delete(one.id)
-      expect(one.queue, 'retry')
+    learn: async (event, expect) => {
+      const queue = await learn(event)
+      // Whatever it waits for, so that a resend stays one.
+      if (queue !== undefined) for (const kind of ['resend', 'retry', 'caught-up'] as const) expect(queue, kind)
     },
   }
 }

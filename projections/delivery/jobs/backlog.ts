@@ -6,6 +6,7 @@ import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import { notSetAside } from '../queue/due.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -92,10 +93,10 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 }
 
 /** Until most of those that were caught up with before have been posted. */
-const roomInQueue = async ({ documents, backoff }: JobPorts, { webhookId, lease }: WebhookQueue): Promise<void> => {
-  const part = { index: 'due', equals: [queueOf(webhookId, 'caught-up')], limit: batchSize }
-  while (!isEnding(lease) && orThrow(await documents.count(collection, part)) >= batchSize)
-    await backoff(0, lease.ending)
+const roomInQueue = async ({ documents, backoff }: JobPorts, queue: WebhookQueue): Promise<void> => {
+  const { webhookId, lease } = queue
+  const waiting = () => notSetAside(documents, queue, 'due', queueOf(webhookId, 'caught-up'), batchSize)
+  while (!isEnding(lease) && (await waiting()).length >= batchSize) await backoff(0, lease.ending)
 }
 
 const settle = async (
@@ -116,13 +117,11 @@ const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, r
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
   orThrow(await commandHandler.load(webhook, webhookId)).state
 
-/** What waits for an attempt of the schedule, a batch of each kind. */
-const dueNow = async ({ documents }: JobPorts, { webhookId }: WebhookQueue): Promise<Batch> => {
+/** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
+const dueNow = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   const due: Array<DeliveryDocument> = []
-  for (const kind of ['first', 'retry', 'caught-up'] as const) {
-    const query = { index: 'due', equals: [queueOf(webhookId, kind)], limit: batchSize }
-    for (const { document } of orThrow(await documents.find(collection, query))) due.push(document as DeliveryDocument)
-  }
+  for (const kind of ['first', 'retry', 'caught-up'] as const)
+    due.push(...(await notSetAside(documents, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
   return due
 }
 

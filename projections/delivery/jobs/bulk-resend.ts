@@ -10,6 +10,7 @@ import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/de
 import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import { notSetAside } from '../queue/due.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
 
@@ -114,8 +115,8 @@ const request = async (
   if (await executeOnBatch(ports, queue, batch, () => command)) ports.expect(queue, 'resend')
 }
 
-const waitingResends = async ({ documents }: JobPorts, { webhookId }: WebhookQueue): Promise<number> =>
-  orThrow(await documents.count(collection, { index: 'resends', equals: [webhookId], limit: batchSize }))
+const waitingResends = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<number> =>
+  (await notSetAside(documents, queue, 'resends', queue.webhookId, batchSize)).length
 
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }

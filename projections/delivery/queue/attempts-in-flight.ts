@@ -15,8 +15,6 @@ export type AttemptEnd = {
   readonly position: Position | undefined
   /** Whether the delivery waits for another attempt. */
   readonly isStillDue: boolean
-  /** It failed for good: the delivery stays reserved. */
-  readonly isSetAside?: true
 }
 
 /** Makes one attempt of a delivery. May reject; then nothing is known of how it ended. */
@@ -71,7 +69,6 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
 
   /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
-    if (end.isSetAside === true) return
     const { lease, reserved, expected } = queue
     const position = end.position ?? (await headOf(lease))
     if (position !== undefined) await projected.caughtUpTo(position, lease.ending)

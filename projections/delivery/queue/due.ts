@@ -24,7 +24,7 @@ type Due = {
 
 const collection = collectionOf(deliveries)
 
-/** Deliveries that wait for an attempt of this kind and are not reserved, `limit` at most. */
+/** Deliveries that wait for an attempt of this kind and are neither reserved nor set aside, `limit` at most. */
 export const due = ({ documents }: DuePorts, queue: WebhookQueue, kind: AttemptKind, limit: number): Promise<Due> =>
   kind === 'resend'
     ? unreserved(documents, queue, 'resends', queue.webhookId, limit)
@@ -62,14 +62,27 @@ const bySchedule = (one: DeliveryDocument, other: DeliveryDocument): number =>
 
 const unreserved = async (
   documents: Documents,
-  { reserved, readAhead }: WebhookQueue,
+  queue: WebhookQueue,
   index: string,
   part: string,
   limit: number,
 ): Promise<Due> => {
+  const { reserved, readAhead } = queue
   // What is read ahead are first attempts, of which more are read only when none is left.
-  const query = { index, equals: [part], limit: limit + reserved.size - readAhead.length }
-  const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+  const shown = await notSetAside(documents, queue, index, part, limit + reserved.size - readAhead.length)
   const found = shown.filter(({ id }) => !reserved.has(id)).slice(0, limit)
   return { found, isMore: found.length >= limit || found.length < shown.length }
+}
+
+/** The first deliveries in one part of an index that are not set aside, `limit` at most. */
+export const notSetAside = async (
+  documents: Documents,
+  { setAside }: Pick<WebhookQueue, 'setAside'>,
+  index: string,
+  part: string,
+  limit: number,
+): Promise<ReadonlyArray<DeliveryDocument>> => {
+  const query = { index, equals: [part], limit: limit + setAside.size }
+  const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+  return shown.filter(({ id }) => !setAside.has(id)).slice(0, limit)
 }

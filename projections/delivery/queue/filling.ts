@@ -19,7 +19,7 @@ const readAtOnce = 64
  */
 export const fill = async (ports: FillingPorts, queue: WebhookQueue): Promise<'no-slot' | 'all-begun'> => {
   // Once the read model shows how some of them ended the queue is filled again.
-  if (isFull(queue)) return 'all-begun'
+  if (isFull(queue) || queue.setAside.has(queue.webhookId)) return 'all-begun'
   if (ports.slots.freeFor(queue) <= 0) return 'no-slot'
   const retries = await dueRetries(ports, queue)
   try {

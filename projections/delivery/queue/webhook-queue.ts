@@ -1,4 +1,5 @@
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import type { ParkedUnderLease } from '../../parking/parked-work.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
 
@@ -12,8 +13,11 @@ export type AttemptKind = 'first' | 'resend' | 'retry' | 'caught-up'
 /** Kinds of which there are few at most times: the read model is asked for them only where there may be some. */
 export type ExpectedKind = Exclude<AttemptKind, 'first'>
 
-/** The queue of one webhook. One whose receiver does not answer delays no other. */
-export type WebhookQueue = {
+/**
+ * The queue of one webhook. One whose receiver does not answer delays no other. Set aside are deliveries, or all of the queue under
+ * the id of the webhook.
+ */
+export type WebhookQueue = ParkedUnderLease & {
   readonly webhookId: WebhookId
   /** Under which this process, and no other, posts to the webhook. */
   readonly lease: Lease
@@ -49,6 +53,8 @@ export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue =
   lease,
   inFlight: new Map(),
   reserved: new Set(),
+  setAside: new Map(),
+  retried: new Map(),
   readAhead: [],
   expected: new Set(['resend', 'retry', 'caught-up']),
   isRetryNext: false,

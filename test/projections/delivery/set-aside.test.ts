@@ -1,50 +1,268 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { neverAborted } from '../../../domain/abortable.js'
-import { parkedEventIdOf } from '../../../domain/derived-id.js'
+import { streamOf } from '../../../domain/decider.js'
+import { delivery } from '../../../domain/delivery.js'
 import { beginning } from '../../../domain/event.js'
-import { parkedEvent } from '../../../domain/parked-event.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { ParkedEventId } from '../../../domain/ids.js'
+import { parkedEvent, type ParkedEventFacts } from '../../../domain/parked-event.js'
+import type { EventStore, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { deliveryId, uuid } from '../../kit/domain/samples.js'
+import { webhook } from '../../../domain/webhook.js'
+import { accountId, at, deliveryId, resendId, uuid, webhookId } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
-import { delivered, numberOf, openStage } from '../../kit/parts/delivery-stage.js'
+import { delivered, numberOf, openStage, turnOff, upTo, type Answer } from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
 import { settled } from '../../kit/time/turns.js'
 
-const stream = `delivery-${deliveryId(1)}`
+const corrupt: StoreFailure = { kind: 'corrupt', reason: 'it is refused' }
+const away: StoreFailure = { kind: 'unavailable', reason: 'away' }
+
+const deliveryStream = (n: number): string => streamOf(delivery, deliveryId(n))
+
+/** A store that fails in streams of the test's choice, and whoever asks for a retry of what was parked because of that. */
+const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.resolve(delivered)) => {
+  const appends = new Map<string, StoreFailure>()
+  const reads = new Map<string, StoreFailure>()
+  const spoiled = (store: EventStore): EventStore => ({
+    ...store,
+    append: (stream, ...rest) => {
+      const failure = rest[0] === 'no-stream' ? appends.get(stream.split('-')[0] ?? '') : appends.get(stream)
+      return failure === undefined ? store.append(stream, ...rest) : Promise.resolve(E.left(failure))
+    },
+    read: (stream) => {
+      const failure = reads.get(stream)
+      return failure === undefined ? store.read(stream) : Promise.resolve(E.left(failure))
+    },
+  })
+  const stage = await openStage(spoiled)
+  t.teardown(stage.close)
+  const { store, clock, until } = stage
+  const handler = sharedHandler(store, clock)
+  const log = async () => {
+    const all = []
+    for await (const { events } of store.history(beginning, ['parked', 'delivery'], neverAborted)) all.push(...events)
+    return all
+  }
+  const parked = async (): Promise<ReadonlyArray<ParkedEventFacts>> =>
+    (await log()).flatMap((event) => (event.type === 'EventParked' ? [event.data] : []))
+  /** What was recorded of the one that was parked. */
+  const recorded = async (id: ParkedEventId) =>
+    rightOf(await store.read(streamOf(parkedEvent, id))).events.map(({ type }) => type)
+  let n = 500
+  const request = async (id: ParkedEventId): Promise<void> => {
+    const cause = { actor: 'operator', eventId: () => uuid((n += 1)) }
+    rightOf(await handler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+  }
+  return {
+    ...stage,
+    appends,
+    reads,
+    log,
+    parked,
+    recorded,
+    request,
+    /** Resolves once `count` events are parked, with the newest of them. */
+    parkedOne: async (count = 1): Promise<ParkedEventFacts> => {
+      await until(async () => (await parked()).length === count)
+      const one = (await parked()).at(-1)
+      if (one === undefined) throw new Error('nothing is parked')
+      return one
+    },
+    /** Asks for a retry, and resolves with how it ended. */
+    retry: async (id: ParkedEventId) => {
+      await request(id)
+      await until(async () => (await recorded(id)).at(-1) !== 'ParkedEventRetryRequested')
+      return (await recorded(id)).at(-1)
+    },
+    work: () => {
+      const opened = stage.openWorker(answer)
+      opened.follow()
+      return opened
+    },
+  }
+}
 
 test('an outcome that can never be recorded is not posted again and again, but parked, and tried again when somebody asks', async (t) => {
-  let isMended = false
-  const refusing = (store: EventStore): EventStore => ({
-    ...store,
-    append: (...args) =>
-      !isMended && args[0] === stream && args[1] !== 'no-stream'
-        ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'it is refused' }))
-        : store.append(...args),
-  })
-  const { store, clock, project, addWebhook, makeDue, openWorker, until, state, close } = await openStage(refusing)
-  t.teardown(close)
-  const { follow, holdAll, sent } = openWorker(() => Promise.resolve(delivered))
+  const { appends, project, addWebhook, makeDue, work, until, state, parked, parkedOne, retry, log, recorded } =
+    await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt)
   project()
-  follow()
+  const { holdAll, sent } = work()
   holdAll()
   await addWebhook(1)
   for (const n of [1, 2, 3]) await makeDue(n, 1)
   await until(async () => (await state(2)).kind === 'succeeded' && (await state(3)).kind === 'succeeded')
+  const { parked_event_id: id, ...facts } = await parkedOne()
   await settled()
   t.deepEqual(sent.map(numberOf).toSorted(), [1, 2, 3])
+  const worker = { process_manager: 'delivery_worker', event_stream: deliveryStream(1) }
+  t.like(facts, { ...worker, event_type: 'DeliveryDue', reason: 'it is refused' })
 
-  const parked: Array<unknown> = []
-  for await (const { events } of store.history(beginning, ['parked'], neverAborted))
-    for (const event of events) if (event.type === 'EventParked') parked.push(event.data)
-  const [due] = rightOf(await store.read(stream)).events
-  const parkedId = parkedEventIdOf('delivery_projector', due?.id ?? '')
-  t.like(parked, [{ parked_event_id: parkedId, event_stream: stream, reason: 'it is refused' }])
-  t.is(parked.length, 1)
+  t.is(await retry(id), 'ParkedEventRetryFailed')
+  t.is(sent.length, 4, 'it was tried before that was recorded')
+  await settled()
+  t.is(sent.length, 4)
+  t.is((await parked()).length, 1)
 
-  isMended = true
-  const cause = { actor: 'operator', eventId: () => uuid(99) }
-  rightOf(await sharedHandler(store, clock).execute(parkedEvent, parkedId, { type: 'RequestRetry' }, cause))
+  appends.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  t.is(sent.length, 5)
+  t.deepEqual(
+    (await log()).slice(-3).map(({ type }) => type),
+    ['ParkedEventRetryRequested', 'DeliverySucceeded', 'ParkedEventHandled'],
+  )
+  t.is((await recorded(id)).length, 5)
+})
+
+test('a retry that died with its process is answered by the next one, and may be asked for again', async (t) => {
+  const { appends, project, addWebhook, makeDue, work, until, state, parkedOne, request, recorded, retry } =
+    await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt)
+  project()
+  const first = work().hold(1)
+  await addWebhook(1)
+  await makeDue(1, 1)
+  const { parked_event_id: id } = await parkedOne()
+  first.recall()
+  await first.done
+
+  await request(id)
+  const second = work().hold(1)
+  await until(async () => (await recorded(id)).at(-1) === 'ParkedEventRetryFailed')
+  second.recall()
+  await second.done
+
+  await request(id)
+  appends.clear()
+  const { hold, sent } = work()
+  hold(1)
+  await until(async () => (await state(1)).kind === 'succeeded')
+  t.is(await retry(id), 'ParkedEventHandled')
+  await settled()
+  t.is(sent.length, 1)
+})
+
+test('a webhook that can not be read is parked once, and the deliveries of another go on', async (t) => {
+  const { reads, project, addWebhook, makeDue, work, until, state, parked, parkedOne, retry } = await openSpoiled(t)
+  const stream = streamOf(webhook, webhookId(1))
+  project()
+  const { holdAll, sent } = work()
+  await addWebhook(1)
+  await addWebhook(2)
+  reads.set(stream, corrupt)
+  for (const n of upTo(40)) await makeDue(n, n <= 20 ? 1 : 2)
+  holdAll()
+  const areDelivered = async (first: number, last: number): Promise<boolean> => {
+    for (let n = first; n <= last; n += 1) if ((await state(n)).kind !== 'succeeded') return false
+    return true
+  }
+  await until(() => areDelivered(21, 40))
+  const { parked_event_id: id, ...facts } = await parkedOne()
+  t.like(facts, { process_manager: 'delivery_worker', event_stream: stream, event_type: 'WebhookAdded' })
+  t.is(await retry(id), 'ParkedEventRetryFailed')
+  await settled()
+  t.is((await parked()).length, 1)
+  t.true(sent.every((request) => numberOf(request) > 20))
+
+  reads.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  await until(() => areDelivered(1, 20))
+  t.is(sent.length, 40)
+
+  reads.set(stream, corrupt)
+  await makeDue(41, 1)
+  await parkedOne(2)
+})
+
+test('what is set aside keeps nothing else of its webhook from being held, nor from being given up', async (t) => {
+  const { appends, project, addWebhook, change, makeDue, work, until, state, parkedOne } = await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt)
+  project()
+  work().holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await parkedOne()
+  await change(1, turnOff)
+  for (const n of [2, 3]) await makeDue(n, 1)
+  await until(async () => (await state(2)).kind === 'held' && (await state(3)).kind === 'held')
+  await change(1, { type: 'RemoveWebhook', accountId: accountId() })
+  await until(async () => (await state(2)).kind === 'abandoned' && (await state(3)).kind === 'abandoned')
+  t.is((await state(1)).kind, 'due')
+})
+
+test('a bulk resend is complete although one of its deliveries is set aside', async (t) => {
+  let spoil = (): void => undefined
+  const stage = await openSpoiled(t, (request) => {
+    if (numberOf(request) === 1) spoil()
+    return Promise.resolve(delivered)
+  })
+  const { appends, project, addWebhook, makeDue, exhaust, resend, resendState, work, until, state, parkedOne } = stage
+  spoil = () => void appends.set(deliveryStream(1), corrupt)
+  project()
+  await addWebhook(1)
+  for (const n of [1, 2, 3]) {
+    await makeDue(n, 1)
+    await exhaust(n)
+  }
+  const { holdAll, sent } = work()
+  holdAll()
+  const ids = { resendId: resendId(), accountId: accountId(), webhookId: webhookId() }
+  await resend(1, { type: 'StartResend', ...ids, from: at(), to: at(1_000) })
+  await until(async () => (await resendState(1)) === 'completed')
+  t.is((await parkedOne()).event_type, 'DeliveryResendRequested')
+  for (const n of [2, 3]) t.is((await state(n)).kind, 'succeeded')
+  t.deepEqual(sent.map(numberOf).toSorted(), [1, 2, 3])
+})
+
+test('a resend that was set aside is a resend when it is tried again', async (t) => {
+  const { appends, clock, project, addWebhook, makeDue, tell, work, until, state, parkedOne, retry, log } =
+    await openSpoiled(t)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await until(async () => (await state(1)).kind === 'succeeded')
+  await tell(1, { type: 'RequestResend', resendId: null, dueAt: clock.now() })
+  appends.set(deliveryStream(1), corrupt)
+  const { parked_event_id: id, event_type } = await parkedOne()
+  t.is(event_type, 'DeliveryResendRequested')
+  appends.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  t.is(sent.length, 3)
+  const ends = (await log()).map(({ type }) => type).filter((type) => type.startsWith('Delivery'))
+  t.deepEqual(ends, ['DeliveryDue', 'DeliverySucceeded', 'DeliveryResendRequested', 'DeliveryResent'])
+})
+
+test('what can not be parked at once is parked as soon as the store takes it, and not posted meanwhile', async (t) => {
+  const { appends, project, addWebhook, makeDue, work, until, parked, parkedOne, retry } = await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt).set('parked', away)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  await until(() => sent.length === 1)
+  await settled()
+  t.deepEqual(await parked(), [])
+  appends.delete('parked')
+  const { parked_event_id: id } = await parkedOne()
+  t.is(sent.length, 1)
+  appends.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+})
+
+test('an exception of another kind is no reason to park anything: the delivery is tried again', async (t) => {
+  let failures = 3
+  const answer: Answer = () =>
+    (failures -= 1) >= 0 ? Promise.reject(new TypeError('never')) : Promise.resolve(delivered)
+  const { project, addWebhook, makeDue, work, until, state, parked } = await openSpoiled(t, answer)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  await makeDue(1, 1)
   await until(async () => (await state(1)).kind === 'succeeded')
   t.is(sent.length, 4)
+  t.deepEqual(await parked(), [])
 })

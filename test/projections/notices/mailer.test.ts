@@ -1,7 +1,9 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import { delivery } from '../../../domain/delivery.js'
 import { parkedEventIdOf } from '../../../domain/derived-id.js'
+import { beginning } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
@@ -19,6 +21,7 @@ import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
 import {
+  accountId,
   deliveryFacts,
   deliveryId,
   memberId,
@@ -104,10 +107,16 @@ const openStage = async (watched: (store: EventStore) => EventStore = (store) =>
     },
     state: async (n: number) => rightOf(await commandHandler.load(notice, noticeId(n))).state,
     events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
-    /** Asks for a retry of what was parked of a notice. */
-    retry: async (n: number) => {
-      const [due] = rightOf(await store.read(`notice-${noticeId(n)}`)).events
-      const id = parkedEventIdOf('notice_projector', due?.id ?? '')
+    /** What was recorded of all that was parked. */
+    parked: async () => {
+      const all = []
+      for await (const { events } of store.history(beginning, ['parked'], neverAborted)) all.push(...events)
+      return all
+    },
+    /** Asks for a retry of what is parked because of the newest event of a stream. */
+    retry: async (stream: string) => {
+      const [newest] = rightOf(await store.readLast(stream, 1))
+      const id = parkedEventIdOf('mailer', newest?.id ?? '')
       rightOf(await commandHandler.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
     },
     /** Mails under a lease that the test takes away. */
@@ -293,15 +302,53 @@ test('a mail whose end can never be recorded is not sent again and again, but pa
         ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'it is refused' }))
         : store.append(...args),
   })
-  const { makeDue, mail, until, state, retry, close } = await openStage(refusing)
+  const { makeDue, mail, until, state, parked, retry, close } = await openStage(refusing)
   t.teardown(close)
   const { sent } = mail(isSent)
   for (let n = 1; n <= 6; n += 1) await makeDue(n)
   await until(async () => (await state(6)).kind === 'over')
   await settled()
   t.is(sent.filter(({ to }) => to === 'member-1@example.com').length, 1)
+  const stream = `notice-${noticeId(1)}`
+  t.like(await parked(), [{ data: { process_manager: 'mailer', event_stream: stream, event_type: 'NoticeDue' } }])
+  await retry(stream)
+  await until(async () => (await parked()).at(-1)?.type === 'ParkedEventRetryFailed')
+  t.is(sent.length, 7, 'it was tried before that was recorded')
   isMended = true
-  await retry(1)
-  await until(async () => (await state(1)).kind === 'over')
-  t.is(sent.length, 7)
+  await retry(stream)
+  await until(async () => (await parked()).at(-1)?.type === 'ParkedEventHandled')
+  t.is((await state(1)).kind, 'over')
+  t.is(sent.length, 8)
+})
+
+test('an account that can not be read is parked once, and its notices are mailed once somebody has mended it', async (t) => {
+  const stream = `account-${accountId()}`
+  let isSpoiled = false
+  const spoiled = (store: EventStore): EventStore => ({
+    ...store,
+    read: (of) =>
+      isSpoiled && of === stream
+        ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'it is spoiled' }))
+        : store.read(of),
+  })
+  const { makeDue, mail, until, state, parked, retry, close } = await openStage(spoiled)
+  t.teardown(close)
+  for (let n = 1; n <= 6; n += 1) await makeDue(n)
+  isSpoiled = true
+  const { sent } = mail(isSent)
+  await until(async () => (await parked()).length === 1)
+  await settled()
+  await retry(stream)
+  await until(async () => (await parked()).at(-1)?.type === 'ParkedEventRetryFailed')
+  await settled()
+  t.deepEqual(
+    (await parked()).map(({ type }) => type),
+    ['EventParked', 'ParkedEventRetryRequested', 'ParkedEventRetryFailed'],
+  )
+  t.is(sent.length, 0)
+  isSpoiled = false
+  await retry(stream)
+  for (let n = 1; n <= 6; n += 1) await until(async () => (await state(n)).kind === 'over')
+  t.is((await parked()).at(-1)?.type, 'ParkedEventHandled')
+  t.is(sent.length, 6)
 })

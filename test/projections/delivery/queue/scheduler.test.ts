@@ -15,7 +15,7 @@ import { deliveries, queueOf } from '../../../../projections/read-models/deliver
 import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
-import { at, deliveryId, positionAt, webhookId } from '../../../kit/domain/samples.js'
+import { at, deliveryId, parkedEventId, positionAt, webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
 import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
 
@@ -348,6 +348,31 @@ test('an attempt that could not be recorded is not made again before the read mo
   t.true(clock.toNextTimer())
   await settled()
   t.deepEqual(numbers(), [1, 1])
+})
+
+test('however many deliveries are set aside, the others of the webhook are begun, and a queue that is set aside begins none', async (t) => {
+  const { put, openQueue, schedule, begun } = await openStage()
+  const queue = openQueue()
+  for (const n of upTo(1_000)) {
+    await put(n, 'first', at(n))
+    queue.setAside.set(deliveryId(n), parkedEventId())
+  }
+  await put(1_001, 'first', at(1_001))
+  await put(1_002, 'resend', at(1_002))
+  queue.setAside.set(webhookId(), parkedEventId())
+  schedule(queue)
+  await settled()
+  t.is(begun.length, 0)
+  queue.setAside.delete(webhookId())
+  schedule(queue)
+  await settled()
+  t.deepEqual(
+    begun.map(({ id, kind }) => [id, kind]),
+    [
+      [deliveryId(1_001), 'first'],
+      [deliveryId(1_002), 'resend'],
+    ],
+  )
 })
 
 test('a read model that can not be read is read again', async (t) => {
