@@ -80,7 +80,7 @@ export const followersOn = (ports: Ports): Followers => {
       checkpointCollection(name),
       (lease) => {
         const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, interval)
-        const checkpoint = alsoInEventStore(inDocuments, name, { store, time })
+        const checkpoint = alsoInEventStore(inDocuments, name, { store, time, logger })
         return follow(
           followerOf({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
           following,

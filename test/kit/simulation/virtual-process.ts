@@ -96,7 +96,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     checkpointCollection('reactions'),
     (lease) => {
       const inDocuments = checkpointIn(guardedDocuments(documents, lease), 'reactions', unsaved)
-      const checkpoint = alsoInEventStore(inDocuments, 'reactions', { store, time })
+      const checkpoint = alsoInEventStore(inDocuments, 'reactions', { store, time, logger })
       return follow(
         reactor.follower({ store, commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
         following,
@@ -109,7 +109,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     checkpointCollection('delivery_projector'),
     (lease) => {
       const inDocuments = checkpointIn(guardedDocuments(documents, lease), 'delivery_projector', unsaved)
-      const checkpoint = alsoInEventStore(inDocuments, 'delivery_projector', { store, time })
+      const checkpoint = alsoInEventStore(inDocuments, 'delivery_projector', { store, time, logger })
       return follow(
         deliveryFanOut({
           store,

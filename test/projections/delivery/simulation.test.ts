@@ -33,7 +33,7 @@ test('whatever receivers do and wherever the process crashes, every promise of a
     completed: 0,
     open: 0,
   }
-  for (let seed = 1; seed <= 12; seed += 1) {
+  for (let seed = 13; seed <= 24; seed += 1) {
     const history = await eventfulDays(seed, seed % 4 > 0)
     t.deepEqual(breaches(history), [], `seed ${seed}`)
     seen.crashes += history.crashes.length

@@ -3,6 +3,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import type { DomainEvent } from '../../../domain/events.js'
+import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { alsoInEventStore, checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
@@ -11,7 +12,9 @@ import { testLease } from '../../kit/parts/lease.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
+import { isOver } from '../../kit/time/turns.js'
 import { rightOf } from '../../kit/right-of.js'
 import { positionAt } from '../../kit/domain/samples.js'
 
@@ -122,26 +125,32 @@ const worked = (position: number): EventBatch => ({
   position: positionAt(position),
 })
 
-/** A checkpoint of reactions in documents and in an event store, how often the latter was written to, and time that stands still. */
+/** A checkpoint of reactions in documents and in an event store, how often the latter was to save it, and time that stands still. */
 const openBoth = () => {
-  const log = memoryLog()
-  const inMemory = memoryEventStore(log)
+  const inMemory = memoryEventStore(memoryLog())
   const time = manualTime()
+  const logger = recordingLogger()
   let saves = 0
+  let save = inMemory.saveCheckpoint
   const store: EventStore = {
     ...inMemory,
     saveCheckpoint: (...args) => {
       saves += 1
-      return inMemory.saveCheckpoint(...args)
+      return save(...args)
     },
   }
   const begin = (documents: Documents) =>
-    alsoInEventStore(checkpointIn(documents, 'reactions', 1n), 'reactions', { store, time: time.process() })
+    alsoInEventStore(checkpointIn(documents, 'reactions', 1n), 'reactions', { store, time: time.process(), logger })
   return {
     begin,
     time,
+    logger,
     saves: () => saves,
     inEventStore: async () => rightOf(await store.checkpoint('reactions')),
+    /** Saves are answered so, or as usual. */
+    answerSaves: (answer: EventStore['saveCheckpoint'] = inMemory.saveCheckpoint) => {
+      save = answer
+    },
   }
 }
 
@@ -154,11 +163,84 @@ test('what was handled is saved in the event store every five seconds, and not w
   for (let position = 1; position <= 100; position += 1) await checkpoint.advance(worked(position))
   t.is(saves(), 0)
   await time.advance(5_000)
+  t.is(await inEventStore(), positionAt(100))
   for (let position = 101; position <= 200; position += 1) await checkpoint.advance(worked(position))
-  t.is(await inEventStore(), positionAt(101))
+  await time.advance(4_999)
   t.is(saves(), 1)
   await checkpoint.flush(positionAt(200))
   t.is(await inEventStore(), positionAt(200))
+  t.is(saves(), 2)
+})
+
+test('the last events of a burst are saved in the event store within five seconds, and then nothing more', async (t) => {
+  const { begin, time, inEventStore, saves } = openBoth()
+  const checkpoint = begin(noDocuments())
+  await checkpoint.load()
+  await checkpoint.advance(worked(1))
+  await time.advance(4_000)
+  await checkpoint.advance(worked(2))
+  await time.advance(5_000)
+  t.is(await begin(noDocuments()).load(), positionAt(2), 'a process that was killed now does nothing again')
+  await time.advance(60_000)
+  t.is(saves(), 1)
+  await checkpoint.advance(worked(3))
+  await time.advance(5_000)
+  t.is(await inEventStore(), positionAt(3))
+})
+
+test('the work goes on while the event store refuses a checkpoint, which is logged once and tried ever less often', async (t) => {
+  const { begin, time, logger, inEventStore, saves, answerSaves } = openBoth()
+  answerSaves(() => Promise.resolve(E.left({ kind: 'corrupt', reason: 'access denied' })))
+  const checkpoint = begin(noDocuments())
+  await checkpoint.load()
+  for (let position = 1; position <= 200; position += 1) {
+    await checkpoint.advance(worked(position))
+    await time.advance(1_000)
+  }
+  t.is(saves(), 6, 'after 5, 15, 35, 75, 135 and 195 seconds')
+  t.deepEqual(
+    logger.lines.map(({ fields }) => fields),
+    [{ follower: 'reactions', reason: 'access denied' }],
+  )
+  answerSaves()
+  await time.advance(60_000)
+  t.is(await inEventStore(), positionAt(200))
+})
+
+test('the work does not wait for the event store to save a checkpoint, and one save at most is under way', async (t) => {
+  const { begin, time, inEventStore, saves, answerSaves } = openBoth()
+  let answer = (): void => undefined
+  answerSaves(async () => {
+    await new Promise<void>((resolve) => (answer = resolve))
+    return E.right(undefined)
+  })
+  const checkpoint = begin(noDocuments())
+  await checkpoint.load()
+  for (let position = 1; position <= 20; position += 1) {
+    await checkpoint.advance(worked(position))
+    await time.advance(1_000)
+  }
+  t.is(saves(), 1)
+  answerSaves()
+  answer()
+  await time.advance(5_000)
+  t.is(saves(), 2)
+  t.is(await inEventStore(), positionAt(20))
+})
+
+test('an end waits a second for an event store that is frozen, and no longer', async (t) => {
+  const { begin, time, answerSaves } = openBoth()
+  answerSaves(() => new Promise(() => undefined))
+  for (const unsavedFor of [0, 5_000]) {
+    const checkpoint = begin(noDocuments())
+    await checkpoint.load()
+    await checkpoint.advance(worked(1))
+    await time.advance(unsavedFor)
+    const flushed = checkpoint.flush(positionAt(1))
+    t.false(await isOver(flushed))
+    await time.advance(1_000)
+    t.true(await isOver(flushed))
+  }
 })
 
 test('where nothing was handled nothing is written to the event store, however far its log goes on', async (t) => {
@@ -168,17 +250,16 @@ test('where nothing was handled nothing is written to the event store, however f
   await checkpoint.load()
   await checkpoint.advance(worked(7))
   await time.advance(5_000)
-  await checkpoint.advance(handled(8))
   t.is(saves(), 1)
-  for (let position = 9; position <= 20; position += 1) {
-    await time.advance(5_000)
+  for (let position = 8; position <= 20; position += 1) {
     await checkpoint.advance(handled(position))
+    await time.advance(5_000)
   }
   await checkpoint.flush(positionAt(21))
   const again = begin(documents)
   await again.load()
-  await time.advance(5_000)
   await again.advance(handled(22))
+  await time.advance(5_000)
   await again.flush(positionAt(22))
   t.is(await inEventStore(), positionAt(7))
   t.is(saves(), 1)
@@ -205,8 +286,8 @@ test('a log that an older version wrote goes on from the documents, and the even
   await older.advance(worked(7))
   const checkpoint = begin(documents)
   t.is(await checkpoint.load(), positionAt(7))
-  await time.advance(5_000)
   await checkpoint.advance(handled(8))
+  await time.advance(5_000)
   t.is(await inEventStore(), positionAt(7))
   t.is(await begin(noDocuments()).load(), positionAt(7))
 })
