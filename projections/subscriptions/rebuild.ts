@@ -3,9 +3,10 @@ import { abortable, neverAborted } from '../../domain/abortable.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore, Time } from '../../domain/ports.js'
-import { orThrow } from '../../domain/store-failed.js'
+import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import type { Collection, Documents, Stored } from '../ports.js'
 import {
+  CannotFollow,
   changesOf,
   collectionOf,
   keysToRead,
@@ -30,6 +31,9 @@ type Ports = { readonly store: EventStore; readonly documents: Documents }
 /** A read model, and where its documents go. */
 type Folded = { readonly projection: AnyProjection; readonly documents: Documents }
 
+/** The same, and where its building goes on. */
+type Begun = Folded & { readonly begun: Position }
+
 /** Builds a read model up to the head of the log, beside the one that is served. */
 export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: AbortSignal) => Promise<void>
 
@@ -44,8 +48,8 @@ export const rebuild = async (
   progress: Progress,
 ): Promise<void> => {
   for (const projection of projections) orThrow(await documents.drop(nextOf(projection)))
-  const folded = projections.map((projection) => ({ projection, documents }))
-  await foldLog(folded, beginning, store, progress, neverAborted)
+  const folded = projections.map((projection) => ({ projection, documents, begun: beginning }))
+  await foldLog(folded, store, progress, neverAborted)
 }
 
 /**
@@ -54,7 +58,7 @@ export const rebuild = async (
  */
 export const build: Build = async ({ projection, documents }, store, signal) => {
   const begun = orThrow(await documents.checkpoint(nextOf(projection)))
-  await foldLog([{ projection, documents }], begun, store, () => undefined, signal)
+  await foldLog([{ projection, documents, begun }], store, () => undefined, signal)
 }
 
 /** In milliseconds: what is found missing within that time is built in one pass. */
@@ -62,54 +66,65 @@ const gathering = 50
 
 /**
  * Builds read models that are missing at the same time in one pass over the log, so that each event is read once: with empty
- * documents that are all of them. Each then goes on alone from where it came to, which is the head where nothing failed; so one that
- * can't go on holds up no other.
+ * documents that are all of them. Where it was interrupted they go on together, from where the last of them came to. One that can't
+ * be built holds up no other: then each goes on alone.
  */
 export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
   let open:
-    { readonly folded: Array<Folded>; readonly signals: Array<AbortSignal>; readonly done: Promise<void> } | undefined
+    | { readonly folded: Array<Begun>; readonly signals: Array<AbortSignal>; readonly failure: Promise<unknown> }
+    | undefined
 
   const gather = (store: Pick<EventStore, 'history'>) => {
-    const folded: Array<Folded> = []
+    const folded: Array<Begun> = []
     const signals: Array<AbortSignal> = []
     const pass = async (): Promise<void> => {
       await time.sleep(gathering, neverAborted)
       open = undefined
-      if (folded.length > 1) await foldLog(folded, beginning, store, () => undefined, AbortSignal.any(signals))
+      if (folded.length > 1) await foldLog(folded, store, () => undefined, AbortSignal.any(signals))
     }
-    // Whoever failed meets that again alone, and then says so.
-    return { folded, signals, done: pass().catch(() => undefined) }
+    const failure = pass().then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    return { folded, signals, failure }
   }
 
   return async (one, store, signal) => {
-    if (orThrow(await one.documents.checkpoint(nextOf(one.projection))) === beginning) {
-      open ??= gather(store)
-      open.folded.push(one)
-      open.signals.push(signal)
-      const { done: passed } = open
-      await abortable(signal, (done) => {
-        void passed.then(done)
-        return undefined
+    const begun = orThrow(await one.documents.checkpoint(nextOf(one.projection)))
+    open ??= gather(store)
+    open.folded.push({ ...one, begun })
+    open.signals.push(signal)
+    const { failure } = open
+    let failed: unknown
+    await abortable(signal, (done) => {
+      void failure.then((error) => {
+        failed = error
+        done()
       })
-    }
+      return undefined
+    })
+    // Tried again soon by all of them, they are built together again. Whoever can't be built meets that alone, and then says so.
+    if (failed instanceof Error && !isPermanent(failed)) throw failed
     await build(one, store, signal)
   }
 }
 
+const isPermanent = (error: unknown): boolean => error instanceof CannotFollow || error instanceof UndecodableEvent
+
 const nextOf = (projection: AnyProjection): Collection => collectionOf(projection, 'next')
 
-/** Folds the log after a position, up to which all of it is folded already. */
+/** Folds what none of them has had yet of the log; each ignores what it has had. */
 const foldLog = async (
-  folded: ReadonlyArray<Folded>,
-  begun: Position,
+  folded: ReadonlyArray<Begun>,
   store: Pick<EventStore, 'history'>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> => {
-  const builders = await Promise.all(folded.map((one) => builder(one, begun)))
+  const builders = await Promise.all(folded.map(builder))
   const categories = [...new Set(folded.flatMap(({ projection }) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
   let batches = 0
+  const [begun = beginning] = folded.map((one) => one.begun).toSorted((one, other) => (one < other ? -1 : 1))
   let position = begun
 
   const flush = async (): Promise<void> => {
@@ -130,7 +145,7 @@ const foldLog = async (
 
 type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>
 
-const builder = async ({ projection, documents }: Folded, begun: Position): Promise<Builder> => {
+const builder = async ({ projection, documents, begun }: Begun): Promise<Builder> => {
   const collection = nextOf(projection)
   orThrow(await documents.prepare(collection))
   const cache = new LRUCache<string, Stored>({ maxSize: cachedDocuments, sizeCalculation: approximateBytes })
@@ -151,7 +166,8 @@ const builder = async ({ projection, documents }: Folded, begun: Position): Prom
   }
 
   return async (events, position) => {
-    const mine = events.filter((event) => projection.keyOf(event) !== undefined)
+    if (position <= begun) return
+    const mine = events.filter((event) => event.position > begun && projection.keyOf(event) !== undefined)
     const before = await load(keysToRead(projection, mine))
     const changes = changesOf(projection, before, mine)
     writtenOrThrow(projection, await documents.apply(collection, changes, position))

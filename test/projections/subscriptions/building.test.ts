@@ -163,6 +163,70 @@ test('read models that are missing at the same time are built in one pass over t
   for (const one of [titles, ...others]) t.is(await titlesIn(one), 3)
 })
 
+test('read models whose building was interrupted go on together, from the last of them, and none has an event twice', async (t) => {
+  const { store, documents, close } = await openSqliteStores()
+  t.teardown(close)
+  for (let n = 1; n <= 9; n += 1) rightOf(await store.append(`conversion-${n}`, 'no-stream', [defined(n)]))
+  const others = ['second', 'third'].map((name) => anyProjection({ ...titles, name }))
+  const all = [projection, ...others]
+  const cameTo = [4, 7, 2]
+  const handed = new Map<string, Array<bigint>>()
+  const watched: Documents = {
+    ...documents,
+    apply: (collection, changes, position) => {
+      const seen = changes.map((change) => change.position)
+      handed.set(collection.name, [...(handed.get(collection.name) ?? []), ...seen])
+      return documents.apply(collection, changes, position)
+    },
+  }
+  for (const [n, one] of all.entries()) {
+    const next = collectionOf(one, 'next')
+    rightOf(await documents.prepare(next))
+    rightOf(await documents.apply(next, [], positionAt(cameTo[n] ?? 0)))
+  }
+  const history = watchedHistory(store)
+  const building = buildTogether(turnTime)
+  await Promise.all(all.map((one) => building({ projection: one, documents: watched }, history.store, neverAborted)))
+  t.deepEqual(history.begun.slice(0, 1), [2n])
+  t.true(
+    history.begun.slice(1).every((after) => after === 9n),
+    'only what came later is read alone',
+  )
+  for (const [n, one] of all.entries()) {
+    const missing = Array.from({ length: 9 - (cameTo[n] ?? 0) }, (_, at) => BigInt((cameTo[n] ?? 0) + at + 1))
+    t.deepEqual(handed.get(one.name), missing, one.name)
+  }
+})
+
+test('where the log is away while read models are built together, they go on together when it is back', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  for (let n = 1; n <= 3; n += 1) rightOf(await store.append(`conversion-${n}`, 'no-stream', [defined(n)]))
+  const begun: Array<bigint> = []
+  async function* history(...range: Parameters<EventStore['history']>): ReturnType<EventStore['history']> {
+    begun.push(range[0])
+    if (begun.length === 1) throw new Error('the store was away')
+    yield* store.history(...range)
+  }
+  const ports = { store: { ...store, history }, documents: memoryDocuments(documentState()), backoff: nextTurn }
+  const build = buildTogether(turnTime)
+  const running = [titles, { ...titles, name: 'second' }, { ...titles, name: 'third' }].map((one) =>
+    runProjection(anyProjection(one), {
+      ...ports,
+      logger: recordingLogger(),
+      time: turnTime,
+      build,
+      isWaitedFor: false,
+    }),
+  )
+  t.teardown(() => Promise.all(running.map(({ stop }) => stop())))
+  const head = rightOf(await store.head())
+  await Promise.all(running.map(({ caughtUpTo }) => caughtUpTo(head, neverAborted)))
+  t.deepEqual(
+    begun.filter((after) => after < head),
+    [0n, 0n],
+  )
+})
+
 test('a read model that can not be built stops alone, though others are built with it', async (t) => {
   const failing: Projection<Title> = {
     ...titles,
