@@ -90,8 +90,13 @@ export type Documents = {
     changes: ReadonlyArray<Change>,
     checkpoint: Position,
   ) => Promise<Either<StoreFailure, void>>
-  /** How far the collection has come; `beginning` when nothing was applied. */
+  /**
+   * How far the collection has come, for who goes on from there and writes; `beginning` when nothing was applied. What was read of the
+   * collection before may be lost, nothing that is read of it afterwards.
+   */
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
+  /** The same for who only looks: nothing is written. */
+  readonly progress: (collection: Collection) => Promise<Either<StoreFailure, Position>>
   /** Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable` it may be repeated. */
   readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { beginning, type Position } from '../../domain/event.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Collection, Documents, IndexValue, Stored } from '../../projections/ports.js'
 import { storeFailure, tryCatch } from './failure.js'
@@ -7,6 +8,7 @@ import type { Place } from './generations/registry.js'
 import { decodeEntry, decodeStored, decodeWalkedEntry, type DocumentRecord } from './records/document-record.js'
 import { firstFieldOf, indexValuesOf, selectionOf } from './records/selection.js'
 import type { Records, Server } from './servers/server.js'
+import { checkpointOf, positionOfCheckpoint } from './writing/checkpoints.js'
 
 /** Documents that a walk fetches at once. */
 const pageSize = 1_000
@@ -27,7 +29,7 @@ export const documentReads = (
   db: Db,
   locator: GenerationLocator,
   server: () => Promise<Server>,
-): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'all'> => {
+): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'progress' | 'all'> => {
   const recordsIn = ({ stored }: Place): Records => db.collection<DocumentRecord>(stored)
 
   return {
@@ -88,6 +90,14 @@ export const documentReads = (
           () => false,
         ),
       ),
+
+    progress: (collection) =>
+      tryCatch(async () => {
+        const at = async (place: Place | undefined): Promise<Position | undefined> =>
+          place && positionOfCheckpoint(db, checkpointOf(collection, place))
+        // Where the checkpoint is gone the generation was replaced.
+        return (await at(await locator.recent(collection))) ?? (await at(await locator.locate(collection))) ?? beginning
+      }),
 
     all: (collection) => walk(collection, recordsIn, locator),
   }

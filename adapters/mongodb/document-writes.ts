@@ -1,5 +1,5 @@
 import type { Db } from 'mongodb'
-import { beginning, positionOf, type Position } from '../../domain/event.js'
+import { beginning, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
 import { misplacedIn, type Collection, type Documents } from '../../projections/ports.js'
 import { OperationFailed, tryCatch } from './failure.js'
@@ -8,7 +8,7 @@ import { generationName, prefixOf, type Place } from './generations/registry.js'
 import { encodeChange, type DocumentRecord } from './records/document-record.js'
 import type { Server } from './servers/server.js'
 import { batchesAt } from './writing/batches.js'
-import { advanceCheckpoint, beginCheckpoint, checkpointOf, checkpointsIn } from './writing/checkpoints.js'
+import { advanceCheckpoint, beginCheckpoint, checkpointOf, positionOfCheckpoint } from './writing/checkpoints.js'
 import { confirmationOn } from './writing/confirmation.js'
 
 export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
@@ -28,10 +28,9 @@ export const documentWrites = (
   server: () => Promise<Server>,
   time: Pick<Time, 'now'>,
 ): DocumentWrites => {
-  const checkpoints = checkpointsIn(db)
   const confirmation = confirmationOn(db)
   const inBatches = batchesAt(time)
-  /** By generation: where this process read the checkpoint, or wrote its first change. */
+  /** By generation: where this process read the checkpoint to go on from it, or wrote its first change. */
   const startedIn = new Map<string, Place>()
 
   /** Where this process began to write a generation, and goes on. */
@@ -78,8 +77,7 @@ export const documentWrites = (
             const isFirst = startedIn.get(generationName(collection))?.serial !== place.serial
             if (isFirst || confirmation.isMissing(_id)) await confirmation.obtain(_id)
             startedIn.set(generationName(collection), place)
-            const written = await checkpoints.findOne({ _id })
-            return written === null ? beginning : positionOf(written.position)
+            return (await positionOfCheckpoint(db, _id)) ?? beginning
           },
           (position) => position !== beginning,
         ),

@@ -10,6 +10,10 @@ import { documentTables, registeredTable } from './document-tables.js'
 /** The `Documents` port on the embedded database. */
 export const sqliteDocuments = (database: SqliteDatabase): Documents => {
   const tables = documentTables(database)
+  const checkpoint: Documents['checkpoint'] = (collection) =>
+    Promise.resolve(
+      database.read((prepare) => positionOf(BigInt(registeredTable(prepare, collection)?.checkpoint ?? 0))),
+    )
   return {
     ...documentGenerations(database, tables),
     ...documentReads(tables),
@@ -27,9 +31,7 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
       )
     },
 
-    checkpoint: (collection) =>
-      Promise.resolve(
-        database.read((prepare) => positionOf(BigInt(registeredTable(prepare, collection)?.checkpoint ?? 0))),
-      ),
+    checkpoint,
+    progress: checkpoint,
   }
 }

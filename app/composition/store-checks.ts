@@ -63,7 +63,7 @@ export const withinLog = async (
   { store, documents }: Pick<Stores, 'store' | 'documents'>,
   { sleep }: Pick<Time, 'sleep'>,
 ): Promise<Either<string, undefined>> => {
-  const checkpoints = await Promise.all(readModels.map((one) => documents.checkpoint(collectionOf(one))))
+  const checkpoints = await Promise.all(readModels.map((one) => documents.progress(collectionOf(one))))
   const furthest = checkpoints.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
   for (let looks = 1; furthest > orThrow(await store.head()); looks += 1) {
     if (looks === looksAtHead) {

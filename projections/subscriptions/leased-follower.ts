@@ -28,7 +28,7 @@ export type LeasedFollower = {
 }
 
 type Ports = {
-  readonly documents: Documents
+  readonly documents: Pick<Documents, 'progress'>
   /** Between two looks at the checkpoint of a follower that runs elsewhere. */
   readonly pollBackoff: Backoff
 }
@@ -100,7 +100,7 @@ export const leasedFollower = (
   let running: RunningFollower | undefined
 
   const storedIn = async (collection: Collection): Promise<Position | undefined> => {
-    const stored = await documents.checkpoint(collection)
+    const stored = await documents.progress(collection)
     return E.isLeft(stored) ? undefined : stored.right
   }
   // Where it does not know its own it runs elsewhere, or has just begun here.

@@ -186,7 +186,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   const worker = deliveryWorker({
     ...ports,
     projected: {
-      position: async () => orFail(await tools.documents.checkpoint(collectionOf(deliveries))),
+      position: async () => orFail(await tools.documents.progress(collectionOf(deliveries))),
       caughtUpTo: () => Promise.resolve(),
     },
     currentWebhook: (id) => loadState(tools.commandHandler, webhook, id),

@@ -35,6 +35,7 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     t.deepEqual(await contentOf(documents, collection), {})
     t.is(rightOf(await documents.count(collection)), 0)
     t.is(rightOf(await documents.checkpoint(collection)), beginning)
+    t.is(rightOf(await documents.progress(collection)), beginning)
     t.is(rightOf(await documents.get(collection, ['k'])).size, 0)
   })
 
@@ -94,9 +95,11 @@ export const documentGenerations = (behaviour: Behaviour<OpenDocuments>): void =
     await apply(documents, next, [put('a', 30n, { group: 'a', rank: 7 }), put('z', 30n, { group: 'a', rank: 8 })], 31n)
     t.deepEqual(await contentOf(documents, live), before)
     t.is(rightOf(await documents.checkpoint(live)), positionAt(10))
+    t.is(rightOf(await documents.progress(live)), positionAt(10))
     t.deepEqual(keysOf(rightOf(await documents.find(live, byGroup('a')))), ['d', 'a', 'c', 'b'])
     t.deepEqual(await contentOf(documents, next), { a: { group: 'a', rank: 7 }, z: { group: 'a', rank: 8 } })
     t.is(rightOf(await documents.checkpoint(next)), positionAt(31))
+    t.is(rightOf(await documents.progress(next)), positionAt(31))
     t.is(rightOf(await documents.count(next)), 2)
   })
 

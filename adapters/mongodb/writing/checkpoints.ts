@@ -1,5 +1,5 @@
 import type { Collection as MongoCollection, Db } from 'mongodb'
-import { beginning, type Position } from '../../../domain/event.js'
+import { beginning, positionOf, type Position } from '../../../domain/event.js'
 import type { Collection } from '../../../projections/ports.js'
 import { isDuplicate } from '../failure.js'
 import type { Place } from '../generations/registry.js'
@@ -13,6 +13,12 @@ export const checkpointsIn = (db: Db): MongoCollection<CheckpointRecord> => db.c
 export const checkpointPrefixOf = (name: string): string => `${name}#`
 
 export const checkpointOf = ({ name }: Collection, { serial }: Place): string => `${checkpointPrefixOf(name)}${serial}`
+
+/** Undefined where there is none. */
+export const positionOfCheckpoint = async (db: Db, checkpoint: string): Promise<Position | undefined> => {
+  const written = await checkpointsIn(db).findOne({ _id: checkpoint })
+  return written === null ? undefined : positionOf(written.position)
+}
 
 /** One that is there already stays. */
 export const beginCheckpoint = async (db: Db, checkpoint: string): Promise<void> => {

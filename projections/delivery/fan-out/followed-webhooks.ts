@@ -13,7 +13,7 @@ import { webhookList, type WebhookDocument } from '../../read-models/webhook-lis
 
 type Ports = {
   readonly store: Pick<EventStore, 'history' | 'read'>
-  readonly documents: Pick<Documents, 'checkpoint' | 'all' | 'get'>
+  readonly documents: Pick<Documents, 'progress' | 'all' | 'get'>
   readonly logger: Logger
 }
 
@@ -111,7 +111,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
     clear()
     if (upTo === beginning) return
     // In this order: what no later event concerns is shown as it was at both positions.
-    const shownUpTo = orThrow(await documents.checkpoint(collection))
+    const shownUpTo = orThrow(await documents.progress(collection))
     const unreadable = new Set<WebhookId>()
     for await (const { key, document } of documents.all(collection)) {
       signal.throwIfAborted()

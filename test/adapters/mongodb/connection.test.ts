@@ -78,6 +78,7 @@ test('where no server answers every operation fails soon, and nothing of the add
     () => documents.count(collection),
     () => documents.apply(collection, [], positionAt(1)),
     () => documents.checkpoint(collection),
+    () => documents.progress(collection),
     () => documents.promote(collection),
     () => documents.drop(collection),
   ]

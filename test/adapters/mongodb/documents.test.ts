@@ -133,6 +133,7 @@ if (mongoUrl === undefined) {
       rightOf(await other.promote(live))
       // Whoever reads in the same process must not hide it.
       rightOf(await one.get(live, ['a', 'b']))
+      t.is(rightOf(await one.progress(live)), positionAt(6))
       t.deepEqual(
         await one.apply(live, [put('b', 8n, 'old')], positionAt(8)),
         E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
@@ -149,6 +150,16 @@ if (mongoUrl === undefined) {
       )
     },
   )
+
+  behaviour('whoever looks how far a collection has come writes nothing', async (t, { one, other, connection }) => {
+    const live = freshCollection()
+    rightOf(await one.prepare(live))
+    rightOf(await one.apply(live, [put('a', 5n, 'x')], positionAt(7)))
+    const confirmations = async () => connection.db.collection('confirmations').findOne()
+    const before = await confirmations()
+    t.is(rightOf(await other.progress(live)), positionAt(7))
+    t.deepEqual(await confirmations(), before)
+  })
 
   behaviour(
     'processes that prepare a collection at the same time get the same one',

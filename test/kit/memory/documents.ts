@@ -74,6 +74,9 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     )
   }
 
+  const checkpoint: Documents['checkpoint'] = (collection) =>
+    steps.read(collection.name, () => E.right(state.get(keyOf(collection))?.checkpoint ?? beginning))
+
   return {
     prepare: (collection) =>
       steps.write(collection.name, () => {
@@ -121,8 +124,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
         if (checkpoint > generation.checkpoint) generation.checkpoint = checkpoint
       })
     },
-    checkpoint: (collection) =>
-      steps.read(collection.name, () => E.right(state.get(keyOf(collection))?.checkpoint ?? beginning)),
+    checkpoint,
+    progress: checkpoint,
     promote: (collection) =>
       steps.write(collection.name, () => {
         const next = state.get(keyOf({ ...collection, generation: 'next' }))

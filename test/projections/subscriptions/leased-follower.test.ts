@@ -24,9 +24,9 @@ const countedLooks = (documents: Documents) => {
   let asked = 0
   const counted: Documents = {
     ...documents,
-    checkpoint: (one) => {
+    progress: (one) => {
       asked += 1
-      return documents.checkpoint(one)
+      return documents.progress(one)
     },
   }
   return { counted, asked: () => asked }
@@ -180,7 +180,7 @@ test('a position that can not be read is not known', async (t) => {
   const { process, documents } = await open(t)
   const away: Documents = {
     ...documents,
-    checkpoint: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
+    progress: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
   }
   t.is(await process(away).follower.position(), undefined)
 })
@@ -350,8 +350,8 @@ test('whoever waits while the position can not be read waits on', async (t) => {
   let isAway = true
   const away: Documents = {
     ...documents,
-    checkpoint: (one) =>
-      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.checkpoint(one),
+    progress: (one) =>
+      isAway ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : documents.progress(one),
   }
   const [here, elsewhere] = [process(), process(away)]
   const lease = testLease('work')
