@@ -86,7 +86,7 @@ export const followersOn = (ports: Ports): Followers => {
           following,
         )
       },
-      leased,
+      { ...leased, store },
     )
   }
 

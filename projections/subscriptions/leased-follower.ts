@@ -1,5 +1,6 @@
 import { aborted, abortable } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
+import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../ports.js'
 import type { Backoff } from './backoff.js'
@@ -13,7 +14,10 @@ export type LeasedFollower = {
   readonly run: (lease: Lease) => Promise<void>
   /** How far it has come, in whichever process it runs; undefined when that can't be read now. */
   readonly position: () => Promise<Position | undefined>
-  /** The same, and of a read model that is being built how far that has come, though it shows nothing yet. */
+  /**
+   * The same, and of a read model that is being built how far that has come, though it shows nothing yet; of one that saves its
+   * checkpoint in the event store too and does not run here yet, the further one.
+   */
   readonly progress: () => Promise<Position | undefined>
   /** Why it has stopped; undefined while it follows, or runs elsewhere. */
   readonly failure: () => string | undefined
@@ -29,6 +33,8 @@ export type LeasedFollower = {
 
 type Ports = {
   readonly documents: Pick<Documents, 'progress'>
+  /** Where it saves its checkpoint too; read models do not. */
+  readonly store?: Pick<EventStore, 'checkpoint'>
   /** Between two looks at the checkpoint of a follower that runs elsewhere. */
   readonly pollBackoff: Backoff
 }
@@ -95,7 +101,7 @@ export const leasedFollower = (
   name: string,
   checkpoint: Collection,
   start: (lease: Lease) => RunningFollower,
-  { documents, pollBackoff }: Ports,
+  { documents, store, pollBackoff }: Ports,
 ): LeasedFollower => {
   let running: RunningFollower | undefined
 
@@ -118,6 +124,9 @@ export const leasedFollower = (
     position,
     progress: async () => {
       const now = await position()
+      const savedToo = running?.position() === undefined ? await store?.checkpoint(name) : undefined
+      if (now !== undefined && savedToo !== undefined && E.isRight(savedToo) && savedToo.right > now)
+        return savedToo.right
       return now === beginning ? storedIn({ ...checkpoint, generation: 'next' }) : now
     },
     failure: () => running?.failure(),

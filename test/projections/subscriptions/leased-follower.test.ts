@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
 import { beginning, positionOf, type Position } from '../../../domain/event.js'
-import { E } from '../../../domain/prelude.js'
+import type { EventStore, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
 import { CannotFollow } from '../../../projections/projection.js'
@@ -39,7 +40,11 @@ const open = async (t: ExecutionContext) => {
   let n = 0
 
   /** One process: what it handles waits until `go` is called. */
-  const process = (read: Documents = documents, own: Documents = documents) => {
+  const process = (
+    read: Documents = documents,
+    own: Documents = documents,
+    savedToo?: Pick<EventStore, 'checkpoint'>,
+  ) => {
     const handled: Array<Position> = []
     const polls: Array<number> = []
     let chokes = false
@@ -70,7 +75,11 @@ const open = async (t: ExecutionContext) => {
       await (count >= endless ? aborted(signal) : nextTurn())
     }
     return {
-      follower: leasedFollower('work', collection, start, { documents: read, pollBackoff }),
+      follower: leasedFollower('work', collection, start, {
+        documents: read,
+        pollBackoff,
+        ...(savedToo && { store: savedToo }),
+      }),
       handled,
       polls,
       hold: () => {
@@ -172,6 +181,28 @@ test('the position of a follower is its own where it runs, and the stored one el
   rightOf(await documents.prepare(collection))
   t.is(await here.follower.position(), first)
   t.is(await elsewhere.follower.position(), beginning)
+  lease.recall()
+  await working
+})
+
+test('the progress of a process manager that has just begun is the further one, where the event store has its checkpoint too', async (t) => {
+  const { process, write, documents } = await open(t)
+  const [first, second] = [await write(), await write()]
+  let savedToo: Either<StoreFailure, Position> = E.right(first)
+  const { follower: work, hold, go } = process(documents, documents, { checkpoint: () => Promise.resolve(savedToo) })
+  t.is(await work.progress(), first, 'the documents are new')
+  rightOf(await documents.apply(collection, [], second))
+  t.is(await work.progress(), second)
+  savedToo = E.left({ kind: 'unavailable', reason: 'away' })
+  t.is(await work.progress(), second)
+  const third = await write()
+  const lease = testLease('work')
+  const working = work.run(lease)
+  await work.caughtUpTo(third, never)
+  hold()
+  savedToo = E.right(await write())
+  t.is(await work.progress(), third, 'it runs, and knows it best')
+  go()
   lease.recall()
   await working
 })
