@@ -17,8 +17,11 @@ export type EmailContext = {
   readonly url: string
   /** The state of the webhook now. */
   readonly state: KnownWebhook['kind'] | 'removed'
-  /** Deliveries that wait for the webhook now; `mostCounted` where there are as many or more. */
-  readonly waiting: number
+  /**
+   * Deliveries that wait for the webhook now; `mostCounted` where there are as many or more. Undefined while the read model of the
+   * deliveries is built anew.
+   */
+  readonly waiting: number | undefined
 }
 
 type ContextPorts = { readonly store: EventStore; readonly documents: Documents }
@@ -42,7 +45,8 @@ export const webhookContext = async (
 }
 
 /** Until the worker has held them all, some still wait in the queue of the webhook: both are counted. */
-const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<number> => {
+const waitingFor = async (documents: Documents, webhookId: WebhookId): Promise<number | undefined> => {
+  if (!orThrow(await documents.exists(collectionOf(deliveries)))) return undefined
   const queued = (['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId, kind))
   const parts = [
     { index: 'backlog', equals: [webhookId] },

@@ -33,7 +33,7 @@ const outlook = (call: URL, { state, waiting }: EmailContext): ReadonlyArray<str
       return ['It was removed since: nothing is left to do.']
     case 'off':
       return [
-        `Held for it now: ${waiting} ${waiting === 1 ? 'delivery' : 'deliveries'}${waiting < mostCounted ? '' : ' or more'}.`,
+        ...(waiting === undefined ? [] : [`Held for it now: ${counted(waiting)}.`]),
         'New activity is held too: nothing is lost.',
         '',
         'Once the receiver answers again, turn it on. The call takes the operator key:',
@@ -46,5 +46,8 @@ const outlook = (call: URL, { state, waiting }: EmailContext): ReadonlyArray<str
       ]
   }
 }
+
+const counted = (deliveries: number): string =>
+  `${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'}${deliveries < mostCounted ? '' : ' or more'}`
 
 const shown = (instant: Instant): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`

@@ -43,7 +43,10 @@ const greylisted: MailOutcome = { kind: 'failed', reason: 'SMTP 451' }
 const isSent: Answer = () => Promise.resolve('sent')
 
 /** An account with a webhook that is off, and the read models, for one mailer or several. */
-const openStage = async (watched: (store: EventStore) => EventStore = (store) => store) => {
+const openStage = async (
+  watched: (store: EventStore) => EventStore = (store) => store,
+  shown: ReadonlyArray<typeof notices | typeof deliveries> = [notices, deliveries],
+) => {
   const { store: embedded, documents, close } = await openSqliteStores()
   const store = watched(embedded)
   const clock = manualClock()
@@ -53,7 +56,7 @@ const openStage = async (watched: (store: EventStore) => EventStore = (store) =>
   const cause = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
-  const [projected] = [notices, deliveries].map((projection) => {
+  const [projected] = shown.map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () =>
       runProjection(readModel, {
@@ -173,6 +176,17 @@ test('what is due is mailed once, and recorded', async (t) => {
   t.regex(sent[0]?.text ?? '', /^Held for it now: 3 deliveries\.$/m)
   t.regex(sent[0]?.text ?? '', /^POST https:\/\/leads\.example\.com\/manage\/v1\//m)
   t.deepEqual(await events(1), ['NoticeDue', 'NoticeSent'])
+  await close()
+})
+
+test('while the read model of the deliveries is missing an e-mail says nothing of how many are held', async (t) => {
+  const { makeDue, makeDelivery, mail, until, state, close } = await openStage(undefined, [notices])
+  await makeDelivery(1, true)
+  const { sent } = mail(isSent)
+  await makeDue(1)
+  await until(async () => (await state(1)).kind === 'over')
+  t.notRegex(sent[0]?.text ?? '', /Held for it now/)
+  t.regex(sent[0]?.text ?? '', /^New activity is held too: nothing is lost\.$/m)
   await close()
 })
 
