@@ -1,4 +1,4 @@
-import type { Db } from 'mongodb'
+import type { Db, Filter } from 'mongodb'
 import { beginning, type Position } from '../../domain/event.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Collection, Documents, IndexValue, Stored } from '../../projections/ports.js'
@@ -24,6 +24,10 @@ const isOf =
   ({ serial }: Place) =>
   ({ _generation }: DocumentRecord): boolean =>
     _generation === serial
+
+const inGeneration = (filter: Filter<DocumentRecord>, { serial }: Place): Filter<DocumentRecord> => ({
+  $and: [filter, { _generation: serial }],
+})
 
 export const documentReads = (
   db: Db,
@@ -61,7 +65,7 @@ export const documentReads = (
         const found = await locator.read<ReadonlyArray<DocumentRecord>>(
           collection,
           [],
-          async (place) => (await recordsIn(place).find(filter, options).toArray()).filter(isOf(place)),
+          (place) => recordsIn(place).find(inGeneration(filter, place), options).toArray(),
           ({ length }) => length === limit,
         )
         return found.map((record) => decodeEntry(record, collection))
@@ -76,11 +80,12 @@ export const documentReads = (
         return locator.read(
           collection,
           0,
-          (place) => recordsIn(place).countDocuments(filter, options),
+          (place) => recordsIn(place).countDocuments(inGeneration(filter, place), options),
           () => false,
         )
       }),
 
+    // Of all generations, since with a filter the server would read every document: of a foreign value `find` gives nothing.
     values: (collection, index) =>
       tryCatch(() =>
         locator.read<ReadonlyArray<IndexValue>>(

@@ -206,9 +206,20 @@ if (mongoUrl === undefined) {
       rightOf(await other.prepare(nextOf(live)))
       rightOf(await other.apply(nextOf(live), [put('a', 5n, 'new')], positionAt(5)))
       rightOf(await other.promote(live))
-      t.true(E.isLeft(await one.apply(live, [put('a', 8n, 'late'), put('b', 8n, 'late')], positionAt(8))))
+      t.true(
+        E.isLeft(
+          await one.apply(live, [put('0', 8n, 'new'), put('a', 8n, 'late'), put('b', 8n, 'late')], positionAt(8)),
+        ),
+      )
       t.deepEqual([...rightOf(await other.get(live, keys)).keys()], ['a'])
       t.deepEqual(rightOf(await other.find(live, { index: 'by_group', equals: ['late'], limit: 9 })), [])
+      const page = { index: 'by_group', equals: ['new'], limit: 1 }
+      t.deepEqual(
+        rightOf(await other.find(live, page)).map(({ key }) => key),
+        ['a'],
+      )
+      t.is(rightOf(await other.count(live)), 1)
+      t.is(rightOf(await other.count(live, { ...page, limit: 9 })), 1)
       const walked: Array<unknown> = []
       for await (const { document } of other.all(live)) walked.push(document?.['group'])
       t.deepEqual(walked, ['new'])
