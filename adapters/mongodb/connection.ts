@@ -1,4 +1,4 @@
-import { MongoClient, type Db, type MongoClientOptions, type ReadConcern } from 'mongodb'
+import { MongoClient, ReadConcern, type Db, type MongoClientOptions } from 'mongodb'
 import type { Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { monotonicTime } from '../node/monotonic-time.js'
@@ -85,7 +85,8 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
     const client = new MongoClient(url, options)
     const changed = pinned.find(({ isKept }) => !isKept(client.options))
     if (changed !== undefined) return E.left({ kind: 'unusable-option', option: changed.option, must: changed.must })
-    const db = client.db(databaseOf(url))
+    // Not by an option of the client, which would hide that the URL says otherwise.
+    const db = client.db(databaseOf(url), { readConcern: new ReadConcern('local') })
     const stopping = new AbortController()
     let failure: StoreFailure | undefined
     const tell = (latest: StoreFailure | undefined): void => void (failure = latest)

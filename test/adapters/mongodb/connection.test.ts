@@ -59,10 +59,11 @@ test('an option that would break what a process reads of its own, or its leases,
 
 test('an option with the value that is needed is accepted, and one that ours replace has no effect', async (t) => {
   const common = 'retryWrites=true&w=majority&journal=true&readPreference=primary&readConcernLevel=local'
-  for (const given of [common, 'w=1', 'w=0&wtimeoutMS=1&socketTimeoutMS=1']) {
+  for (const given of ['', common, 'w=1', 'w=0&wtimeoutMS=1&socketTimeoutMS=1']) {
     const { db, close } = rightOf(connectMongo(`mongodb://127.0.0.1:9/?${given}`, recordingLogger()))
     t.like(db.writeConcern, { w: 'majority', journal: true, wtimeoutMS: 4_000 }, given)
     t.is(db.client.options.socketTimeoutMS, 5_000)
+    t.like(db.readConcern, { level: 'local' }, given)
     await close()
   }
 })
