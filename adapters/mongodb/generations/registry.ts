@@ -51,7 +51,11 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
 
   const takeOver = async (name: string, { serial, stored, from, uuid }: Generation): Promise<void> => {
     if (from === undefined) return
-    const isAt = async (place: string): Promise<boolean> => (await uuidOf(db, place)) === uuid
+    const isAt = async (place: string): Promise<boolean> => {
+      const found = await uuidOf(db, place)
+      // An older version left none: then the name alone tells.
+      return found !== undefined && (uuid === undefined || found === uuid)
+    }
     if (await isAt(from)) await (await server()).takeOver(db, from, stored)
     // A new name that another process gave may be lost with the primary, until a majority acknowledges a later write.
     await change(name, ({ generations }) => ({ result: undefined, change: { generations } }))

@@ -276,6 +276,27 @@ if (mongoUrl === undefined) {
   )
 
   behaviour(
+    'a promotion that an older version began, without the uuid of the build, is finished',
+    async (t, { one, other, connection: { db } }) => {
+      const live = freshCollection()
+      rightOf(await one.prepare(live))
+      await fill(one, live, 0)
+      rightOf(await one.prepare(nextOf(live)))
+      await fill(one, nextOf(live), 1)
+      const server = await serverOf(db)()
+      const undone = generationRegistry(db, () => Promise.resolve({ ...server, takeOver: () => Promise.resolve() }))
+      await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+      const [{ uuid, ...older } = { uuid: undefined }] = await undone.all(live.name)
+      t.truthy(uuid)
+      const registered = db.collection<{ readonly _id: string }>('generations')
+      await registered.updateOne({ _id: live.name }, { $set: { generations: [older] } })
+      const groups = [...rightOf(await other.get(live, keys)).values()].map(({ document }) => document?.['group'])
+      t.deepEqual(groups, ['1', '1', '1'])
+      t.is((await undone.all(live.name))[0]?.from, undefined)
+    },
+  )
+
+  behaviour(
     'what a promotion left behind is dropped by the next one, and nothing else',
     async (t, { one, connection, storedUnder }) => {
       const live = freshCollection()
