@@ -1,4 +1,4 @@
-import { sqliteDocuments } from '../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
 import { openDatabase } from '../../adapters/sqlite/database.js'

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import test from 'ava'
 import { readFileSync } from 'node:fs'
-import { creation } from '../../adapters/sqlite/document-sql.js'
+import { creation } from '../../adapters/sqlite/documents/sql.js'
 import { schema } from '../../adapters/sqlite/schema.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import Database from 'better-sqlite3'
-import { creation, differentValues } from '../../../adapters/sqlite/document-sql.js'
+import { creation, differentValues } from '../../../adapters/sqlite/documents/sql.js'
 import { schema } from '../../../adapters/sqlite/schema.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'

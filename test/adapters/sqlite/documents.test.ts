@@ -1,4 +1,4 @@
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { documentsContract } from '../../contracts/documents.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 

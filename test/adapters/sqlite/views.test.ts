@@ -1,5 +1,5 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import type { Collection } from '../../../projections/ports.js'
 import { byHand, openIn } from '../../kit/stores/sqlite.js'
 import { positionAt } from '../../kit/domain/samples.js'

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { ofSameLog, withinLog } from '../../../app/composition/store-checks.js'
 import { E } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { EventStore } from '../../../domain/ports.js'
 import type { Documents } from '../../../projections/ports.js'

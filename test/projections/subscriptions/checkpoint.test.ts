@@ -1,5 +1,5 @@
 import test from 'ava'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { EventBatch, EventStore } from '../../../domain/ports.js'
 import type { DomainEvent } from '../../../domain/events.js'

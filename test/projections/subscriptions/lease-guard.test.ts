@@ -1,6 +1,6 @@
 import test from 'ava'
 import { systemClock } from '../../../adapters/node/clock.js'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents.js'
+import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import type { SqliteDatabase } from '../../../adapters/sqlite/database.js'
 import { conversion, type ConversionCommand } from '../../../domain/conversion.js'

@@ -1,5 +1,5 @@
-import { orThrow } from '../../domain/store-failed.js'
-import type { Collection, Documents, Entry, IndexValue, Stored, WalkedEntry } from '../../projections/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Collection, Documents, Entry, IndexValue, Stored, WalkedEntry } from '../../../projections/ports.js'
 import {
   counting,
   decodeEntry,
@@ -9,8 +9,8 @@ import {
   selection,
   type EntryRow,
   type StoredRow,
-} from './document-sql.js'
-import type { DocumentTables } from './document-tables.js'
+} from './sql.js'
+import type { DocumentTables } from './tables.js'
 
 /** Documents that a walk reads at once. */
 const pageSize = 1000

@@ -1,7 +1,7 @@
-import type { StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import type { Collection } from '../../projections/ports.js'
-import type { Prepare, SqliteDatabase } from './database.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type { Collection } from '../../../projections/ports.js'
+import type { Prepare, SqliteDatabase } from '../database.js'
 
 type RegisteredTable = { readonly table: string; readonly checkpoint: number }
 

@@ -1,11 +1,11 @@
-import { positionOf } from '../../domain/event.js'
-import { E } from '../../domain/prelude.js'
-import { misplacedIn, type Documents } from '../../projections/ports.js'
-import type { SqliteDatabase } from './database.js'
-import { documentGenerations } from './document-generations.js'
-import { documentReads } from './document-reads.js'
-import { columnsOf, encodeChange } from './document-sql.js'
-import { documentTables, registeredTable } from './document-tables.js'
+import { positionOf } from '../../../domain/event.js'
+import { E } from '../../../domain/prelude.js'
+import { misplacedIn, type Documents } from '../../../projections/ports.js'
+import type { SqliteDatabase } from '../database.js'
+import { documentGenerations } from './generations.js'
+import { documentReads } from './reads.js'
+import { columnsOf, encodeChange } from './sql.js'
+import { documentTables, registeredTable } from './tables.js'
 
 /** The `Documents` port on the embedded database. */
 export const sqliteDocuments = (database: SqliteDatabase): Documents => {

@@ -1,4 +1,4 @@
-import { positionOf } from '../../domain/event.js'
+import { positionOf } from '../../../domain/event.js'
 import type {
   Change,
   Collection,
@@ -9,9 +9,9 @@ import type {
   Query,
   Stored,
   WalkedEntry,
-} from '../../projections/ports.js'
-import { viewOf } from './writer/views.js'
-import type { DocumentRow } from './writer/writer-protocol.js'
+} from '../../../projections/ports.js'
+import { viewOf } from '../writer/views.js'
+import type { DocumentRow } from '../writer/writer-protocol.js'
 
 /** How documents stand in tables: a column for the JSON, and one for each field that an index is about. */
 

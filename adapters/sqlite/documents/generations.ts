@@ -1,10 +1,10 @@
-import { sharedCalls } from '../in-process/shared-calls.js'
-import type { StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import type { Collection, Documents } from '../../projections/ports.js'
-import type { SqliteDatabase } from './database.js'
-import { creation, promotion, removal } from './document-sql.js'
-import { generationName, registeredTable, type DocumentTables } from './document-tables.js'
+import { sharedCalls } from '../../in-process/shared-calls.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type { Collection, Documents } from '../../../projections/ports.js'
+import type { SqliteDatabase } from '../database.js'
+import { creation, promotion, removal } from './sql.js'
+import { generationName, registeredTable, type DocumentTables } from './tables.js'
 
 /** How generations of collections come and go: each has a table of its own. */
 export const documentGenerations = (
