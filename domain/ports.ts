@@ -89,6 +89,9 @@ export type EventStore = {
   readonly positionUnit: 'events' | 'bytes'
 }
 
+/** The log, for those who only read it. */
+export type LogReader = Pick<EventStore, 'read' | 'history' | 'subscribe' | 'head'>
+
 export type Clock = {
   readonly now: () => Instant
   /** Resolves at `instant` by this clock, at once when it has passed, and early when `signal` aborts. */

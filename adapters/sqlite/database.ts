@@ -16,10 +16,28 @@ export type SqliteDatabase = {
 
 export type Prepare = <Row>(sql: string) => Database.Statement<Array<unknown>, Row>
 
+export const databaseFile = (directory: string): string => join(directory, 'leadloop.db')
+
+export const readingOn = (connection: Database.Database): SqliteDatabase['read'] => {
+  const statements = new Map<string, Database.Statement>()
+  const prepare: Prepare = <Row>(sql: string) => {
+    const statement = statements.get(sql) ?? connection.prepare(sql)
+    statements.set(sql, statement)
+    return statement as Database.Statement<Array<unknown>, Row>
+  }
+  return (query) => {
+    try {
+      return E.right(query(prepare))
+    } catch (error) {
+      return E.left(storeFailure(codeOf(error)))
+    }
+  }
+}
+
 export const openDatabase = async (directory: string): Promise<Either<OpenFailure, SqliteDatabase>> => {
   const lock = lockDirectory(directory)
   if (E.isLeft(lock)) return lock
-  const file = join(directory, 'leadloop.db')
+  const file = databaseFile(directory)
   const opened = await openWriteQueue(file)
   if (E.isLeft(opened)) {
     lock.right.release()
@@ -29,22 +47,9 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   const reader = new Database(file)
   reader.pragma('query_only = ON')
   reader.pragma('cache_size = -16384')
-
-  const statements = new Map<string, Database.Statement>()
-  const prepare: Prepare = <Row>(sql: string) => {
-    const statement = statements.get(sql) ?? reader.prepare(sql)
-    statements.set(sql, statement)
-    return statement as Database.Statement<Array<unknown>, Row>
-  }
   return E.right({
     write: queue.write,
-    read: (query) => {
-      try {
-        return E.right(query(prepare))
-      } catch (error) {
-        return E.left(storeFailure(codeOf(error)))
-      }
-    },
+    read: readingOn(reader),
     close: async () => {
       await queue.close()
       reader.close()

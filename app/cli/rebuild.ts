@@ -1,4 +1,3 @@
-import progress from 'cli-progress'
 import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../adapters/node/clock.js'
@@ -16,22 +15,22 @@ import { compareGenerations } from '../../projections/subscriptions/comparison.j
 import { reasonOf } from '../../projections/subscriptions/failure-reason.js'
 import { rebuild } from '../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../projections/subscriptions/runner.js'
-import { configFrom, type Config } from '../composition/config.js'
+import type { Config } from '../composition/config.js'
 import { openStores } from '../composition/stores.js'
+import { progressBar } from './progress.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
 
 /** `equal`: document for document what is served now. */
 type Verdict = { readonly line: string; readonly equal: boolean }
 
-/** `npm run rebuild [-- name ...]`; gives the sentences that say why it could not be done. */
-const main = async (names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
-  const config = configFrom(process.env)
-  if (E.isLeft(config)) return config.left
+/** Builds the read models of these names anew, or all. Left: one sentence that says why it could not be done. */
+export const rebuildReadModels = async (
+  config: Config,
+  names: ReadonlyArray<string>,
+): Promise<Either<string, undefined>> => {
   const projections = named(names)
-  if (E.isLeft(projections)) return [projections.left]
-  const done = await rebuildIn(config.right, projections.right)
-  return E.isLeft(done) ? [done.left] : []
+  return E.isLeft(projections) ? projections : rebuildIn(config, projections.right)
 }
 
 const named = (names: ReadonlyArray<string>): Either<string, ReadonlyArray<AnyProjection>> => {
@@ -111,10 +110,9 @@ const rebuilt = async (
 /** Builds the next generation of each, with a bar; gives the rate as a sentence. */
 const build = async (projections: ReadonlyArray<AnyProjection>, { store, documents }: Stores): Promise<string> => {
   const head = orThrow(await store.head())
-  const bar = progressBar()
   const log = counted(store)
   const started = performance.now()
-  bar.start(Number(head), 0)
+  const bar = progressBar(Number(head))
   try {
     await rebuild(projections, { store: log.store, documents }, (position) => {
       bar.update(Number(position))
@@ -128,19 +126,6 @@ const build = async (projections: ReadonlyArray<AnyProjection>, { store, documen
   const seconds = (performance.now() - started) / 1000
   const rate = Math.round(log.events() / seconds)
   return `${shown(log.events())} events in ${seconds.toFixed(2)} s: ${shown(rate)} events/s.`
-}
-
-/** A bar on a terminal; elsewhere a line at the start, every few seconds and at the end. */
-const progressBar = (): progress.SingleBar => {
-  const numbers = '{percentage}% | {value} of {total} events'
-  return new progress.SingleBar({
-    format: process.stderr.isTTY ? `[{bar}] ${numbers} | {eta_formatted} left` : numbers,
-    formatValue: (value, _options, type) => (type === 'percentage' ? String(value) : shown(value)),
-    stream: process.stderr,
-    noTTYOutput: true,
-    clearOnComplete: !process.stderr.isTTY,
-    notTTYSchedule: 5_000,
-  })
 }
 
 /** The same store, which counts the events that are read of it. */
@@ -209,7 +194,3 @@ const shown = (count: number): string => count.toLocaleString('en-US')
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
-
-const refusals = await main(process.argv.slice(2))
-for (const sentence of refusals) process.stderr.write(`leadloop can't rebuild. ${sentence}\n`)
-if (refusals.length > 0) process.exitCode = 1

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
@@ -114,8 +115,15 @@ const start = async (
   const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
   if (E.isLeft(head)) return head
 
-  const { routes, background, manage, tellAddress, close } = wire(config, stores, ports, secrets.right, metrics)
+  const { routes, background, manage, tellAddress, endStreams, close } = wire(
+    config,
+    stores,
+    ports,
+    secrets.right,
+    metrics,
+  )
   const end = async (): Promise<void> => {
+    endStreams()
     await drain(server)
     await background.stop()
     close()
@@ -169,6 +177,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     observe: metrics.attempt,
   })
   const stopping = new AbortController()
+  const draining = new AbortController()
+  setMaxListeners(0, draining.signal)
   const queries = queriesOn({ store, documents, hasPendingReactions })
   metrics.observeFollowers(store, followers.all, time)
   metrics.observeOpenRequests(background.openRequests)
@@ -195,6 +205,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     time,
     sender,
     rateLimit: rateLimit(clock),
+    draining: draining.signal,
     siteUrl: site.now,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
@@ -213,7 +224,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     logger,
     roles: config.roles,
   })
-  return { routes, background, manage: surfacePorts, tellAddress: site.tell, close }
+  const endStreams = (): void => draining.abort()
+  return { routes, background, manage: surfacePorts, tellAddress: site.tell, endStreams, close }
 }
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */

@@ -44,6 +44,7 @@ export type Problem =
 
 export type Answer = {
   readonly status: number
+  /** What becomes JSON, or a stream of text. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Of the events that the request wrote: for the log, never sent. */

@@ -2,6 +2,7 @@ import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { createServer, type Server } from 'node:http'
 import { performance } from 'node:perf_hooks'
+import { Readable } from 'node:stream'
 import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
@@ -233,6 +234,10 @@ const requestOf = (ctx: Context): Request => ({
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {
   ctx.status = status
-  if (headers !== undefined) ctx.set(headers)
+  // A stream that fails breaks the connection off, so that a part never passes for the whole.
+  if (body instanceof Readable) body.once('error', () => ctx.res.destroy())
   ctx.body = body
+  if (headers !== undefined) ctx.set(headers)
+  // The first of it may come much later.
+  if (body instanceof Readable) ctx.flushHeaders()
 }

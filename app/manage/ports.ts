@@ -16,6 +16,8 @@ export type ManagePorts = {
   /** Posts tests to webhooks. */
   readonly sender: WebhookSender
   readonly rateLimit: RateLimit
+  /** Aborts when the service begins to stop: answers that go on until then end. */
+  readonly draining: AbortSignal
   /** The service's host root, without a slash at the end (contract 4.6). */
   readonly siteUrl: () => string
   /** What is wrong with a webhook's URL; undefined when nothing is. */

@@ -4,8 +4,9 @@ import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { timelineEndpoints } from './contacts/timeline.js'
+import { eventEndpoints } from './log/events.js'
 import { operatorOf, type Operator } from './operator.js'
-import { parkedEventEndpoints } from './parked-events.js'
+import { parkedEventEndpoints } from './log/parked-events.js'
 import type { ManagePorts } from './ports.js'
 import { conversionDefinitionEndpoints } from './setup/conversions.js'
 import { marketingSourceEndpoints } from './setup/marketing-sources.js'
@@ -40,5 +41,6 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...engagementEndpoints(ports),
     ...timelineEndpoints(ports),
     ...parkedEventEndpoints(ports),
+    ...eventEndpoints(ports),
   ],
 })

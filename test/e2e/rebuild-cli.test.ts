@@ -11,11 +11,11 @@ import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { byHand } from '../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
-const program = new URL('../../app/cli/rebuild.js', import.meta.url)
+const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 const names = readModels.map(({ name }) => name)
 
 const rebuild = (DATA_DIR: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(program, args, { DATA_DIR, EVENTSTORE_URL: undefined, MONGODB_URL: undefined })
+  runProgram(program, ['rebuild', ...args], { DATA_DIR, EVENTSTORE_URL: undefined, MONGODB_URL: undefined })
 
 type Lived = { readonly folder: string; readonly account: Account; readonly contactId: string }
 
@@ -70,7 +70,7 @@ test('every read model is built anew, equals what was served and takes its place
   t.regex(stdout, /^contacts +2 documents, /m)
   t.regex(stdout, /^All equal what was served\.$/m)
   t.regex(stdout, /\d+ events in [\d.]+ s: [\d,]+ events\/s\.\n$/)
-  t.regex(stderr, /^100% \| (\d+) of \1 events$/m)
+  t.regex(stderr, /^100% \| at (\d+) of \1$/m)
   t.false(stderr.includes('\u001b'), 'a line now and then where there is no terminal')
   t.deepEqual(firstNames(folder), before)
 })

@@ -1,13 +1,13 @@
-import { ParkedEventId } from '../../domain/ids.js'
-import { parkedEvent } from '../../domain/parked-event.js'
-import { flow } from '../../domain/prelude.js'
-import { parkedEvents } from '../../projections/read-models/parked-events.js'
-import type { Endpoint } from '../http/endpoint.js'
-import type { Problem } from '../http/problem.js'
-import { answer, execute, pathId } from '../http/steps.js'
-import type { Operator } from './operator.js'
-import { withPage } from './page.js'
-import type { ManagePorts } from './ports.js'
+import { ParkedEventId } from '../../../domain/ids.js'
+import { parkedEvent } from '../../../domain/parked-event.js'
+import { flow } from '../../../domain/prelude.js'
+import { parkedEvents } from '../../../projections/read-models/parked-events.js'
+import type { Endpoint } from '../../http/endpoint.js'
+import type { Problem } from '../../http/problem.js'
+import { answer, execute, pathId } from '../../http/steps.js'
+import type { Operator } from '../operator.js'
+import { withPage } from '../page.js'
+import type { ManagePorts } from '../ports.js'
 
 const notFound: Problem = { kind: 'parked-event-not-found' }
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { E } from '../../domain/prelude.js'
-import { compose } from '../composition/compose.js'
-import { configFrom } from '../composition/config.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { compose } from '../../composition/compose.js'
+import { configFrom } from '../../composition/config.js'
 import { receiver } from './receiver.js'
 import { story } from './story.js'
 import { storyteller, Surprise } from './storyteller.js'
@@ -44,12 +44,15 @@ const temporaryFolder = (): string => {
   return folder
 }
 
-process.once('SIGINT', () => process.exit(130))
-try {
-  await show(temporaryFolder())
-  teller.say('')
-  teller.say('That was the loop, and nothing of it stays. `npm start` begins one of your own; the README says how.')
-} catch (error) {
-  process.stderr.write(`\nThe demo stopped: ${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = 1
+/** Left: why it stopped. */
+export const demo = async (): Promise<Either<string, undefined>> => {
+  process.once('SIGINT', () => process.exit(130))
+  try {
+    await show(temporaryFolder())
+    teller.say('')
+    teller.say('That was the loop, and nothing of it stays. `npm start` begins one of your own; the README says how.')
+    return E.right(undefined)
+  } catch (error) {
+    return E.left(error instanceof Error ? error.message : String(error))
+  }
 }

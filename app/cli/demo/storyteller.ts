@@ -1,6 +1,6 @@
 import fetch from 'node-fetch'
-import { decode, t } from '../../domain/codec.js'
-import { E } from '../../domain/prelude.js'
+import { decode, t } from '../../../domain/codec.js'
+import { E } from '../../../domain/prelude.js'
 import { narrator, type Narrator } from './narrator.js'
 import type { Receiver } from './receiver.js'
 

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache'
+import { categoryOf, type DomainEvent } from '../../domain/events.js'
+import type { Recorded } from '../../domain/event.js'
+import type { Instant } from '../../domain/instant.js'
+import type { LogReader } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+
+type Event = Recorded<DomainEvent>
+
+/** Which events are wanted; what is left out does not matter. Times are those at which events were recorded. */
+export type EventSelection = {
+  readonly types?: ReadonlySet<string>
+  readonly from?: Instant
+  /** Up to this time, and not at it. */
+  readonly to?: Instant
+  readonly accountId?: string
+  readonly sourceId?: string
+  readonly contactId?: string
+  readonly correlationId?: string
+}
+
+/** Whom an event or a whole stream concerns, as far as it says so. */
+type Concerned = {
+  readonly accountId?: string
+  readonly sourceId?: string
+  readonly contactId?: string
+  readonly engagementId?: string
+}
+
+/** Streams of which it is remembered whom they concern. */
+const remembered = 20_000
+
+/**
+ * Whether an event is wanted. Whom it concerns stands in it or in the first event of its stream; of a delivery the source
+ * stands with its engagement.
+ * @throws StoreFailed
+ */
+export const selectedBy = (
+  { read }: Pick<LogReader, 'read'>,
+  selection: EventSelection,
+): ((event: Event) => Promise<boolean>) => {
+  const { types, from, to, accountId, sourceId, contactId, correlationId } = selection
+  const streams = new LRUCache<string, Concerned>({ max: remembered })
+
+  const concernedByStream = async (stream: string): Promise<Concerned> => {
+    const known = streams.get(stream)
+    if (known !== undefined) return known
+    const [first] = orThrow(await read(stream)).events
+    const concerned = first === undefined ? {} : concernedBy(first)
+    streams.set(stream, concerned)
+    return concerned
+  }
+
+  const concerns = async (event: Event, name: 'accountId' | 'sourceId' | 'contactId', id: string): Promise<boolean> => {
+    if (concernedBy(event)[name] === id) return true
+    const ofStream = await concernedByStream(event.stream)
+    if (ofStream[name] === id) return true
+    if (name !== 'sourceId' || ofStream.engagementId === undefined || ofStream.sourceId !== undefined) return false
+    return (await concernedByStream(`engagement-${ofStream.engagementId}`)).sourceId === id
+  }
+
+  return async (event) => {
+    if (event.revision === 0) streams.set(event.stream, concernedBy(event))
+    if (types !== undefined && !types.has(event.type)) return false
+    if (correlationId !== undefined && event.correlationId !== correlationId) return false
+    if ((from !== undefined && event.time < from) || (to !== undefined && event.time >= to)) return false
+    if (accountId !== undefined && !(await concerns(event, 'accountId', accountId))) return false
+    if (contactId !== undefined && !(await concerns(event, 'contactId', contactId))) return false
+    return sourceId === undefined || concerns(event, 'sourceId', sourceId)
+  }
+}
+
+const concernedBy = (event: Event): Concerned => {
+  const named = (event.type === 'ActivityRecorded' ? event.data.activity : event.data) as Readonly<
+    Record<string, unknown>
+  >
+  const idIn = (field: string): string | undefined => {
+    const id = named[field]
+    return typeof id === 'string' ? id : undefined
+  }
+  const own = categoryOf(event.stream) === 'account' ? event.stream.slice('account-'.length) : undefined
+  return defined({
+    accountId: own ?? idIn('account_id'),
+    sourceId: idIn('source_id'),
+    contactId: idIn('contact_id'),
+    engagementId: idIn('engagement_id'),
+  })
+}
+
+const defined = (ids: Readonly<Record<string, string | undefined>>): Concerned =>
+  Object.fromEntries(Object.entries(ids).filter(([, id]) => id !== undefined))

@@ -1,0 +1,73 @@
+import { categories as allCategories, type Category, type DomainEvent } from '../../domain/events.js'
+import type { Position, Recorded } from '../../domain/event.js'
+import type { LogReader } from '../../domain/ports.js'
+import { shownData } from '../../domain/personal-data.js'
+import { selectedBy, type EventSelection } from './event-selection.js'
+
+/** An event as analysts get it. `at` is when it was recorded; `position` is a number that every store holds exactly. */
+export type ReplayedEvent = {
+  readonly position: number
+  readonly id: string
+  readonly stream: string
+  readonly revision: number
+  readonly type: string
+  readonly at: string
+  readonly correlation_id: string
+  readonly causation_id: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export const replayedFields = [
+  'position',
+  'id',
+  'stream',
+  'revision',
+  'type',
+  'at',
+  'correlation_id',
+  'causation_id',
+  'data',
+] as const satisfies ReadonlyArray<keyof ReplayedEvent>
+
+export type ReplayRequest = EventSelection & {
+  readonly after: Position
+  /** All where it is left out. */
+  readonly categories?: ReadonlyArray<Category>
+  /** Goes on with what is appended, until the signal aborts. */
+  readonly isFollowing: boolean
+  readonly isPersonalShown: boolean
+}
+
+/** What was selected of a part of the log, and how far that goes. */
+type ReplayedBatch = { readonly events: ReadonlyArray<ReplayedEvent>; readonly position: Position }
+
+/**
+ * The events that were asked for, in the order of the log.
+ * @throws StoreFailed, where an event can't be decoded as UndecodableEvent
+ */
+export async function* replay(
+  log: LogReader,
+  request: ReplayRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ReplayedBatch> {
+  const { after, categories = allCategories, isFollowing } = request
+  const isSelected = selectedBy(log, request)
+  const batches = isFollowing ? log.subscribe(after, categories, signal) : log.history(after, categories, signal)
+  for await (const { events, position } of batches) {
+    const selected: Array<ReplayedEvent> = []
+    for (const event of events) if (await isSelected(event)) selected.push(replayed(event, request))
+    yield { events: selected, position }
+  }
+}
+
+const replayed = (event: Recorded<DomainEvent>, shown: Pick<ReplayRequest, 'isPersonalShown'>): ReplayedEvent => ({
+  position: Number(event.position),
+  id: event.id,
+  stream: event.stream,
+  revision: event.revision,
+  type: event.type,
+  at: event.time,
+  correlation_id: event.correlationId,
+  causation_id: event.causationId,
+  data: shownData(event, shown),
+})

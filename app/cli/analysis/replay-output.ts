@@ -1,0 +1,84 @@
+import { stringify } from 'csv-stringify/sync'
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { replayedFields, type ReplayedEvent } from '../../analysis/replay.js'
+
+export const replayFormats = ['jsonl', 'csv', 'parquet'] as const
+export type ReplayFormat = (typeof replayFormats)[number]
+
+/** Where a replay goes: batch by batch, no faster than it is taken. */
+type ReplayOutput = {
+  readonly write: (events: ReadonlyArray<ReplayedEvent>) => Promise<void>
+  readonly end: () => Promise<void>
+}
+
+/** On standard output where no `file` is named; Parquet needs one. */
+export const replayOutput = (format: ReplayFormat, file: string | undefined): ReplayOutput => {
+  if (format === 'parquet') return parquetIn(file ?? 'replay.parquet')
+  const lines = file === undefined ? standardOutput() : fileOutput(file)
+  return format === 'csv' ? csvTo(lines) : jsonLinesTo(lines)
+}
+
+type TextOutput = { readonly write: (text: string) => Promise<void>; readonly end: () => Promise<void> }
+
+const writingTo =
+  (stream: Writable) =>
+  async (text: string): Promise<void> => {
+    if (text !== '' && !stream.write(text)) await once(stream, 'drain')
+  }
+
+const standardOutput = (): TextOutput => ({ write: writingTo(process.stdout), end: () => Promise.resolve() })
+
+const fileOutput = (file: string): TextOutput => {
+  const stream = createWriteStream(file)
+  return {
+    write: writingTo(stream),
+    end: async () => {
+      stream.end()
+      await finished(stream)
+    },
+  }
+}
+
+const jsonLinesTo = ({ write, end }: TextOutput): ReplayOutput => ({
+  write: (events) => write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
+  end,
+})
+
+/** RFC 4180; `data` is JSON text. */
+const csvTo = ({ write, end }: TextOutput): ReplayOutput => {
+  const header = write(stringify([[...replayedFields]]))
+  return {
+    write: async (events) => {
+      await header
+      await write(stringify(events.map((event) => ({ ...event, data: JSON.stringify(event.data) }))))
+    },
+    end,
+  }
+}
+
+/** Types in DuckDB's words. */
+const types: { readonly [field in keyof ReplayedEvent]?: string } = {
+  position: 'BIGINT',
+  revision: 'BIGINT',
+  at: 'TIMESTAMPTZ',
+}
+
+/** The lines are on the disk before they are turned into columns, so that memory does not grow with them. */
+const parquetIn = (file: string): ReplayOutput => {
+  const lines = `${file}.jsonl.part`
+  const { write, end } = jsonLinesTo(fileOutput(lines))
+  return {
+    write,
+    end: async () => {
+      await end()
+      const { parquetFromJsonLines } = await import('../../../adapters/duckdb/parquet.js')
+      const columns = replayedFields.map((field) => [field, types[field] ?? 'VARCHAR'] as const)
+      await parquetFromJsonLines(lines, file, columns)
+      await rm(lines)
+    },
+  }
+}

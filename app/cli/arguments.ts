@@ -1,0 +1,18 @@
+import { InvalidArgumentError } from 'commander'
+import { isPosition, type Position } from '../../domain/event.js'
+import { instantFromText, type Instant } from '../../domain/instant.js'
+
+/** @throws InvalidArgumentError */
+export const timeIn = (text: string): Instant => {
+  const instant = instantFromText(text)
+  if (instant === undefined)
+    throw new InvalidArgumentError('It must be a time in ISO 8601, such as 2026-01-15T12:00:00Z.')
+  return instant
+}
+
+/** @throws InvalidArgumentError */
+export const positionIn = (text: string): Position => {
+  const position = /^\d+$/.test(text) ? BigInt(text) : -1n
+  if (!isPosition(position)) throw new InvalidArgumentError('It must be a position that the log gave, or 0.')
+  return position
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env -S node --max-semi-space-size=32
+import { Command, CommanderError } from 'commander'
+import { E } from '../../domain/prelude.js'
+import { replayCommand } from './analysis/replay-command.js'
+import { run } from './run.js'
+
+const program = new Command('leadloop')
+  .description('Lead follow-up. Every command takes the settings of the service (app/README.md).')
+  .exitOverride()
+  .showHelpAfterError('(--help shows what there is)')
+
+program
+  .command('start')
+  .description('start the service, as `npm start` does')
+  .action(async () => {
+    const { start } = await import('./start.js')
+    await start()
+  })
+
+program
+  .command('demo')
+  .description('walk a lead once round the loop, on a folder that is removed again')
+  .action(async () => {
+    const { demo } = await import('./demo/demo.js')
+    const told = await demo()
+    if (E.isLeft(told)) {
+      process.stderr.write(`\nThe demo stopped: ${told.left}\n`)
+      process.exitCode = 1
+    }
+  })
+
+program
+  .command('rebuild')
+  .description('build read models anew from the log, all or those that are named')
+  .argument('[name...]', 'such as contacts')
+  .addHelpText('after', '\nExample:\n  $ npx leadloop rebuild contacts deliveries')
+  .action((names: ReadonlyArray<string>) =>
+    run('rebuild', async (config) => {
+      const { rebuildReadModels } = await import('./rebuild.js')
+      return rebuildReadModels(config, names)
+    }),
+  )
+
+program.addCommand(replayCommand.copyInheritedSettings(program))
+
+// Whoever reads the output has had enough, such as `head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  // 0: help was asked for. Everything else is a wrong use.
+  process.exitCode = error.exitCode === 0 ? 0 : 2
+}

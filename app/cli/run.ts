@@ -1,0 +1,21 @@
+import { E, type Either } from '../../domain/prelude.js'
+import { configFrom, type Config } from '../composition/config.js'
+
+const fail = (verb: string, sentences: ReadonlyArray<string>): void => {
+  for (const sentence of sentences) process.stderr.write(`leadloop can't ${verb}. ${sentence}\n`)
+  process.exitCode = 1
+}
+
+/** Runs a command with the settings of the environment; `work` gives a sentence where it fails. */
+export const run = async (
+  verb: string,
+  work: (config: Config) => Promise<Either<string, undefined>>,
+): Promise<void> => {
+  const config = configFrom(process.env)
+  if (E.isLeft(config)) {
+    fail(verb, config.left)
+    return
+  }
+  const done = await work(config.right)
+  if (E.isLeft(done)) fail(verb, [done.left])
+}

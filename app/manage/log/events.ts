@@ -1,0 +1,136 @@
+import { Readable } from 'node:stream'
+import { decode, refined, t } from '../../../domain/codec.js'
+import { categories, eventTypes, type Category, type EventType } from '../../../domain/events.js'
+import { beginning, isPosition, type Position } from '../../../domain/event.js'
+import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
+import { InstantFromText } from '../../../domain/instant.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
+import { replay, type ReplayRequest } from '../../analysis/replay.js'
+import type { Endpoint, Request } from '../../http/endpoint.js'
+import { invalid, type Problem } from '../../http/problem.js'
+import { answer, bind, check } from '../../http/steps.js'
+import type { Operator } from '../operator.js'
+import type { ManagePorts } from '../ports.js'
+
+/** The events of the log as JSON lines, for those who can't reach the disk. A position is the cursor. */
+export const eventEndpoints = ({ store, draining }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'GET',
+    path: '/events',
+    handle: flow(
+      bind('asked', ({ request }) => askedIn(request)),
+      // What fails later can only break the answer off.
+      check(async () => {
+        const head = await store.head()
+        return E.isLeft(head) ? head.left : undefined
+      }),
+      answer(200, ({ asked }) => streamOf(asked, (signal) => replay(store, asked.replayed, signal), draining), {
+        'content-type': 'application/x-ndjson; charset=utf-8',
+      }),
+    ),
+  },
+]
+
+/** It ends early when the client goes, however long it is until the next event. */
+const streamOf = (
+  { limit }: Asked,
+  replayedUntil: (signal: AbortSignal) => ReturnType<typeof replay>,
+  draining: AbortSignal,
+): Readable => {
+  const closed = new AbortController()
+  const stream = Readable.from(linesOf(replayedUntil(AbortSignal.any([draining, closed.signal])), limit))
+  return stream.once('close', () => closed.abort())
+}
+
+const defaultLimit = 1_000
+const maximalLimit = 10_000
+
+type Asked = { readonly replayed: ReplayRequest; readonly limit: number }
+
+async function* linesOf(batches: ReturnType<typeof replay>, limit: number): AsyncGenerator<string> {
+  let left = limit
+  for await (const { events } of batches) {
+    const lines = events.slice(0, left).map((event) => `${JSON.stringify(event)}\n`)
+    left -= lines.length
+    if (lines.length > 0) yield lines.join('')
+    if (left === 0) return
+  }
+}
+
+/** A codec of a parameter that holds one of these names, or several with commas between them. */
+const listOf = <Name extends string>(what: string, names: ReadonlyArray<Name>): t.Type<ReadonlyArray<Name>, unknown> =>
+  new t.Type<ReadonlyArray<Name>, unknown>(
+    `${what}, with commas between them`,
+    (_value): _value is ReadonlyArray<Name> => false,
+    (value, context) => {
+      const given = String(value).split(',')
+      const known = names.filter((name) => given.includes(name))
+      return known.length === new Set(given).size ? t.success(known) : t.failure(value, context)
+    },
+    t.identity,
+  )
+
+const PositionFromText = new t.Type<Position, unknown>(
+  'a position that an event had, or 0',
+  (_value): _value is Position => false,
+  (value, context) => {
+    const position = /^\d{1,16}$/.test(String(value)) ? BigInt(String(value)) : -1n
+    return isPosition(position) ? t.success(position) : t.failure(value, context)
+  },
+  t.identity,
+)
+
+const LimitFromText = new t.Type<number, unknown>(
+  `a whole number from 1 to ${maximalLimit}`,
+  t.number.is,
+  (value, context) => {
+    const limit = /^\d{1,5}$/.test(String(value)) ? Number(value) : 0
+    return limit >= 1 && limit <= maximalLimit ? t.success(limit) : t.failure(value, context)
+  },
+  t.identity,
+)
+
+const Flag = refined('true or false', (value): value is 'true' | 'false' => value === 'true' || value === 'false')
+
+const Asked = t.partial({
+  after: PositionFromText,
+  from: InstantFromText,
+  to: InstantFromText,
+  category: listOf<Category>('categories of streams', categories),
+  type: listOf<EventType>('event types', eventTypes),
+  account: AccountId,
+  source: SourceId,
+  contact: ContactId,
+  correlation: t.string,
+  limit: LimitFromText,
+  follow: Flag,
+  personal: Flag,
+})
+
+const askedIn = ({ query }: Request): Either<Problem, Asked> => {
+  const given = Object.keys(Asked.props).flatMap((name) => {
+    const value = query(name)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const decoded = decode(Asked, Object.fromEntries(given))
+  if (E.isLeft(decoded)) return E.left(invalid(decoded.left))
+  const { after, from, to, category, type, account, source, contact, correlation, limit, follow, personal } =
+    decoded.right
+  const isFollowing = follow === 'true'
+  return E.right({
+    limit: isFollowing && limit === undefined ? Infinity : (limit ?? defaultLimit),
+    replayed: {
+      after: after ?? beginning,
+      isFollowing,
+      isPersonalShown: personal === 'true',
+      ...(category && { categories: category }),
+      ...(type && { types: new Set<string>(type) }),
+      ...(from && { from }),
+      ...(to && { to }),
+      ...(account && { accountId: account }),
+      ...(source && { sourceId: source }),
+      ...(contact && { contactId: contact }),
+      ...(correlation && { correlationId: correlation }),
+    },
+  })
+}

@@ -1,0 +1,218 @@
+import test from 'ava'
+import { parse } from 'csv-parse/sync'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { personalFields } from '../../domain/personal-data.js'
+import { bearer, having } from '../kit/network/http.js'
+import { openReceiver, type Receiver } from '../kit/network/receiver.js'
+import { runProgram, type Ended } from '../kit/parts/program.js'
+import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
+import { openDataDirectory } from '../kit/service/data-directory.js'
+import { openService, serviceFor, type Service } from '../kit/service/in-process-service.js'
+import { operatorKey } from '../kit/service/settings.js'
+import { deliveriesIn } from '../kit/service/subscription.js'
+import { dataDirectory } from '../kit/service/data-directory.js'
+import { temporaryDirectory } from '../kit/temporary-directory.js'
+
+type Line = {
+  readonly position: number
+  readonly type: string
+  readonly stream: string
+  readonly at: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const program = new URL('../../app/cli/leadloop.js', import.meta.url)
+const directory = openDataDirectory()
+let service: Service
+let receiver: Receiver
+let account: Account
+let ids: SubmittedIds
+
+/** Stands in every value of a person, in what is written of her, and in what a receiver says. */
+const mark = 'Zauberwort'
+
+const replay = (...args: ReadonlyArray<string>): Promise<Ended> =>
+  runProgram(program, ['replay', ...args], {
+    DATA_DIR: directory.path,
+    EVENTSTORE_URL: undefined,
+    MONGODB_URL: undefined,
+  })
+
+const linesIn = (output: string): ReadonlyArray<Line> =>
+  output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+
+const asked = async (url: string, parameters = ''): Promise<IncomingMessage> => {
+  const request = get(`${url}/manage/v1/events${parameters}`, { headers: bearer(operatorKey) })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+test.before(async () => {
+  service = await openService(directory.path)
+  receiver = await openReceiver()
+  receiver.answer((n, response) => {
+    response.writeHead(n === 1 ? 500 : 200).end(mark)
+    return undefined
+  })
+  account = await openAccount(service)
+  await account.manage('POST', '/members', { email: `${mark}@example.com`, role: 'admin' })
+  const webhookId = await account.addWebhook({ url: receiver.url, token: 'token-of-the-receiver' })
+  ids = await account.submitted({
+    first_name: mark,
+    last_name: mark,
+    email: `${mark}@example.com`,
+    current_residence_address: mark,
+    current_residence_city: mark,
+    current_insurance_carrier: mark,
+    tcpa_opt_in_token: mark,
+    tcpa_opt_in_url: `https://consent.example/${mark}`,
+    favourite_colour: mark,
+    lead_id: mark,
+  })
+  await account.submitted()
+  await account.report(ids.next_engagement_id, 'event', 'phone_call_missed', { note: mark, properties: { said: mark } })
+  const { sold } = await account.standardConversions()
+  having(await account.record(sold, { contact_id: ids.contact_id }), 'conversion_contact')
+  await deliveriesIn(account, webhookId, 'succeeded', 3)
+})
+
+test.after.always(async () => {
+  await receiver.close()
+  await service.stop()
+  await directory.remove()
+})
+
+test('a replay gives every event in its order, over HTTP the same lines as on the machine', async (t) => {
+  const { code, stdout, stderr } = await replay()
+  t.is(code, 0, stderr)
+  const lines = linesIn(stdout)
+  t.true(lines.length > 20)
+  t.deepEqual(
+    lines.map(({ position }) => position),
+    lines.map(({ position }) => position).toSorted((one, other) => one - other),
+  )
+  t.is(await text(await asked(service.url, '?limit=10000')), stdout)
+  const behind = lines.slice(5)
+  const after = String(lines[4]?.position)
+  t.deepEqual(linesIn((await replay('--after', after)).stdout), behind)
+  t.deepEqual(linesIn(await text(await asked(service.url, `?after=${after}&limit=3`))), behind.slice(0, 3))
+})
+
+test('no personal value is shown, and with --personal each that was recorded', async (t) => {
+  const shown = await replay()
+  t.false(shown.stdout.includes(mark))
+  const personal = linesIn((await replay('--personal')).stdout).filter((line) => JSON.stringify(line).includes(mark))
+  const listed = Object.entries(personalFields).flatMap(([type, fields]) => (fields.length > 0 ? [type] : []))
+  t.deepEqual(
+    [...new Set(personal.map(({ type }) => type))].toSorted(),
+    listed
+      .filter((type) => !['ContactDetailsChanged', 'DeliveryAbandoned', 'DeliveryResent'].includes(type))
+      .toSorted(),
+  )
+  t.true((await text(await asked(service.url, '?personal=true&limit=10000'))).includes(mark))
+})
+
+test('what concerns one contact can be taken alone', async (t) => {
+  const lines = linesIn((await replay('--contact', ids.contact_id)).stdout)
+  const types = lines.map(({ type }) => type)
+  for (const type of [
+    'LeadSubmitted',
+    'ContactCreated',
+    'EngagementStarted',
+    'ConversionRecorded',
+    'DeliverySucceeded',
+  ])
+    t.true(types.includes(type), type)
+  t.is(types.filter((type) => type === 'LeadSubmitted').length, 1)
+  t.deepEqual(linesIn(await text(await asked(service.url, `?contact=${ids.contact_id}`))), lines)
+})
+
+test('CSV and Parquet hold what the lines hold, as other programs read them', async (t) => {
+  const folder = temporaryDirectory(t)
+  const lines = linesIn((await replay()).stdout)
+  const csv = await replay('--format', 'csv')
+  const rows = parse(csv.stdout, { columns: true }) as unknown as ReadonlyArray<Readonly<Record<string, string>>>
+  t.deepEqual(
+    rows.map(({ position, data, at }) => ({ position: Number(position), data: JSON.parse(data ?? '') as unknown, at })),
+    lines.map(({ position, data, at }) => ({ position, data, at })),
+  )
+  const file = join(folder, 'events.parquet')
+  const { code, stderr } = await replay('--format', 'parquet', '--out', file)
+  t.is(code, 0, stderr)
+  const stored = (await parquetReadObjects({ file: await asyncBufferFromFile(file) })) as unknown as ReadonlyArray<
+    Readonly<{ position: bigint; data: string; at: Date; type: string }>
+  >
+  t.deepEqual(
+    stored.map(({ position, data, at, type }) => ({
+      position: Number(position),
+      data: JSON.parse(data) as unknown,
+      at: at.toISOString(),
+      type,
+    })),
+    lines.map(({ position, data, at, type }) => ({ position, data, at, type })),
+  )
+})
+
+test('a wrong use ends with 2, a folder without a log with 1, and both say why', async (t) => {
+  for (const args of [
+    ['--after', 'x'],
+    ['--from', 'yesterday'],
+    ['--category', 'leads'],
+    ['--type', 'Lead'],
+    ['--format', 'parquet'],
+    ['--nothing'],
+  ]) {
+    const { code, stdout, stderr } = await replay(...args)
+    t.is(code, 2, args.join(' '))
+    t.is(stdout, '')
+    t.true(stderr.includes(args[0] === '--format' ? '--out' : (args[0] ?? '')), stderr)
+  }
+  const nowhere = join(temporaryDirectory(t), 'nowhere')
+  const ended = await runProgram(program, ['replay'], { DATA_DIR: nowhere, EVENTSTORE_URL: undefined })
+  t.is(ended.code, 1)
+  t.is(ended.stderr, `leadloop can't replay. DATA_DIR: there is no ${join(nowhere, 'leadloop.db')}.\n`)
+})
+
+test('over HTTP a wrong parameter is named, and only the operator is answered', async (t) => {
+  for (const [name, value] of [
+    ['after', '-1'],
+    ['limit', '0'],
+    ['category', 'leads'],
+    ['type', 'Lead'],
+    ['follow', 'yes'],
+    ['account', 'x'],
+  ] as const) {
+    const response = await asked(service.url, `?${name}=${value}`)
+    t.is(response.statusCode, 400)
+    const [error = ''] = (JSON.parse(await text(response)) as { readonly errors: ReadonlyArray<string> }).errors
+    t.true(error.startsWith(`${name} must be `), error)
+  }
+  t.is((await manage(service, 'GET', '/events?limit=1')).status, 200)
+  const [unknown] = (await once(get(`${service.url}/manage/v1/events`), 'response')) as [IncomingMessage]
+  t.is(unknown.statusCode, 403)
+  unknown.resume()
+})
+
+test('who follows over HTTP gets what happens later, and the end when the service stops', async (t) => {
+  const other = await serviceFor(t, dataDirectory(t))
+  const followed = await openAccount(other)
+  const response = await asked(other.url, '?follow=true&type=LeadSubmitted')
+  t.is(response.headers['content-type'], 'application/x-ndjson; charset=utf-8')
+  const { lead_id } = await followed.submitted()
+  const [chunk] = (await once(response, 'data')) as [Buffer]
+  t.deepEqual(
+    linesIn(chunk.toString()).map(({ stream }) => stream),
+    [`lead-${lead_id}`],
+  )
+  const ended = once(response, 'end')
+  await other.stop()
+  await ended
+  t.true(response.complete)
+})
