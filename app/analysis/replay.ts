@@ -60,7 +60,10 @@ export async function* replay(
   }
 }
 
-const replayed = (event: Recorded<DomainEvent>, shown: Pick<ReplayRequest, 'isPersonalShown'>): ReplayedEvent => ({
+export const replayed = (
+  event: Recorded<DomainEvent>,
+  shown: Pick<ReplayRequest, 'isPersonalShown'>,
+): ReplayedEvent => ({
   position: Number(event.position),
   id: event.id,
   stream: event.stream,

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isPosition, type Position } from '../../domain/event.js'
+import type { Moment } from '../analysis/as-of.js'
 import { instantFromText, type Instant } from '../../domain/instant.js'
 
 /** @throws InvalidArgumentError */
@@ -16,3 +17,10 @@ export const positionIn = (text: string): Position => {
   if (!isPosition(position)) throw new InvalidArgumentError('It must be a position that the log gave, or 0.')
   return position
 }
+
+/**
+ * A position is a number alone; a time is anything else.
+ * @throws InvalidArgumentError
+ */
+export const momentIn = (text: string): Moment =>
+  /^\d+$/.test(text) ? { position: positionIn(text) } : { at: timeIn(text) }

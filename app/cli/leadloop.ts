@@ -1,6 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=32
 import { Command, CommanderError } from 'commander'
 import { E } from '../../domain/prelude.js'
+import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { replayCommand } from './analysis/replay-command.js'
 import { run } from './run.js'
 
@@ -41,7 +42,9 @@ program
     }),
   )
 
-program.addCommand(replayCommand.copyInheritedSettings(program))
+for (const command of [replayCommand, asOfCommand, diffCommand]) {
+  program.addCommand(command.copyInheritedSettings(program))
+}
 
 // Whoever reads the output has had enough, such as `head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

@@ -160,6 +160,26 @@ test('CSV and Parquet hold what the lines hold, as other programs read them', as
   )
 })
 
+test('what a contact was at a moment is told with what came later, and what changed between two', async (t) => {
+  const settings = { DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
+  const [created] = linesIn((await replay('--contact', ids.contact_id, '--type', 'ContactCreated')).stdout)
+  const told = await runProgram(program, ['as-of', ids.contact_id, String(created?.position)], settings)
+  t.is(told.code, 0, told.stderr)
+  const then = JSON.parse(told.stdout) as { readonly state: Line['data']; readonly since: ReadonlyArray<Line> }
+  t.deepEqual(then.state['records'], [])
+  t.true(then.since.some(({ type }) => type === 'ContactConverted'))
+  t.false(told.stdout.includes(mark))
+  const now = new Date().toISOString()
+  const changed = await runProgram(program, ['diff', ids.contact_id, String(created?.position), now], settings)
+  t.deepEqual(
+    Object.keys((JSON.parse(changed.stdout) as { readonly changed: object }).changed).includes('records'),
+    true,
+  )
+  const wrong = await runProgram(program, ['as-of', 'contact-1', now], settings)
+  t.is(wrong.code, 2)
+  t.regex(wrong.stderr, /must be the id of an account/)
+})
+
 test('a wrong use ends with 2, a folder without a log with 1, and both say why', async (t) => {
   for (const args of [
     ['--after', 'x'],

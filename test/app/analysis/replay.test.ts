@@ -1,13 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
-import fc from 'fast-check'
 import { replay, type ReplayedEvent, type ReplayRequest } from '../../../app/analysis/replay.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { categoryOf, type DomainEvent } from '../../../domain/events.js'
 import { beginning, positionOf, type Recorded } from '../../../domain/event.js'
-import type { EventStore, LogReader } from '../../../domain/ports.js'
+import type { LogReader } from '../../../domain/ports.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { histories, type History } from '../../kit/domain/histories.js'
-import { rightOf } from '../../kit/right-of.js'
+import type { History } from '../../kit/domain/histories.js'
+import { livelyHistory, writeHistory } from '../../kit/domain/lively-history.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 
@@ -17,22 +16,6 @@ const replayed = async (log: LogReader, asked: Partial<ReplayRequest> = {}): Pro
   const all: Array<ReplayedEvent> = []
   for await (const { events } of replay(log, { ...everything, ...asked }, neverAborted)) all.push(...events)
   return all
-}
-
-const write = async <Store extends EventStore>(store: Store, history: History): Promise<Store> => {
-  for (const event of history) {
-    rightOf(await store.append(event.stream, event.revision === 0 ? 'no-stream' : event.revision - 1, [event]))
-  }
-  return store
-}
-
-/** A history in which two accounts at least have leads. */
-const lively = (): History => {
-  const isLively = (history: History): boolean =>
-    new Set(history.flatMap(({ type, data }) => (type === 'LeadSubmitted' ? [(data as Data)['account_id']] : [])))
-      .size > 1
-  const [history = []] = fc.sample(histories.filter(isLively), { numRuns: 1, seed: 7 })
-  return history
 }
 
 type Data = Readonly<Record<string, unknown>>
@@ -46,11 +29,11 @@ const firstEvents = (history: History): ReadonlyMap<string, Recorded<DomainEvent
 test.serial(
   'one history gives the same lines from the embedded store and from EventStoreDB, positions aside',
   async (t) => {
-    const history = lively()
+    const history = livelyHistory()
     const sqlite = await openSqliteStores()
     t.teardown(sqlite.close)
     const { store } = await openEventStoreDb(t)
-    const [embedded, server] = [await write(sqlite.store, history), await write(store, history)]
+    const [embedded, server] = [await writeHistory(sqlite.store, history), await writeHistory(store, history)]
     const lines = async (log: LogReader): Promise<ReadonlyArray<string>> =>
       (await replayed(log)).map(({ position: _, ...event }) => JSON.stringify(event))
     t.is((await lines(embedded)).length, history.length)
@@ -69,8 +52,8 @@ const namedIn = (event: Recorded<DomainEvent>, first: Recorded<DomainEvent> | un
 
 /** The whole log, and then what stands behind its middle, where the first events of its streams were not seen. */
 const chooses = async (t: ExecutionContext, asked: Partial<ReplayRequest>, isWanted: IsWanted): Promise<void> => {
-  const history = lively()
-  const store = await write(memoryEventStore(memoryLog()), history)
+  const history = livelyHistory()
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
   const firsts = firstEvents(history)
   const wantedOf = (events: History) =>
     idsOf(events.filter((event) => isWanted(event, namedIn(event, firsts.get(event.stream)))))
@@ -84,7 +67,7 @@ const chooses = async (t: ExecutionContext, asked: Partial<ReplayRequest>, isWan
 
 /** The last lead of the history, whose events stand on both sides of its middle as a rule. */
 const lastLead = () => {
-  const leads = lively().flatMap((event) => (event.type === 'LeadSubmitted' ? [event.data] : []))
+  const leads = livelyHistory().flatMap((event) => (event.type === 'LeadSubmitted' ? [event.data] : []))
   const last = leads.at(-1)
   if (last === undefined) throw new Error('there is no lead')
   return last
@@ -106,7 +89,7 @@ test('what concerns one contact is chosen, and nothing of another', async (t) =>
 
 test('what concerns one source is chosen, its deliveries too', async (t) => {
   const { source_id: sourceId } = lastLead()
-  const firsts = firstEvents(lively())
+  const firsts = firstEvents(livelyHistory())
   const ofEngagement = (id: unknown): boolean => {
     const first = firsts.get(`engagement-${String(id)}`)
     return first?.type === 'EngagementStarted' && first.data.source_id === sourceId
@@ -121,7 +104,7 @@ test('types, categories, times and chains choose, too', async (t) => {
   const types = new Set(['LeadSubmitted', 'ActivityRecorded'])
   await chooses(t, { types }, ({ type }) => types.has(type))
   await chooses(t, { categories: ['engagement', 'lead'] }, ({ stream }) => /^(engagement|lead)-/.test(stream))
-  const history = lively()
+  const history = livelyHistory()
   const [from, to] = [history.at(Math.floor(history.length / 3))?.time, history.at(-2)?.time]
   if (from === undefined || to === undefined) return t.fail('the history is too short')
   await chooses(t, { from, to }, ({ time }) => time >= from && time < to)
@@ -130,14 +113,14 @@ test('types, categories, times and chains choose, too', async (t) => {
 })
 
 test('a replay that follows gives what is appended later, until it is told to end', async (t) => {
-  const history = lively()
+  const history = livelyHistory()
   const log = memoryLog()
-  const store = await write(memoryEventStore(log), history.slice(0, -1))
+  const store = await writeHistory(memoryEventStore(log), history.slice(0, -1))
   const ending = new AbortController()
   const seen: Array<string> = []
   for await (const { events } of replay(store, { ...everything, isFollowing: true }, ending.signal)) {
     seen.push(...idsOf(events))
-    if (seen.length === history.length - 1) await write(store, history.slice(-1))
+    if (seen.length === history.length - 1) await writeHistory(store, history.slice(-1))
     if (seen.length === history.length) ending.abort()
   }
   t.deepEqual(seen, idsOf(history))

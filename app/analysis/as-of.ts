@@ -1,0 +1,132 @@
+import { account } from '../../domain/account.js'
+import { contact } from '../../domain/contact.js'
+import { streamOf } from '../../domain/decider.js'
+import { engagement } from '../../domain/engagement.js'
+import type { Position, Recorded } from '../../domain/event.js'
+import type { DomainEvent } from '../../domain/events.js'
+import { AccountId, ContactId, EngagementId, SourceId, WebhookId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { marketingSource } from '../../domain/marketing-source.js'
+import type { LogReader } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { webhook } from '../../domain/webhook.js'
+import { replayed, type ReplayedEvent } from './replay.js'
+
+/** Up to and including it. */
+export type Moment = { readonly at: Instant } | { readonly position: Position }
+
+type Json = Readonly<Record<string, unknown>>
+type Shown = { readonly isPersonalShown: boolean }
+
+/** What had become of something at a moment. */
+type AsOf = {
+  readonly id: string
+  /** Of the last event that it rests on; null where it was not there yet. */
+  readonly revision: number | null
+  readonly recorded_at: string | null
+  /** What the rules knew of it; null where it was not there yet. */
+  readonly state: Json | null
+}
+
+const kinds = [
+  [AccountId, account],
+  [ContactId, contact],
+  [EngagementId, engagement],
+  [WebhookId, webhook],
+  [SourceId, marketingSource],
+] as const
+
+/** Everything that can be asked about by its id, for a sentence. */
+export const askable = 'an account, a contact, an engagement, a webhook or a marketing source'
+
+const folderOf = (id: string) => kinds.find(([codec]) => codec.is(id))?.[1]
+
+export const isAskable = (id: string): boolean => folderOf(id) !== undefined
+
+/**
+ * The state of what has this id, and the events since.
+ * @throws StoreFailed
+ */
+export const asOf = async (
+  { read }: Pick<LogReader, 'read'>,
+  id: string,
+  moment: Moment,
+  shown: Shown,
+): Promise<AsOf & { readonly since: ReadonlyArray<ReplayedEvent> }> => {
+  const events = await eventsOf(read, id)
+  const until = countUntil(events, moment)
+  return { ...stateAfter(id, events.slice(0, until), shown), since: eventsShown(events.slice(until), shown) }
+}
+
+/**
+ * What it was at two moments, and the events between them.
+ * @throws StoreFailed
+ */
+export const difference = async (
+  { read }: Pick<LogReader, 'read'>,
+  id: string,
+  [from, to]: readonly [Moment, Moment],
+  shown: Shown,
+): Promise<Json> => {
+  const events = await eventsOf(read, id)
+  const [first, last] = [countUntil(events, from), countUntil(events, to)]
+  const [before, after] = [stateAfter(id, events.slice(0, first), shown), stateAfter(id, events.slice(0, last), shown)]
+  const names = new Set([...Object.keys(before.state ?? {}), ...Object.keys(after.state ?? {})])
+  const changed = [...names].flatMap((name) => {
+    const [was, is] = [before.state?.[name], after.state?.[name]]
+    return JSON.stringify(was) === JSON.stringify(is) ? [] : [[name, { before: was ?? null, after: is ?? null }]]
+  })
+  return {
+    id,
+    before,
+    after,
+    changed: Object.fromEntries(changed) as Json,
+    events: eventsShown(events.slice(first, Math.max(first, last)), shown),
+  }
+}
+
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
+const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> => {
+  const decider = folderOf(id)
+  return decider === undefined ? [] : orThrow(await read(streamOf(decider, id))).events
+}
+
+/** Events follow each other in their stream: what comes behind one that is too late is too late itself. */
+const countUntil = (events: Events, moment: Moment): number => {
+  const isLater = (event: Recorded<DomainEvent>): boolean =>
+    'at' in moment ? event.time > moment.at : event.position > moment.position
+  const first = events.findIndex(isLater)
+  return first === -1 ? events.length : first
+}
+
+const stateAfter = (id: string, events: Events, shown: Shown): AsOf => {
+  const last = events.at(-1)
+  const decider = folderOf(id)
+  if (last === undefined || decider === undefined) return { id, revision: null, recorded_at: null, state: null }
+  const evolve = decider.evolve as (state: unknown, event: DomainEvent) => unknown
+  const state = events.reduce<unknown>((before, event) => evolve(before, event), decider.initial)
+  return { id, revision: last.revision, recorded_at: last.time, state: plain(state, shown) as Json }
+}
+
+const eventsShown = (events: Events, shown: Shown): ReadonlyArray<ReplayedEvent> =>
+  events.map((event) => replayed(event, shown))
+
+/** Fields of states, at whatever depth. */
+const personal = new Set(['details', 'email'])
+const secret = new Set(['sealedSecret', 'secretHash', 'signingSecrets', 'sealed_token'])
+
+/** A state as JSON, with the names that the events have. */
+const plain = (value: unknown, shown: Shown): unknown => {
+  if (value instanceof Map) return plain(Object.fromEntries(value) as Json, shown)
+  if (Array.isArray(value)) return value.map((one) => plain(one, shown))
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value as Json).filter(
+    ([name]) => !secret.has(name) && (shown.isPersonalShown || !personal.has(name)),
+  )
+  return Object.fromEntries(fields.map(([name, field]) => [snakeCase(name), plain(field, shown)]))
+}
+
+/** Ids, the keys of what is listed by them, are left as they are. */
+const snakeCase = (name: string): string =>
+  name.includes('_') ? name : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

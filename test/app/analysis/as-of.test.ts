@@ -1,0 +1,87 @@
+import test from 'ava'
+import { asOf, difference, isAskable } from '../../../app/analysis/as-of.js'
+import { positionOf, type Position } from '../../../domain/event.js'
+import type { LogReader } from '../../../domain/ports.js'
+import type { History } from '../../kit/domain/histories.js'
+import { livelyHistory, writeHistory } from '../../kit/domain/lively-history.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { rightOf } from '../../kit/right-of.js'
+
+const shown = { isPersonalShown: true }
+
+const logOf = (history: History): Promise<LogReader> => writeHistory(memoryEventStore(memoryLog()), history)
+
+const idIn = (stream: string): string => stream.slice(stream.indexOf('-') + 1)
+
+/** Where the nth event of the history stands. */
+const positionOfNth = (n: number): Position => positionOf(BigInt(n))
+
+test('as of any moment it says what it said at that moment, and the events since are those that came later', async (t) => {
+  const history = livelyHistory()
+  const log = await logOf(history)
+  const ids = new Set(history.map(({ stream }) => idIn(stream)).filter(isAskable))
+  t.true(ids.size > 5)
+  for (const [index, event] of history.entries()) {
+    const id = idIn(event.stream)
+    if (!ids.has(id) || index % 3 !== 0) continue
+    const then = await logOf(history.slice(0, index + 1))
+    const { since, ...state } = await asOf(log, id, { position: positionOfNth(index + 1) }, shown)
+    const { since: none, ...stateThen } = await asOf(then, id, { position: positionOfNth(history.length) }, shown)
+    t.deepEqual(state, stateThen)
+    t.deepEqual(none, [])
+    const later = history.slice(index + 1).filter(({ stream }) => stream === event.stream)
+    t.deepEqual(
+      since.map(({ id: eventId }) => eventId),
+      later.map(({ id: eventId }) => eventId),
+    )
+  }
+})
+
+test('a time counts what was recorded up to it', async (t) => {
+  const history = livelyHistory()
+  const log = await logOf(history)
+  const created = history.find(({ type }) => type === 'MarketingSourceCreated')
+  if (created === undefined) return t.fail('there is no source')
+  const id = idIn(created.stream)
+  const before = history.find(({ time }) => time < created.time)?.time
+  if (before === undefined) return t.fail('nothing came before it')
+  t.deepEqual((await asOf(log, id, { at: before }, shown)).state, null)
+  t.is((await asOf(log, id, { at: created.time }, shown)).state?.['source_id'], id)
+})
+
+test('a difference names what changed, with both values, and the events between', async (t) => {
+  const history = livelyHistory()
+  const log = memoryEventStore(memoryLog())
+  await writeHistory(log, history)
+  const created = history.findLast(({ type }) => type === 'MarketingSourceCreated')
+  if (created === undefined) return t.fail('there is no source')
+  const id = idIn(created.stream)
+  const { revision } = rightOf(await log.read(created.stream))
+  const suspended = newEvent(9_999, { type: 'MarketingSourceSuspended', data: {} })
+  rightOf(await log.append(created.stream, revision, [suspended]))
+  const moments = [
+    { position: positionOfNth(history.length) },
+    { position: positionOfNth(history.length + 1) },
+  ] as const
+  const { changed, events } = await difference(log, id, moments, shown)
+  t.deepEqual(changed, { suspended: { before: false, after: true } })
+  t.deepEqual(
+    (events as ReadonlyArray<{ readonly id: string }>).map(({ id: eventId }) => eventId),
+    [suspended.id],
+  )
+})
+
+test('personal values are shown only where they are asked for, and secrets never', async (t) => {
+  const history = livelyHistory()
+  const log = await logOf(history)
+  const everything = async (isPersonalShown: boolean): Promise<string> => {
+    const moment = { position: positionOfNth(history.length) }
+    const ids = [...new Set(history.map(({ stream }) => idIn(stream)))].filter(isAskable)
+    return JSON.stringify(await Promise.all(ids.map((id) => asOf(log, id, moment, { isPersonalShown }))))
+  }
+  const personal = /@example|\+1415555|first_name/
+  t.regex(await everything(true), personal)
+  t.notRegex(await everything(false), personal)
+  t.notRegex(await everything(true), /sealed|secret|hash/)
+})
