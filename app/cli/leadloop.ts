@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { E } from '../../domain/prelude.js'
 import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { replayCommand } from './analysis/replay-command.js'
+import { parkedCommand } from './parked-command.js'
 import { run } from './run.js'
 
 const program = new Command('leadloop')
@@ -42,7 +43,7 @@ program
     }),
   )
 
-for (const command of [replayCommand, asOfCommand, diffCommand]) {
+for (const command of [replayCommand, asOfCommand, diffCommand, parkedCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }
 

@@ -1,14 +1,19 @@
 import Database from 'better-sqlite3'
 import test, { type ExecutionContext } from 'ava'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { bearer, having, send, sendJson, type Answer } from '../kit/network/http.js'
 import { labelOf, receiverFor, type Received } from '../kit/network/receiver.js'
+import { runProgram } from '../kit/parts/program.js'
 import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { openService, type Service } from '../kit/service/in-process-service.js'
 import { lead, newPhone, type Fields } from '../kit/service/leads.js'
+import { operatorKey } from '../kit/service/settings.js'
 import { longestDelivery } from '../kit/service/subscription.js'
 import { until } from '../kit/time/until.js'
+
+const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 
 /** The embedded database of a service, for what no service writes. */
 type Log = { readonly run: (sql: string, ...values: ReadonlyArray<unknown>) => unknown }
@@ -43,6 +48,8 @@ const openStage = async (t: ExecutionContext) => {
   }
   return {
     site,
+    directory,
+    stop: () => service.stop(),
     poisoned: await open(),
     other: await open(),
     log,
@@ -211,7 +218,12 @@ test('a webhook that can not be read is parked once, its deliveries wait, and co
   t.like(one, { process_manager: 'delivery_worker' })
   await otherGoesOn(t, stage, 3)
   t.deepEqual<unknown, unknown>((await ready()).parked, [{ process_manager: 'delivery_worker', events: 1 }])
-  t.is((await retry(one?.['id'])).status, 202)
+  const { port } = new URL(stage.site.url)
+  const settings = { PORT: port, OPERATOR_KEY: operatorKey, EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
+  const listed = await runProgram(program, ['parked', 'list'], settings)
+  t.deepEqual(listed, { code: 0, stdout: `${JSON.stringify(one)}\n`, stderr: '' })
+  const retried = await runProgram(program, ['parked', 'retry', String(one?.['id'])], settings)
+  t.is(retried.code, 0, retried.stderr)
   const [still] = await until('it fails again', longestDelivery, stage.parked, ([now]) => now?.['at'] !== one?.['at'])
   t.deepEqual({ ...still, at: one?.['at'] }, one)
   t.is(poisoned.receiver.requests.length, 0)
@@ -220,4 +232,19 @@ test('a webhook that can not be read is parked once, its deliveries wait, and co
   t.is((await retry(one?.['id'])).status, 202)
   await poisoned.receiver.received(3)
   await parkedOnes(stage, 0)
+})
+
+test('where no service runs, one runs for what the command line asks, and a folder without data is refused', async (t) => {
+  const stage = await openStage(t)
+  await stage.stop()
+  const settings = { DATA_DIR: stage.directory, OPERATOR_KEY: operatorKey, PORT: '1', EVENTSTORE_URL: undefined }
+  t.deepEqual(await runProgram(program, ['parked', 'list'], settings), { code: 0, stdout: '', stderr: '' })
+  const unknown = await runProgram(program, ['parked', 'retry', 'prk_1'], settings)
+  t.is(unknown.code, 1)
+  t.regex(unknown.stderr, /^leadloop can't retry\. The service answers 404: .+\n$/)
+  const nowhere = join(stage.directory, 'nowhere')
+  const refused = await runProgram(program, ['parked', 'list'], { ...settings, DATA_DIR: nowhere })
+  t.is(refused.code, 1)
+  t.regex(refused.stderr, /^leadloop can't list what is parked\. DATA_DIR: there is no .+nowhere\.\n$/)
+  t.false(existsSync(nowhere))
 })
