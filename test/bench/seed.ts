@@ -1,3 +1,4 @@
+import { openAccount, type Account } from '../kit/service/account.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { account } from '../../domain/account.js'
 import { neverAborted } from '../../domain/abortable.js'
@@ -22,7 +23,6 @@ import { startChild, type Child } from './child.js'
 import { leadFields, phoneOf } from './leads.js'
 import { embedded, forEach, openTools, orFail, type StoreUrls, type Tools } from './tools.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
-import { until } from '../kit/time/until.js'
 
 /** A store of its own, and what a client needs to use it. */
 export type Seeded = {
@@ -50,9 +50,8 @@ export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: St
  */
 export const seed = async (leads: number, urls = embedded): Promise<Seeded> => {
   const { path: directory } = openTemporaryDirectory()
-  const words = await firstWords(directory, urls)
-  const path = /(\/marketing_sources\/[^']+)'/.exec(words)?.[1] ?? ''
-  const apiKey = /^ {2}(acc_\S+)/m.exec(words)?.[1] ?? ''
+  const { postUrl, apiKey } = await openedAccount(directory, urls)
+  const path = new URL(postUrl).pathname
   const [, , accountId, sourceId] = path.split('/') as [string, string, AccountId, SourceId]
   const tools = await openTools(directory, urls)
   await fill(tools, accountId, sourceId, leads)
@@ -61,12 +60,12 @@ export const seed = async (leads: number, urls = embedded): Promise<Seeded> => {
   return { directory, path, apiKey, accountId, leads, events }
 }
 
-/** What the first start says, which opens the first account. */
-const firstWords = async (directory: string, urls: StoreUrls): Promise<string> => {
+/** An account of its own: what a named server holds already is left alone. */
+const openedAccount = async (directory: string, urls: StoreUrls): Promise<Account> => {
   const service = await startMeasured(directory, urls)
-  await until('the first start has said all', 60_000, () => service.words().includes('{"conversion_contact"'))
+  const account = await openAccount(service)
   await service.stop()
-  return service.words()
+  return account
 }
 
 const eventsIn = async ({ store }: Tools): Promise<number> => {

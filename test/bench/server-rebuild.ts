@@ -6,20 +6,20 @@ import { categories } from '../../domain/events.js'
 import { until } from '../kit/time/until.js'
 import { isCaughtUp } from '../kit/service/readiness.js'
 import { seed, startMeasured } from './seed.js'
-import { bareSubscription, startServer } from './servers.js'
+import { bareSubscription, eventStoreServer } from './servers.js'
 import { median } from './summary.js'
 
 const longestStart = 600_000
 
 /**
- * Events per second of a log on the double of EventStoreDB: from the start of a process with empty documents, which are embedded,
+ * Events per second of a log on EventStoreDB: from the start of a process with empty documents, which are embedded,
  * until nothing lags, and by `for await` over the driver's subscription alone.
  */
 export const measureServerRebuild = async (
   rounds: number,
   leads: number,
 ): Promise<{ readonly events: number; readonly ours: number; readonly theirs: number }> => {
-  const server = await startServer()
+  const server = await eventStoreServer()
   const urls = { eventStoreUrl: server.url, mongoUrl: undefined }
   const { directory, events } = await seed(leads, urls)
   const started = async (): Promise<number> => {
