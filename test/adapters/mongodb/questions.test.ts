@@ -32,7 +32,8 @@ import {
 } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { rightOf } from '../../kit/right-of.js'
-import { mongoUrl, testDatabase } from '../../kit/stores/mongodb.js'
+import { mongoUrl } from '../../kit/stores/mongo-url.js'
+import { testDatabase } from '../../kit/stores/mongodb.js'
 import { openIn } from '../../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 

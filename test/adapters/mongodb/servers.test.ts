@@ -8,7 +8,8 @@ import { ferretDb } from '../../../adapters/mongodb/servers/ferretdb.js'
 import { mongoDb } from '../../../adapters/mongodb/servers/mongodb.js'
 import type { Records } from '../../../adapters/mongodb/servers/server.js'
 import { holdsAsync } from '../../kit/domain/property.js'
-import { mongoUrl, testDatabase } from '../../kit/stores/mongodb.js'
+import { mongoUrl } from '../../kit/stores/mongo-url.js'
+import { testDatabase } from '../../kit/stores/mongodb.js'
 
 /** A database whose `renameCollection` ends with an error of this code. */
 const renaming = (code: number) => {

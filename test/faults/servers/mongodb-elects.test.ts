@@ -2,7 +2,8 @@ import test from 'ava'
 import { mongoProxy } from '../../mongodb-proxy/proxy.js'
 import { onServers } from '../../kit/load/fleet.js'
 import { addressOf, startService, stopped } from '../../kit/service/service-process.js'
-import { testDatabase, urlAt } from '../../kit/stores/mongodb.js'
+import { urlAt } from '../../kit/stores/mongo-url.js'
+import { testDatabase } from '../../kit/stores/mongodb.js'
 import { temporaryDirectory } from '../../kit/temporary-directory.js'
 
 const primarySteppedDown = 189

@@ -1,12 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
-import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
-import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
-import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
-import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import { connect } from '../../../adapters/eventstoredb/connection.js'
-import type { Stores } from '../../../app/composition/stores.js'
 import { deliveryIdOf } from '../../../domain/derived-id.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { WebhookId } from '../../../domain/ids.js'
@@ -16,9 +10,8 @@ import { readModels } from '../../../projections/registry.js'
 import { compareGenerations } from '../../../projections/subscriptions/comparison.js'
 import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { openIn } from '../stores/sqlite.js'
-import { rightOf } from '../right-of.js'
 import { serversOf } from '../stores/servers.js'
+import { storesAtRest } from '../stores/stores-at-rest.js'
 import { until } from '../time/until.js'
 import { clientOf, type Client } from '../network/http.js'
 import type { Told } from './ledger.js'
@@ -255,28 +248,12 @@ const lagging = async (client: Client): Promise<ReadonlyArray<string>> => {
   return projections.filter(({ lag }) => lag !== 0).map(({ name, lag }) => `${name} lags by ${lag}`)
 }
 
-type Opened = Pick<Stores, 'store' | 'documents' | 'close'>
-
-const openStoresOf = async (directory: string): Promise<Opened> => {
-  const servers = serversOf(directory)
-  if (servers === undefined) {
-    const database = await openIn(directory)
-    return { store: sqliteEventStore(database), documents: sqliteDocuments(database), close: database.close }
-  }
-  const store = eventStoreDb(rightOf(connect(servers.double.url)))
-  const { db, close } = servers.database.open()
-  const closed = async (): Promise<void> => {
-    await Promise.all([store.close(), close()])
-  }
-  return { store, documents: mongoDocuments(db), close: closed }
-}
-
 /**
  * Read models that differ from what a rebuild makes of the log: a sentence each. The service has stopped; on servers it may
  * go on, as long as nothing happens.
  */
 export const differingReadModels = async (directory: string): Promise<ReadonlyArray<string>> => {
-  const { store, documents, close } = await openStoresOf(directory)
+  const { store, documents, close } = await storesAtRest(directory)
   const differences: Array<string> = []
   await rebuild(readModels, { store, documents }, () => undefined)
   for (const projection of readModels) {

@@ -3,9 +3,7 @@ import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/co
 import { rightOf } from '../right-of.js'
 import { sleep } from '../time/until.js'
 import { recordingLogger } from '../parts/recording-logger.js'
-
-/** The server to run against; undefined where none was given, and the tests that need one are skipped. */
-export const mongoUrl = process.env['MONGODB_URL']
+import { urlWith } from './mongo-url.js'
 
 export type TestDatabase = {
   readonly url: string
@@ -28,26 +26,6 @@ export const testDatabase = (url: string): TestDatabase => {
       await close()
     },
   }
-}
-
-/** Where the one server listens. */
-export const hostOf = (url: string): { readonly host: string; readonly port: number } => {
-  const [, host = '', port = '27017'] = /^[^:]+:\/\/(?:[^@/]*@)?([^:/?]+):?(\d+)?/.exec(url) ?? []
-  return { host, port: Number(port) }
-}
-
-/** The same database at another port of this machine, and nowhere else. */
-export const urlAt = (url: string, port: number): string =>
-  urlWith(url.replace(/^([^:]+:\/\/(?:[^@/]*@)?)[^/?]+/, `$1127.0.0.1:${port}`), { option: 'directConnection=true' })
-
-type Changes = { readonly database?: string; readonly option?: string }
-
-/** With another database users are still looked up where they were. */
-const urlWith = (url: string, { database, option }: Changes): string => {
-  const [, server = '', path = '', query = ''] = /^([^:]+:\/\/[^/?]+)\/?([^?]*)\??(.*)$/.exec(url) ?? []
-  const source = path === '' || database === undefined || query.includes('authSource=') ? [] : [`authSource=${path}`]
-  const options = [query, ...source, option ?? ''].filter((one) => one !== '')
-  return `${server}/${database ?? path}?${options.join('&')}`
 }
 
 type InFlight = {

@@ -1,5 +1,6 @@
-import { startDouble, type EventStoreDouble } from '../../eventstoredb-double/double.js'
-import { mongoUrl, testDatabase, type TestDatabase } from './mongodb.js'
+import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
+import { mongoUrl } from './mongo-url.js'
+import type { TestDatabase } from './mongodb.js'
 
 /** The settings that put a service on servers; none where it keeps everything in its data directory. */
 type StoreSettings = { readonly EVENTSTORE_URL?: string; readonly MONGODB_URL?: string }
@@ -37,6 +38,9 @@ export const settingsOf = (dataDir: string): StoreSettings => {
 
 const openServers = async (): Promise<Servers> => {
   if (mongoUrl === undefined) throw new Error('servers for a test need MONGODB_URL')
+  // Loaded here, since both drivers take longer to load than most tests take.
+  const { startDouble } = await import('../../eventstoredb-double/double.js')
+  const { testDatabase } = await import('./mongodb.js')
   return { double: await startDouble(), database: testDatabase(mongoUrl) }
 }
 
