@@ -1,19 +1,32 @@
 import { hostOf } from '../../domain/web-address.js'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { outboxMail } from '../../adapters/mail/outbox.js'
-import { smtpMail } from '../../adapters/mail/smtp.js'
 import type { MailSender } from '../../projections/notices/sender.js'
 import type { Config } from './config.js'
 
-/** Hands mail to the server that the settings name, else writes it to files in DATA_DIR, which the operator can read. */
-export const outgoingMail = (
-  config: Pick<Config, 'dataDir' | 'smtpUrl' | 'publicUrl'>,
-): MailSender & { readonly close: () => void } => {
+type OpenMail = MailSender & { readonly close: () => void }
+type MailConfig = Pick<Config, 'dataDir' | 'smtpUrl' | 'publicUrl'>
+
+/**
+ * Hands mail to the server that the settings name, else writes it to files in DATA_DIR, which the operator can read. The mailer
+ * is loaded with the first mail: most processes never send one.
+ */
+export const outgoingMail = (config: MailConfig): OpenMail => {
+  let opening: Promise<OpenMail> | undefined
+  return {
+    send: async (mail) => (await (opening ??= openMail(config))).send(mail),
+    close: () => void opening?.then(({ close }) => close()),
+  }
+}
+
+const openMail = async (config: MailConfig): Promise<OpenMail> => {
   const from = fromAddress(config)
-  return config.smtpUrl === undefined
-    ? outboxMail(join(config.dataDir, 'outbox'), from)
-    : smtpMail({ url: config.smtpUrl, from })
+  if (config.smtpUrl === undefined) {
+    const { outboxMail } = await import('../../adapters/mail/outbox.js')
+    return outboxMail(join(config.dataDir, 'outbox'), from)
+  }
+  const { smtpMail } = await import('../../adapters/mail/smtp.js')
+  return smtpMail({ url: config.smtpUrl, from })
 }
 
 /** The user at the server where that is an e-mail address: a server seldom takes mail from anybody else. */
