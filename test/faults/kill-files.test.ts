@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, killed, startService, stopped } from '../kit/service/service-process.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
+import { addressOf, killed, startService } from '../kit/service/service-process.js'
 import { loadOn } from '../kit/load/load.js'
 import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
 import { copyDirectory, readWriteAheadLog } from './write-ahead-log.js'
@@ -17,12 +18,11 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
   t.timeout(120_000)
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
-  const first = startService(t, directory)
-  const firstAddress = await addressOf(first)
-  const account = await openLoadedAccount(firstAddress, receiver.url)
+  const first = await serviceFor(t, directory)
+  const account = await openLoadedAccount(first.url, receiver.url)
   const log = streams()
-  t.deepEqual(await stillOwed(log, directory, firstAddress), [])
-  await stopped(t, first)
+  t.deepEqual(await stillOwed(log, directory, first.url), [])
+  await first.stop()
   const mainFile = readFileSync(join(directory, 'leadloop.db'))
 
   const second = startService(t, directory)
@@ -30,7 +30,10 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
   const told = await playedOnce(t, secondAddress, account)
   t.deepEqual(await stillOwed(log, directory, secondAddress), [])
   await killed(second)
-  t.deepEqual(readFileSync(join(directory, 'leadloop.db')), mainFile, 'every step still stands in the write-ahead log')
+  t.true(
+    readFileSync(join(directory, 'leadloop.db')).equals(mainFile),
+    'every step still stands in the write-ahead log',
+  )
   const history = eventsAfter(directory, 0)
 
   const { commits } = readWriteAheadLog(join(directory, 'leadloop.db-wal'))
@@ -44,8 +47,7 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
     const prefix = eventsAfter(beside, 0)
     reached.add(prefix.length)
     t.deepEqual(prefix, history.slice(0, prefix.length))
-    const service = startService(t, copy)
-    const address = await addressOf(service)
+    const { url: address, stop } = await serviceFor(t, copy)
     const { ledger, submit, convert } = loadOn(account, randomFrom(end))
     const client = clientOf(address)
     for (const { submission } of told.leads) await submit(client, submission)
@@ -56,7 +58,7 @@ test.serial('from every durable step of two leads and a sale the rest follows, w
     const now = streams()
     t.deepEqual(await missingFrom(address, account, ledger), [])
     t.deepEqual(await stillOwed(now, copy, address), [], `from ${prefix.length} events`)
-    await killed(service)
+    await stop()
     t.deepEqual(eventsAfter(copy, 0).slice(0, prefix.length), prefix)
     t.deepEqual(now.problems, [], `from ${prefix.length} events`)
     t.deepEqual(now.unknown(ledger), [])

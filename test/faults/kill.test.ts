@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { addressOf, isRefused, killed, startService, type ServiceProcess } from '../kit/service/service-process.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
+import { addressOf, killed, startService, type ServiceProcess } from '../kit/service/service-process.js'
 import { loadOn, usualMix, type LoadMix } from '../kit/load/load.js'
 import { sleep, until } from '../kit/time/until.js'
 import { isOnServers } from '../kit/stores/servers.js'
@@ -10,107 +9,98 @@ import { dataDirectoryWithStores } from '../kit/service/data-directory.js'
 import { clientOf } from '../kit/network/http.js'
 import { markOf, missingFrom, since, type Told } from '../kit/load/ledger.js'
 import { openLoadedAccount } from '../kit/load/loaded-account.js'
-import { randomFrom, seedOf, type Random } from '../kit/load/random.js'
+import { randomFrom, seedOf } from '../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 
-/** What the load on one directory is like. */
+/** What the load on a process is like until it is killed. */
 type Life = {
-  readonly title: string
   readonly mix: LoadMix
   /** How long the receiver takes to answer, in milliseconds. */
   readonly receiverTakes: number
-  /** Whether a start is now and then killed too, before it listens or right after. */
+  /** Whether the start that follows is killed too, before it listens or right after. */
   readonly inTheStart: boolean
 }
 
-const usualLife: Life = { title: 'under a mixed load', mix: usualMix, receiverTakes: 0, inTheStart: false }
+const usualLife: Life = { mix: usualMix, receiverTakes: 0, inTheStart: false }
 
+/** Each in its turn: a mixed load, many leads that share few numbers, deliveries held by a slow receiver, kills of starts. */
 const lives: ReadonlyArray<Life> = [
   usualLife,
-  {
-    ...usualLife,
-    title: 'while many leads share few numbers',
-    mix: { ...usualMix, workers: 12, repeatedPhones: 0.9, conversions: 0.4 },
-  },
-  {
-    ...usualLife,
-    title: 'while a slow receiver holds the deliveries',
-    mix: { ...usualMix, workers: 3 },
-    receiverTakes: 40,
-  },
-  { ...usualLife, title: 'under load and again in the start that follows', receiverTakes: 5, inTheStart: true },
+  { ...usualLife, mix: { ...usualMix, workers: 12, repeatedPhones: 0.9, conversions: 0.4 } },
+  { ...usualLife, mix: { ...usualMix, workers: 3 }, receiverTakes: 40 },
+  { ...usualLife, receiverTakes: 5, inTheStart: true },
 ]
 
 /** On servers the work of a process that was killed goes on only when its lease is over: each kill takes seconds. */
 const amounts = isOnServers
-  ? { kills: 2, shortestLife: 1_000, longestLife: 2_000, answers: 5, deliveries: 2, firstStarts: 3 }
-  : { kills: 4, shortestLife: 20, longestLife: 300, answers: 5, deliveries: 2, firstStarts: 3 }
-/** `FAULT_KILLS` asks for more of them: 250 are a thousand over the four lives. */
+  ? { kills: 4, shortestLife: 1_000, longestLife: 2_000, answers: 3, deliveries: 2, firstStarts: 2 }
+  : { kills: 6, shortestLife: 20, longestLife: 300, answers: 3, deliveries: 2, firstStarts: 2 }
+/** `FAULT_KILLS` asks for more of them, such as a thousand. */
 const kills = Number(process.env['FAULT_KILLS'] ?? amounts.kills)
 
-for (const life of lives) {
-  test.serial(`nothing acknowledged is lost by ${kills} kills at random moments ${life.title}`, async (t) => {
+test.serial(
+  `nothing acknowledged is lost by ${kills} kills at random moments, whatever the load is like`,
+  async (t) => {
     t.timeout(60_000 + kills * 5_000)
-    await live(t, life, randomFrom(seedOf(t)))
-  })
-}
-
-const live = async (t: ExecutionContext, { mix, receiverTakes, inTheStart }: Life, random: Random): Promise<void> => {
-  const directory = await dataDirectoryWithStores(t)
-  // Every post succeeds, so a process that lives has no reason to repeat one.
-  const posted = new Set<string>()
-  const repeatedInOneLife: Array<string> = []
-  let lifetime = 0
-  const receiver = await startReceiver(t, (_nth, id) => {
-    if (posted.has(`${lifetime} ${id}`)) repeatedInOneLife.push(id)
-    posted.add(`${lifetime} ${id}`)
-    return receiverTakes === 0 ? undefined : sleep(receiverTakes)
-  })
-  const start = (): ServiceProcess => {
-    lifetime += 1
-    return startService(t, directory)
-  }
-  const log = streams()
-  let service = start()
-  const account = await openLoadedAccount(await addressOf(service), receiver.url)
-  const { ledger, run } = loadOn(account, random, mix)
-  let mark = markOf(ledger)
-
-  for (let kill = 1; kill <= kills; kill += 1) {
-    const address = await addressOf(service)
-    t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
-    mark = markOf(ledger)
-    const load = run(address, new AbortController().signal)
-    await sleep(amounts.shortestLife + random() * (amounts.longestLife - amounts.shortestLife))
-    await killed(service)
-    await load
-
-    log.take(eventsAfter(directory, log.position()))
-    t.deepEqual(log.problems, [], `after kill ${kill}`)
-    t.deepEqual(log.unknown(ledger), [], `after kill ${kill}`)
-    t.deepEqual(ledger.surprises, [], `after kill ${kill}`)
-    service = start()
-    if (inTheStart && random() < 0.6) {
-      await sleep(random() * 350)
-      await killed(service)
-      service = start()
+    const random = randomFrom(seedOf(t))
+    const directory = await dataDirectoryWithStores(t)
+    // Every post succeeds, so a process that lives has no reason to repeat one.
+    const posted = new Set<string>()
+    const repeatedInOneLife: Array<string> = []
+    let life = usualLife
+    let lifetime = 0
+    const receiver = await startReceiver(t, (_nth, id) => {
+      if (posted.has(`${lifetime} ${id}`)) repeatedInOneLife.push(id)
+      posted.add(`${lifetime} ${id}`)
+      return life.receiverTakes === 0 ? undefined : sleep(life.receiverTakes)
+    })
+    const start = (): ServiceProcess => {
+      lifetime += 1
+      return startService(t, directory)
     }
-  }
+    const log = streams()
+    let service = start()
+    const account = await openLoadedAccount(await addressOf(service), receiver.url)
+    const { ledger, run } = loadOn(account, random)
+    let mark = markOf(ledger)
 
-  const address = await addressOf(service)
-  // However slow the machine is: the last life lasts until the load was one.
-  const over = new AbortController()
-  const isLoad = (): boolean => ledger.leads.length > kills && ledger.records.length > 0
-  await Promise.all([
-    until('leads and conversions were acknowledged', 60_000, isLoad).finally(() => over.abort()),
-    run(address, over.signal),
-  ])
-  t.deepEqual(await missingFrom(address, account, ledger), [])
-  t.deepEqual(await stillOwed(log, directory, address), [])
-  await killed(service)
-  t.deepEqual(repeatedInOneLife, [])
-  await isWholeAndTold(t, directory, receiver, ledger)
-}
+    for (let kill = 1; kill <= kills; kill += 1) {
+      life = lives[(kill - 1) % lives.length] ?? usualLife
+      const address = await addressOf(service)
+      t.deepEqual(await missingFrom(address, account, since(ledger, mark)), [])
+      mark = markOf(ledger)
+      const load = run(address, new AbortController().signal, life.mix)
+      await sleep(amounts.shortestLife + random() * (amounts.longestLife - amounts.shortestLife))
+      await killed(service)
+      await load
+
+      log.take(eventsAfter(directory, log.position()))
+      t.deepEqual(log.problems, [], `after kill ${kill}`)
+      t.deepEqual(log.unknown(ledger), [], `after kill ${kill}`)
+      t.deepEqual(ledger.surprises, [], `after kill ${kill}`)
+      service = start()
+      if (life.inTheStart) {
+        await sleep(random() * 350)
+        await killed(service)
+        service = start()
+      }
+    }
+
+    const address = await addressOf(service)
+    // However slow the machine is: the last life lasts until the load was one.
+    const over = new AbortController()
+    const isLoad = (): boolean => ledger.leads.length > kills && ledger.records.length > 0
+    await Promise.all([
+      until('leads and conversions were acknowledged', 60_000, isLoad).finally(() => over.abort()),
+      run(address, over.signal),
+    ])
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    t.deepEqual(await stillOwed(log, directory, address), [])
+    await killed(service)
+    t.deepEqual(repeatedInOneLife, [])
+    await isWholeAndTold(t, directory, receiver, ledger)
+  },
+)
 
 const isWholeAndTold = async (
   t: ExecutionContext,
@@ -219,8 +209,7 @@ test.serial('a first start that is killed at any moment can be started again', a
     const first = startService(t, directory)
     await sleep(random() * 350)
     await killed(first)
-    const service = startService(t, directory)
-    const address = await addressOf(service)
+    const { url: address, stop } = await serviceFor(t, directory)
     const account = await openLoadedAccount(address, receiver.url)
     const { ledger, submit } = loadOn(account, random)
     const client = clientOf(address)
@@ -231,18 +220,6 @@ test.serial('a first start that is killed at any moment can be started again', a
     t.deepEqual(await stillOwed(log, directory, address), [], `after kill ${kill}`)
     t.deepEqual(log.problems, [], `after kill ${kill}`)
     t.deepEqual(log.unknown(ledger), [])
-    await killed(service)
+    await stop()
   }
 })
-
-test.serial(
-  'a start that was killed between making its secret key and writing it is got over or refused',
-  async (t) => {
-    const directory = await dataDirectoryWithStores(t)
-    writeFileSync(join(directory, 'secret-key'), '')
-    const service = startService(t, directory)
-    const address = await service.listening
-    if (address === undefined) await isRefused(t, service, /secret-key/)
-    else t.regex(readFileSync(join(directory, 'secret-key'), 'utf8'), /^\S{43}\n$/)
-  },
-)

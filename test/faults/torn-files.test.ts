@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import Database from 'better-sqlite3'
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   closeSync,
@@ -12,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { refusalOf, serviceFor } from '../kit/service/in-process-service.js'
 import { addressOf, isRefused, killed, startService } from '../kit/service/service-process.js'
 import { loadOn, usualMix } from '../kit/load/load.js'
 import { differingReadModels, eventsAfter, stillOwed, streams, type StoredEvent } from '../kit/load/streams.js'
@@ -59,10 +61,9 @@ const takeSnapshot = async (age: Age, random: Random): Promise<Snapshot> => {
   const directory = temporaryDirectory(thisFile)
   const file = join(directory, 'leadloop.db')
   const receiver = await startReceiver(thisFile)
-  const first = startService(thisFile, directory)
-  const account = await openLoadedAccount(await addressOf(first), receiver.url)
-  first.signal('SIGTERM')
-  await first.exited
+  const first = await serviceFor(thisFile, directory)
+  const account = await openLoadedAccount(first.url, receiver.url)
+  await first.stop()
   const begun = statSync(file).size
   const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 4 })
   /** Undefined while too little of the log may be damaged. */
@@ -127,8 +128,7 @@ const servesPrefix = async (
   )
   const gone = new Set(told.leads.map(({ submission }) => submission.phone).filter((phone) => !shown.has(phone)))
 
-  const service = startService(t, copy)
-  const address = await addressOf(service)
+  const { url: address, stop } = await serviceFor(t, copy)
   t.deepEqual(await missingFrom(address, account, known), [])
   const client = clientOf(address)
   for (const phone of gone) t.is((await client.send(...finding(account, phone))).status, 404)
@@ -136,7 +136,7 @@ const servesPrefix = async (
 
   const now = streams()
   t.deepEqual(await stillOwed(now, copy, address), [])
-  await killed(service)
+  await stop()
   t.deepEqual(now.problems, [])
   t.deepEqual(now.unknown(known), [])
   t.deepEqual(now.undelivered(receiver), [])
@@ -144,7 +144,7 @@ const servesPrefix = async (
   t.deepEqual(await differingReadModels(copy), [])
 }
 
-/** A start costs a second: the log is read after each damage, the service started after one of them. */
+/** The log is read after each damage, the service started after one of them. */
 const oneOf = <A>(all: ReadonlyArray<A>, random: Random): A => {
   const one = all[Math.floor(random() * all.length)]
   if (one === undefined) throw new Error('there is none')
@@ -239,10 +239,10 @@ const overwrite = (file: string, offset: number, bytes: Uint8Array): void => {
   closeSync(descriptor)
 }
 
-const directories = new Map<'SIGTERM' | 'SIGKILL', Promise<string>>()
+const directories = new Map<'stop' | 'kill', Promise<string>>()
 
-/** A copy of a directory that holds an account and a few leads; `SIGKILL` leaves a write-ahead log beside the main file. */
-const filled = async (t: ExecutionContext, end: 'SIGTERM' | 'SIGKILL'): Promise<string> => {
+/** A copy of a directory that holds an account and a few leads; a kill leaves a write-ahead log beside the main file. */
+const filled = async (t: ExecutionContext, end: 'stop' | 'kill'): Promise<string> => {
   const directory = directories.get(end) ?? fill(t, end)
   directories.set(end, directory)
   const copy = temporaryDirectory(t)
@@ -250,24 +250,32 @@ const filled = async (t: ExecutionContext, end: 'SIGTERM' | 'SIGKILL'): Promise<
   return copy
 }
 
-const fill = async (t: ExecutionContext, end: 'SIGTERM' | 'SIGKILL'): Promise<string> => {
+const fill = async (t: ExecutionContext, end: 'stop' | 'kill'): Promise<string> => {
   const directory = temporaryDirectory(thisFile)
   const receiver = await startReceiver(thisFile)
-  const service = startService(thisFile, directory)
-  const address = await addressOf(service)
-  const { submit } = loadOn(await openLoadedAccount(address, receiver.url), randomFrom(1))
-  const client = clientOf(address)
-  for (let nth = 1; nth <= 5; nth += 1) t.is((await submit(client))?.status, 200)
-  client.close()
-  service.signal(end)
-  await service.exited
+  const leadsTo = async (address: string): Promise<void> => {
+    const { submit } = loadOn(await openLoadedAccount(address, receiver.url), randomFrom(1))
+    const client = clientOf(address)
+    for (let nth = 1; nth <= 5; nth += 1) t.is((await submit(client))?.status, 200)
+    client.close()
+  }
+  if (end === 'kill') {
+    const service = startService(thisFile, directory)
+    await leadsTo(await addressOf(service))
+    await killed(service)
+  } else {
+    const service = await serviceFor(thisFile, directory)
+    await leadsTo(service.url)
+    await service.stop()
+  }
   return directory
 }
 
-const dataFiles = (directory: string): ReadonlyArray<Buffer | undefined> =>
+/** Digests of the files, since to compare their bytes one by one takes seconds. */
+const dataFiles = (directory: string): ReadonlyArray<string | undefined> =>
   ['leadloop.db', 'leadloop.db-wal']
     .map((name) => join(directory, name))
-    .map((file) => (existsSync(file) ? readFileSync(file) : undefined))
+    .map((file) => (existsSync(file) ? createHash('sha256').update(readFileSync(file)).digest('hex') : undefined))
 
 const headers: ReadonlyArray<{ readonly title: string; readonly damage: (file: string) => void }> = [
   { title: 'without its magic words', damage: (file) => overwrite(file, 0, Buffer.alloc(16)) },
@@ -278,25 +286,33 @@ const headers: ReadonlyArray<{ readonly title: string; readonly damage: (file: s
   { title: 'that breaks off within its header', damage: (file) => truncateSync(file, 50) },
 ]
 
+const isDamaged = /leadloop\.db can't be used: the file is damaged/
+
 test.serial('a start on a damaged main file is refused with a sentence and leaves the file as it was', async (t) => {
   for (const { title, damage } of headers) {
-    const copy = await filled(t, 'SIGTERM')
+    const copy = await filled(t, 'stop')
     damage(join(copy, 'leadloop.db'))
     const before = dataFiles(copy)
-    await isRefused(t, startService(t, copy), /leadloop\.db can't be used: the file is damaged/)
+    t.regex(await refusalOf(copy), isDamaged, `a file ${title}`)
     t.deepEqual(dataFiles(copy), before, `a file ${title}`)
   }
 })
 
-for (const end of ['SIGTERM', 'SIGKILL'] as const) {
-  const beside = end === 'SIGKILL' ? ' beside a write-ahead log' : ''
+test.serial('whoever starts the service on a damaged main file is told so, and its process ends', async (t) => {
+  const copy = await filled(t, 'stop')
+  overwrite(join(copy, 'leadloop.db'), 0, Buffer.alloc(4096))
+  await isRefused(t, startService(t, copy), isDamaged)
+})
+
+for (const end of ['stop', 'kill'] as const) {
+  const beside = end === 'kill' ? ' beside a write-ahead log' : ''
   test.serial(
     `a start on a main file that was emptied${beside} is refused and leaves the files as they were`,
     async (t) => {
       const directory = await filled(t, end)
       truncateSync(join(directory, 'leadloop.db'))
       const before = dataFiles(directory)
-      await isRefused(t, startService(t, directory), /leadloop\.db/)
+      t.regex(await refusalOf(directory), /leadloop\.db/)
       t.deepEqual(dataFiles(directory), before)
     },
   )
@@ -304,10 +320,10 @@ for (const end of ['SIGTERM', 'SIGKILL'] as const) {
 
 for (const table of ['events', 'collections']) {
   test.serial(`a start on a main file with a zeroed page of ${table} is refused and never hangs`, async (t) => {
-    const directory = await filled(t, 'SIGTERM')
+    const directory = await filled(t, 'stop')
     const file = join(directory, 'leadloop.db')
     overwrite(file, (rootPage(t, file, table) - 1) * 4096, Buffer.alloc(4096))
-    await isRefused(t, startService(t, directory), /damaged/)
+    t.regex(await refusalOf(directory), /damaged/)
   })
 }
 

@@ -32,15 +32,16 @@ export const usualMix: LoadMix = {
 
 export type Load = {
   readonly ledger: Ledger
-  /** Sends leads, conversions and searches from several workers until `until` aborts or the process is gone. */
-  readonly run: (address: string, until: AbortSignal) => Promise<void>
+  /** Sends leads, conversions and searches from several workers until `until` aborts or the process is gone; by `other` if given. */
+  readonly run: (address: string, until: AbortSignal, other?: LoadMix) => Promise<void>
   /** Sends a new lead, or a repeat of this one. */
   readonly submit: (client: Client, submission?: Submission) => Promise<Answer | undefined>
   /** Records this conversion, or any of a contact that is known. */
   readonly convert: (client: Client, pair?: Pair) => Promise<Answer | undefined>
 }
 
-export const loadOn = (account: LoadedAccount, random: Random, mix: LoadMix = usualMix): Load => {
+export const loadOn = (account: LoadedAccount, random: Random, usual: LoadMix = usualMix): Load => {
+  let mix = usual
   const leads: Array<AcknowledgedLead> = []
   const records: Array<AcknowledgedRecord> = []
   const surprises: Array<string> = []
@@ -154,7 +155,8 @@ export const loadOn = (account: LoadedAccount, random: Random, mix: LoadMix = us
 
   return {
     ledger: { leads, records, surprises, statuses, unanswered },
-    run: async (address, until) => {
+    run: async (address, until, other = usual) => {
+      mix = other
       const client = clientOf(address)
       const work = async (): Promise<void> => {
         while (!until.aborted) if ((await act(client)) === undefined) return
