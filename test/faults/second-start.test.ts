@@ -2,9 +2,11 @@ import test, { type ImplementationFn } from 'ava'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { addressOf, isRefused, killed, startService, stopped } from '../kit/service/service-process.js'
+import { refusalOf, serviceFor } from '../kit/service/in-process-service.js'
+import { addressOf, isRefused, killed, startService } from '../kit/service/service-process.js'
 import { loadOn, usualMix } from '../kit/load/load.js'
 import { differingReadModels, stillOwed, streams } from '../kit/load/streams.js'
+import { until } from '../kit/time/until.js'
 import { openTemporaryDirectory, temporaryDirectory } from '../kit/temporary-directory.js'
 import { missingFrom } from '../kit/load/ledger.js'
 import { openLoadedAccount } from '../kit/load/loaded-account.js'
@@ -16,18 +18,15 @@ test.serial(
   async (t) => {
     const directory = temporaryDirectory(t)
     const receiver = await startReceiver(t)
-    const first = startService(t, directory)
-    const address = await addressOf(first)
+    const { url: address, stop } = await serviceFor(t, directory)
     const account = await openLoadedAccount(address, receiver.url)
     const { ledger, run } = loadOn(account, randomFrom(1), { ...usualMix, workers: 1 })
     const over = new AbortController()
     const load = run(address, over.signal)
 
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
-      const told = ledger.leads.length
-      await isRefused(t, startService(t, directory), /another process is using/)
-      t.true(ledger.leads.length > told, 'the first went on taking leads')
-    }
+    await isRefused(t, startService(t, directory), /another process is using/)
+    const told = ledger.leads.length
+    await until('the first goes on taking leads', 60_000, () => ledger.leads.length > told)
     over.abort()
     await load
 
@@ -36,7 +35,7 @@ test.serial(
     const log = streams()
     t.deepEqual(await stillOwed(log, directory, address), [])
     t.deepEqual([log.problems, log.unknown(ledger), log.undelivered(receiver)], [[], [], []])
-    await stopped(t, first)
+    await stop()
     t.deepEqual(await differingReadModels(directory), [])
   },
 )
@@ -54,30 +53,26 @@ test.serial('of several processes that start at once on one new DATA_DIR exactly
 test.serial('after the first process was killed the second starts at once', async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
-  let service = startService(t, directory)
-  const account = await openLoadedAccount(await addressOf(service), receiver.url)
+  const first = startService(t, directory)
+  const account = await openLoadedAccount(await addressOf(first), receiver.url)
   const { ledger, run } = loadOn(account, randomFrom(1), { ...usualMix, workers: 1 })
 
-  for (let kill = 1; kill <= 2; kill += 1) {
-    const load = run(await addressOf(service), new AbortController().signal)
-    await isRefused(t, startService(t, directory), /another process is using/)
-    service.signal('SIGKILL')
-    await service.exited
-    // No lock is left that anybody would have to wait for or take away.
-    service = startService(t, directory)
-    t.not(await service.listening, undefined, service.stderr())
-    await load
-  }
-  t.deepEqual(await missingFrom(await addressOf(service), account, ledger), [])
-  await killed(service)
+  const load = run(await addressOf(first), new AbortController().signal)
+  await until('leads were accepted', 60_000, () => ledger.leads.length > 2)
+  t.regex(await refusalOf(directory), /another process is using/)
+  await killed(first)
+  // No lock is left that anybody would have to wait for or take away.
+  const second = await serviceFor(t, directory)
+  await load
+  t.deepEqual(await missingFrom(second.url, account, ledger), [])
 })
 
 test.serial('a start whose port is in use is refused with a sentence and frees its DATA_DIR', async (t) => {
-  const taken = Number(new URL(await addressOf(startService(t, temporaryDirectory(t)))).port)
+  const taken = await serviceFor(t, temporaryDirectory(t))
   const directory = temporaryDirectory(t)
-  await isRefused(t, startService(t, directory, { PORT: String(taken) }), /PORT: nothing can listen at 127\.0\.0\.1/)
-  const service = startService(t, directory)
-  t.not(await service.listening, undefined, service.stderr())
+  const port = Number(new URL(taken.url).port)
+  t.regex(await refusalOf(directory, { port }), /^PORT: nothing can listen at 127\.0\.0\.1/)
+  await t.notThrowsAsync(serviceFor(t, directory))
 })
 
 const isRoot = process.getuid?.() === 0
@@ -108,9 +103,8 @@ withMarks(
   'where the lock can not be written, as after a careless restore, two processes never serve at once',
   async (t) => {
     const directory = temporaryDirectory(t)
-    const first = startService(t, directory)
-    await addressOf(first)
-    await killed(first)
+    const first = await serviceFor(t, directory)
+    await first.stop()
     const lock = join(directory, 'lock.db')
     t.teardown(() => {
       setWritable(lock, true)

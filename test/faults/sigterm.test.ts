@@ -2,7 +2,8 @@ import test from 'ava'
 import { once } from 'node:events'
 import { request, type ClientRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import { addressOf, killed, startService, stopped } from '../kit/service/service-process.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
+import { addressOf, startService, stopped } from '../kit/service/service-process.js'
 import { loadOn, usualMix } from '../kit/load/load.js'
 import { differingReadModels, eventsAfter, stillOwed, streams } from '../kit/load/streams.js'
 import { sleep, until } from '../kit/time/until.js'
@@ -13,84 +14,72 @@ import { openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-accoun
 import { randomFrom, seedOf } from '../kit/load/random.js'
 import { startReceiver } from '../kit/load/load-receiver.js'
 
-for (const receiverTakes of [0, 60]) {
-  const receiverIs = receiverTakes === 0 ? 'a quick receiver' : 'a slow receiver'
-  test.serial(
-    `SIGTERM under load loses nothing that was acknowledged and no delivery, with ${receiverIs}`,
-    async (t) => {
-      t.timeout(120_000)
-      const random = randomFrom(seedOf(t))
-      const directory = temporaryDirectory(t)
-      const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : sleep(receiverTakes)))
-      const log = streams()
-      let service = startService(t, directory)
-      const account = await openLoadedAccount(await addressOf(service), receiver.url)
-      const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
-
-      for (let stop = 1; stop <= 2; stop += 1) {
-        const address = await addressOf(service)
-        t.deepEqual(await missingFrom(address, account, ledger), [])
-        const load = run(address, new AbortController().signal)
-        await sleep(50 + random() * 300)
-        await stopped(t, service)
-        await load
-        log.take(eventsAfter(directory, log.position()))
-        t.deepEqual(log.problems, [], `after stop ${stop}`)
-        t.deepEqual(log.unknown(ledger), [], `after stop ${stop}`)
-        t.deepEqual(ledger.surprises, [], `after stop ${stop}`)
-        t.is(log.leads(), new Set(ledger.leads.map(({ leadId }) => leadId)).size, 'what got no answer left no trace')
-        service = startService(t, directory)
-      }
-
-      const address = await addressOf(service)
-      t.deepEqual(await stillOwed(log, directory, address), [])
-      t.deepEqual(await missingFrom(address, account, ledger), [])
-      await stopped(t, service)
-      t.deepEqual(log.undelivered(receiver), [])
-      t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
-      t.deepEqual(await differingReadModels(directory), [])
-      t.log(`${ledger.leads.length} leads; unanswered: ${JSON.stringify([...ledger.unanswered])}`)
-    },
-  )
-}
-
-test.serial('requests that were in flight at SIGTERM are answered, and new connections are refused', async (t) => {
+test.serial('SIGTERM under load loses nothing that was acknowledged and no delivery', async (t) => {
+  t.timeout(120_000)
+  const random = randomFrom(seedOf(t))
   const directory = temporaryDirectory(t)
-  const receiver = await startReceiver(t)
-  const service = startService(t, directory)
-  const address = await addressOf(service)
-  const account = await openLoadedAccount(address, receiver.url)
-  const begun = await Promise.all(Array.from({ length: 8 }, (_, index) => begunLead(address, account, index + 1)))
-
-  service.signal('SIGTERM')
-  await refused(address)
-  const answers = await Promise.all(begun.map(({ finish }) => finish()))
-
-  t.deepEqual(
-    answers.map(({ statusCode }) => statusCode),
-    Array.from({ length: 8 }, () => 200),
-  )
-  t.deepEqual(await service.exited, { code: 0, signal: null })
+  let receiverTakes = 0
+  const receiver = await startReceiver(t, () => (receiverTakes === 0 ? undefined : sleep(receiverTakes)))
   const log = streams()
-  log.take(eventsAfter(directory, 0))
-  t.is(log.leads(), 8)
+  let service = startService(t, directory)
+  const account = await openLoadedAccount(await addressOf(service), receiver.url)
+  const { ledger, run } = loadOn(account, random, { ...usualMix, workers: 16 })
 
-  const again = startService(t, directory)
-  t.deepEqual(await stillOwed(log, directory, await addressOf(again)), [])
-  await killed(again)
-  t.deepEqual([log.problems, log.undelivered(receiver)], [[], []])
-})
+  for (const receiverIs of ['quick', 'slow']) {
+    receiverTakes = receiverIs === 'quick' ? 0 : 60
+    const address = await addressOf(service)
+    t.deepEqual(await missingFrom(address, account, ledger), [])
+    const load = run(address, new AbortController().signal)
+    await sleep(50 + random() * 300)
+    await stopped(t, service)
+    await load
+    log.take(eventsAfter(directory, log.position()))
+    t.deepEqual(log.problems, [], `with a ${receiverIs} receiver`)
+    t.deepEqual(log.unknown(ledger), [], `with a ${receiverIs} receiver`)
+    t.deepEqual(ledger.surprises, [], `with a ${receiverIs} receiver`)
+    t.is(log.leads(), new Set(ledger.leads.map(({ leadId }) => leadId)).size, 'what got no answer left no trace')
+    service = startService(t, directory)
+  }
 
-test.serial('an answer that is given after SIGTERM says that its connection closes', async (t) => {
-  const service = startService(t, temporaryDirectory(t))
   const address = await addressOf(service)
-  const account = await openLoadedAccount(address, 'http://127.0.0.1:9/nobody')
-  const { finish } = await begunLead(address, account, 1)
-  service.signal('SIGTERM')
-  await refused(address)
-  t.is((await finish()).headers.connection, 'close')
-  await service.exited
+  t.deepEqual(await stillOwed(log, directory, address), [])
+  t.deepEqual(await missingFrom(address, account, ledger), [])
+  await stopped(t, service)
+  t.deepEqual(log.undelivered(receiver), [])
+  t.deepEqual(log.unrecorded(receiver), [], 'every request was waited for and recorded')
+  t.deepEqual(await differingReadModels(directory), [])
+  t.log(`${ledger.leads.length} leads; unanswered: ${JSON.stringify([...ledger.unanswered])}`)
 })
+
+test.serial(
+  'requests that were in flight at SIGTERM are answered and told that their connection closes, and new ones are refused',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const receiver = await startReceiver(t)
+    const service = startService(t, directory)
+    const address = await addressOf(service)
+    const account = await openLoadedAccount(address, receiver.url)
+    const begun = await Promise.all(Array.from({ length: 8 }, (_, index) => begunLead(address, account, index + 1)))
+
+    service.signal('SIGTERM')
+    await refused(address)
+    const answers = await Promise.all(begun.map(({ finish }) => finish()))
+
+    t.deepEqual(
+      answers.map(({ statusCode, headers }) => [statusCode, headers.connection]),
+      Array.from({ length: 8 }, () => [200, 'close']),
+    )
+    t.deepEqual(await service.exited, { code: 0, signal: null })
+    const log = streams()
+    log.take(eventsAfter(directory, 0))
+    t.is(log.leads(), 8)
+
+    const again = await serviceFor(t, directory)
+    t.deepEqual(await stillOwed(log, directory, again.url), [])
+    await again.stop()
+    t.deepEqual([log.problems, log.undelivered(receiver)], [[], []])
+  },
+)
 
 test.serial('a request that never ends keeps SIGTERM waiting for a limited time', async (t) => {
   t.timeout(60_000)

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
+import { serviceFor } from '../kit/service/in-process-service.js'
 import { addressOf, isRefused, startService } from '../kit/service/service-process.js'
 import { bearer, send, sendJson } from '../kit/network/http.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
@@ -28,8 +29,7 @@ for (const step of endingSteps.filter((one) => one !== 'opening the file')) {
     t.like(line, { level: 60, error: 'WritingThreadEnded', msg: 'leadloop ends: an unexpected error' })
     t.false((service.stdout() + service.stderr()).includes('a value of a person'))
 
-    const again = startService(t, directory)
-    const url = await addressOf(again)
+    const { url } = await serviceFor(t, directory)
     t.is((await sendJson(url + new URL(account.postUrl).pathname, 'POST', lead())).status, 200)
     const contact = await send(`${url}/api/v3/contacts/${accepted.contact_id}`, { headers: bearer(account.apiKey) })
     t.is(contact.status, 200, 'what was accepted is there')
