@@ -14,8 +14,13 @@ export const lockDirectory = (directory: string): Either<OpenFailure, DirectoryL
   try {
     makeDirectory(directory)
     const lock = new Database(join(directory, 'lock.db'), { timeout: 0 })
-    // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no other process.
-    lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
+    try {
+      // The pragma writes: the driver opens a file that can't be written for reading, and such a lock would exclude no other process.
+      lock.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1')
+    } catch (error) {
+      lock.close()
+      throw error
+    }
     return E.right({ release: () => lock.close() })
   } catch (error) {
     const code = codeOf(error)
