@@ -12,7 +12,7 @@ export const sleep = (milliseconds: number): Promise<void> => wait(milliseconds)
 const looksAtOnce = 50
 
 /** In milliseconds. */
-const longestPause = 10
+const longestPause = 50
 
 /**
  * Looks again and again until `isSo`, by default until a truth is seen, and resolves with what was seen then; rejects when it
