@@ -6,14 +6,15 @@ import { bearer, having, send, sendJson, type Answer } from '../kit/network/http
 import { receiverFor } from '../kit/network/receiver.js'
 import { idsOf, manage, openAccount } from '../kit/service/account.js'
 import { lead } from '../kit/service/leads.js'
-import { addressOf, isRefused, startService, stopped } from '../kit/service/service-process.js'
+import { refusalOf, serviceFor } from '../kit/service/in-process-service.js'
+import { addressOf, startService, stopped } from '../kit/service/service-process.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
 /** One for each setting that can be wrong. */
 const wrong = {
   PORT: '80.5',
   PUBLIC_URL: 'https://user:word@leads.example.com',
-  OPERATOR_KEY: 'short-key',
+  OPERATOR_KEY: 'an operator key of words',
   SECRET_KEY: 'not-thirty-two-bytes',
   ALLOW_PRIVATE_WEBHOOKS: 'perhaps',
   LOG_LEVEL: 'chatty',
@@ -38,38 +39,39 @@ test('every wrong setting stops the start at once, each with its own sentence', 
 })
 
 test('a host that is not of this machine stops the start with a sentence that names HOST', async (t) => {
-  await isRefused(t, startService(t, temporaryDirectory(t), { HOST: '203.0.113.77' }), /\bHOST\b/)
+  t.regex(await refusalOf(temporaryDirectory(t), { host: '203.0.113.77' }), /^HOST: /)
 })
 
 test('another SECRET_KEY than the store was begun with is refused, and the right one opens it', async (t) => {
   const dataDir = temporaryDirectory(t)
-  const [right, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')]
-  const first = startService(t, dataDir, { SECRET_KEY: right })
-  const account = await openAccount({ url: await addressOf(first) })
-  await stopped(t, first)
+  const [right, other] = [randomBytes(32), randomBytes(32)]
+  const first = await serviceFor(t, dataDir, { secretKey: right })
+  const account = await openAccount(first)
+  await first.stop()
   t.false(existsSync(join(dataDir, 'secret-key')))
-  for (const secret of [{ SECRET_KEY: other }, {}]) {
-    const service = startService(t, dataDir, secret)
-    await isRefused(t, service, /^leadloop can't start. SECRET_KEY: /)
-    t.false(service.stderr().includes(other) || service.stderr().includes(right))
+  for (const secretKey of [other, undefined]) {
+    const refusal = await refusalOf(dataDir, { secretKey })
+    t.regex(refusal, /^SECRET_KEY: /)
+    for (const key of [right, other]) t.false(refusal.includes(key.toString('base64')))
   }
   rmSync(join(dataDir, 'secret-key'), { force: true })
-  const url = `${await addressOf(startService(t, dataDir, { SECRET_KEY: right }))}/api/v3/conversions`
+  const url = `${(await serviceFor(t, dataDir, { secretKey: right })).url}/api/v3/conversions`
   t.is((await send(url, { headers: bearer(account.apiKey) })).status, 200)
 })
 
 test('a secret-key file that is no key stops the start with a sentence that names it', async (t) => {
   const dataDir = temporaryDirectory(t)
-  writeFileSync(join(dataDir, 'secret-key'), 'not a key\n')
-  await isRefused(t, startService(t, dataDir), /SECRET_KEY|secret-key/)
+  for (const unusable of ['not a key\n', '']) {
+    writeFileSync(join(dataDir, 'secret-key'), unusable)
+    t.regex(await refusalOf(dataDir), /^SECRET_KEY: .*secret-key/)
+  }
 })
 
-test('an operator key that no request can carry stops the start, as a setting and in its file', async (t) => {
+test('an operator-key file that no request can carry stops the start with a sentence that names it', async (t) => {
   const dataDir = temporaryDirectory(t)
-  await isRefused(t, startService(t, dataDir, { OPERATOR_KEY: 'an operator key of words' }), /OPERATOR_KEY/)
   for (const unusable of ['an operator key of words', '']) {
     writeFileSync(join(dataDir, 'operator-key'), `${unusable}\n`)
-    await isRefused(t, startService(t, dataDir, { OPERATOR_KEY: undefined }), /OPERATOR_KEY/)
+    t.regex(await refusalOf(dataDir, { operatorKey: undefined }), /^OPERATOR_KEY: /)
   }
 })
 
@@ -155,9 +157,9 @@ test('a restart finds everything, and goes on with what was due', async (t) => {
   const dataDir = temporaryDirectory(t)
   const receiver = await receiverFor(t)
   receiver.answer((n) => (n === 1 ? 503 : 200))
-  const environment = { CLOCK_RATE: '20' }
-  const first = startService(t, dataDir, environment)
-  const account = await openAccount({ url: await addressOf(first) })
+  const settings = { clockRate: 20 }
+  const first = await serviceFor(t, dataDir, settings)
+  const account = await openAccount(first)
   const webhookId = await account.addWebhook({ url: receiver.url, token: 'x', events: ['started'] })
   const fields = lead({ lead_id: 'L-1' })
   const submitted = await account.submit(fields, { 'idempotency-key': 'order 1' })
@@ -179,16 +181,16 @@ test('a restart finds everything, and goes on with what was due', async (t) => {
     )
     return (await Promise.all([...managed, ...own])).map(({ text }) => text.replaceAll(url, ''))
   }
-  const before = await seen(await addressOf(first))
-  await stopped(t, first)
+  const before = await seen(first.url)
+  await first.stop()
 
-  const url = await addressOf(startService(t, dataDir, environment))
+  const { url } = await serviceFor(t, dataDir, settings)
   t.deepEqual(await seen(url), before)
   const asked = { conversion_contact: { contact_id, custom_value: 5 } }
   const again = await sendJson(`${url}/api/v3/conversions/${sold}/events`, 'POST', asked, bearer(account.apiKey))
   t.is(again.status, 200)
   t.deepEqual(again.body, record.body)
-  const postUrl = account.postUrl.replace(await addressOf(first), url)
+  const postUrl = account.postUrl.replace(first.url, url)
   for (const repeat of [
     await sendJson(postUrl, 'POST', lead(), { 'idempotency-key': 'order 1' }),
     await sendJson(postUrl, 'POST', fields),
