@@ -22,7 +22,18 @@ program
 program
   .command('demo')
   .description('walk a lead once round the loop, on a folder that is removed again')
-  .action(async () => {
+  .option('--month', 'write a made-up month of traffic into an empty DATA_DIR instead', false)
+  .action(async ({ month }: { readonly month: boolean }) => {
+    if (month) {
+      await run('make a month', async (config) => {
+        const { writeMonth } = await import('./demo/month.js')
+        const written = await writeMonth(config)
+        if (E.isLeft(written)) return written
+        process.stderr.write(`A month with ${written.right} leads stands in ${config.dataDir}.\n`)
+        return E.right(undefined)
+      })
+      return
+    }
     const { demo } = await import('./demo/demo.js')
     const told = await demo()
     if (E.isLeft(told)) {
