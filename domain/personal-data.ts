@@ -65,18 +65,31 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
 const secretFields = ['sealed_secret', 'secret_hash', 'settings.sealed_token']
 
 type Data = Readonly<Record<string, unknown>>
+type Path = ReadonlyArray<string>
+
+const pathsOf = (fields: ReadonlyArray<string>): ReadonlyArray<Path> => fields.map((field) => field.split('.'))
+
+const secretPaths = pathsOf(secretFields)
+/** Split once: a replay asks for every event. */
+const hiddenPaths: ReadonlyMap<string, ReadonlyArray<Path>> = new Map(
+  Object.entries(personalFields).map(([type, fields]) => [type, [...secretPaths, ...pathsOf(fields)]]),
+)
 
 /** The data of the event for somebody else's eyes: without secrets, and without personal values unless they are asked for. */
 export const shownData = (event: DomainEvent, { isPersonalShown }: { readonly isPersonalShown: boolean }): Data => {
-  const hidden = isPersonalShown ? secretFields : [...secretFields, ...personalFields[event.type]]
-  return hidden.reduce<Data>((data, path) => without(data, path.split('.')), event.data)
+  let data: Data = event.data
+  for (const path of (isPersonalShown ? undefined : hiddenPaths.get(event.type)) ?? secretPaths)
+    data = without(data, path)
+  return data
 }
 
-const without = (data: Data, [name = '', ...further]: ReadonlyArray<string>): Data => {
+const without = (data: Data, path: Path, depth = 0): Data => {
+  const name = path[depth] ?? ''
   const value = data[name]
   if (value === undefined) return data
-  if (further.length > 0) return isData(value) ? { ...data, [name]: without(value, further) } : data
-  return Object.fromEntries(Object.entries(data).filter(([other]) => other !== name))
+  if (depth < path.length - 1) return isData(value) ? { ...data, [name]: without(value, path, depth + 1) } : data
+  const { [name]: _hidden, ...rest } = data
+  return rest
 }
 
 const isData = (value: unknown): value is Data => typeof value === 'object' && value !== null && !Array.isArray(value)

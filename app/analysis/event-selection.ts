@@ -38,7 +38,7 @@ const remembered = 20_000
 export const selectedBy = (
   { read }: Pick<LogReader, 'read'>,
   selection: EventSelection,
-): ((event: Event) => Promise<boolean>) => {
+): ((event: Event) => boolean | Promise<boolean>) => {
   const { types, from, to, accountId, sourceId, contactId, correlationId } = selection
   const streams = new LRUCache<string, Concerned>({ max: remembered })
 
@@ -59,11 +59,16 @@ export const selectedBy = (
     return (await concernedByStream(`engagement-${ofStream.engagementId}`)).sourceId === id
   }
 
+  const isInside = (event: Event): boolean =>
+    (types === undefined || types.has(event.type)) &&
+    (correlationId === undefined || event.correlationId === correlationId) &&
+    (from === undefined || event.time >= from) &&
+    (to === undefined || event.time < to)
+  if (accountId === undefined && contactId === undefined && sourceId === undefined) return isInside
+
   return async (event) => {
     if (event.revision === 0) streams.set(event.stream, concernedBy(event))
-    if (types !== undefined && !types.has(event.type)) return false
-    if (correlationId !== undefined && event.correlationId !== correlationId) return false
-    if ((from !== undefined && event.time < from) || (to !== undefined && event.time >= to)) return false
+    if (!isInside(event)) return false
     if (accountId !== undefined && !(await concerns(event, 'accountId', accountId))) return false
     if (contactId !== undefined && !(await concerns(event, 'contactId', contactId))) return false
     return sourceId === undefined || concerns(event, 'sourceId', sourceId)

@@ -55,7 +55,11 @@ export async function* replay(
   const batches = isFollowing ? log.subscribe(after, categories, signal) : log.history(after, categories, signal)
   for await (const { events, position } of batches) {
     const selected: Array<ReplayedEvent> = []
-    for (const event of events) if (await isSelected(event)) selected.push(replayed(event, request))
+    for (const event of events) {
+      const isWanted = isSelected(event)
+      // To wait for what is known already would cost as much as the rest.
+      if (isWanted === true || (isWanted !== false && (await isWanted))) selected.push(replayed(event, request))
+    }
     yield { events: selected, position }
   }
 }
