@@ -27,7 +27,7 @@ export const ParkedEventEvent = t.union([
 ])
 export type ParkedEventEvent = t.TypeOf<typeof ParkedEventEvent>
 
-type ParkedEventState =
+export type ParkedEventState =
   { readonly kind: 'unknown' } | { readonly kind: 'parked' | 'retrying' | 'handled'; readonly facts: ParkedEventFacts }
 
 export type ParkedEventCommand =

@@ -1,8 +1,8 @@
 import type { DomainEvent, EventType } from './events.js'
 
 /**
- * By the type of the event the fields of its data that hold what is known of a person, or what somebody wrote of one, as dotted
- * paths. Every type has an entry, so that none is forgotten.
+ * By the type of the event the fields of its data that hold what is known of a person, what somebody wrote of one, or what gives
+ * access to one's data, as dotted paths. Every type has an entry, so that none is forgotten.
  */
 export const personalFields: { readonly [type in EventType]: ReadonlyArray<string> } = {
   AccountOpened: [],
@@ -32,8 +32,9 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   EngagementStarted: [],
   ActivityRecorded: ['activity.note', 'activity.properties'],
   EngagementEnded: [],
-  WebhookAdded: [],
-  WebhookChanged: [],
+  // Receivers often put a token into the path or the query.
+  WebhookAdded: ['settings.url'],
+  WebhookChanged: ['settings.url'],
   WebhookSigningSecretIssued: [],
   WebhookTurnedOff: [],
   WebhookTurnedOn: [],

@@ -30,10 +30,10 @@ export type EventBatch = { readonly events: ReadonlyArray<Recorded<DomainEvent>>
 
 export type EventStore = {
   /**
-   * The events of a stream, from the revision `from` on where it is given. Where there are none the revision is `no-stream`.
-   * However long a stream is, no call to a server grows with it.
+   * The events of a stream, from the revision `from` on, at most `count` where it is given. The revision is that of the last one;
+   * where there are none it is `no-stream`. However long a stream is, no call to a server grows with it.
    */
-  readonly read: (stream: string, from?: number) => Promise<Either<StoreFailure, StreamRead>>
+  readonly read: (stream: string, from?: number, count?: number) => Promise<Either<StoreFailure, StreamRead>>
 
   /** The newest events of a stream in their order, at most `count`. */
   readonly readLast: (
@@ -80,7 +80,7 @@ export type EventStore = {
   readonly checkpoint: (follower: string) => Promise<Either<StoreFailure, Position>>
 
   /**
-   * Saves how far a follower has come, durably and never backward. It stands beside the log and is no event of it: no history and
+   * Saves how far a follower has come, never backward; a power cut may take the newest save away. It stands beside the log and is no event of it: no history and
    * no subscription gives it, though on a server the head may move.
    */
   readonly saveCheckpoint: (follower: string, position: Position) => Promise<Either<StoreFailure, void>>

@@ -14,13 +14,15 @@ const pageSize = 500
 /** Reads streams page by page: a stream only grows, so its pages fit together. */
 export const readByPages =
   (page: StreamPage): EventStore['read'] =>
-  async (stream, from = 0) => {
+  async (stream, from = 0, count = Infinity) => {
     const events: Array<Recorded<DomainEvent>> = []
     for (;;) {
       const last = events.at(-1)
-      const next = await page(stream, last === undefined ? from : last.revision + 1, pageSize)
+      const limit = Math.min(pageSize, count - events.length)
+      const next = await page(stream, last === undefined ? from : last.revision + 1, limit)
       if (E.isLeft(next)) return next
       for (const event of next.right) events.push(event)
-      if (next.right.length < pageSize) return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
+      if (next.right.length < limit || events.length >= count)
+        return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
     }
   }

@@ -3,6 +3,7 @@ import { categoryOf, type DomainEvent } from '../../domain/events.js'
 import type { Recorded } from '../../domain/event.js'
 import type { Instant } from '../../domain/instant.js'
 import type { LogReader } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 
 type Event = Recorded<DomainEvent>
@@ -45,7 +46,10 @@ export const selectedBy = (
   const concernedByStream = async (stream: string): Promise<Concerned> => {
     const known = streams.get(stream)
     if (known !== undefined) return known
-    const [first] = orThrow(await read(stream)).events
+    const start = await read(stream, 0, 1)
+    // What can't be decoded tells of nobody whom it concerns.
+    const isUndecodable = E.isLeft(start) && start.left.kind === 'corrupt'
+    const [first] = isUndecodable ? [] : orThrow(start).events
     const concerned = first === undefined ? {} : concernedBy(first)
     streams.set(stream, concerned)
     return concerned
@@ -86,7 +90,7 @@ const concernedBy = (event: Event): Concerned => {
   const own = categoryOf(event.stream) === 'account' ? event.stream.slice('account-'.length) : undefined
   return defined({
     accountId: own ?? idIn('account_id'),
-    sourceId: idIn('source_id'),
+    sourceId: event.type === 'ContactCreated' ? event.data.referral.marketing_source_id : idIn('source_id'),
     contactId: idIn('contact_id'),
     engagementId: idIn('engagement_id'),
   })

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import type { t } from '../../domain/codec.js'
 import { isPosition, type Position } from '../../domain/event.js'
 import type { Moment } from '../analysis/as-of.js'
 import { instantFromText, type Instant } from '../../domain/instant.js'
@@ -24,3 +25,11 @@ export const positionIn = (text: string): Position => {
  */
 export const momentIn = (text: string): Moment =>
   /^\d+$/.test(text) ? { position: positionIn(text) } : { at: timeIn(text) }
+
+/** Reads an id of one kind; its function throws InvalidArgumentError. */
+export const idIn =
+  <Id extends string>(codec: t.Type<Id, Id>) =>
+  (text: string): Id => {
+    if (!codec.is(text)) throw new InvalidArgumentError(`It must be ${codec.name}.`)
+    return text
+  }

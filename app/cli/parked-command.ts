@@ -1,61 +1,98 @@
 import { Command } from 'commander'
 import { E, type Either } from '../../domain/prelude.js'
 import { reasonOf } from '../../projections/subscriptions/failure-reason.js'
-import type { Config } from '../composition/config.js'
+import { roles, type Config } from '../composition/config.js'
 import { run } from './run.js'
+import type { Call } from './service-call.js'
 
 export const parkedCommand = new Command('parked')
+  .exitOverride()
   .description('list the events that could not be handled, or try one again')
   .addHelpText('after', '\nExamples:\n  $ npx leadloop parked list\n  $ npx leadloop parked retry prk_…')
 
 parkedCommand
   .command('list')
   .description('what waits for an operator, as JSON lines, in the order in which it came')
-  .action(() => run('list what is parked', listed))
+  .action(() => run('list what is parked', (config) => calling(config, new Set(['api']), listed)))
 
 parkedCommand
   .command('retry')
   .description('try it once more')
   .argument('<id>', 'such as prk_…')
   .action((id: string) =>
-    run('retry', async (config) => {
-      const answered = await asked(config, 'POST', `/parked/${encodeURIComponent(id)}/retry`)
-      if (E.isRight(answered)) write(answered.right['parked'])
-      return E.map(() => undefined)(answered)
-    }),
+    run('retry', (config) => calling(config, new Set(roles), (call, isOwn) => retried(call, id, isOwn))),
   )
 
 type Body = Readonly<Record<string, unknown>>
+type Parked = { readonly id: string; readonly at: string }
 
-const listed = async (config: Config): Promise<Either<string, undefined>> => {
+const calling = async (
+  config: Config,
+  roles: Config['roles'],
+  use: (call: Call, isOwn: boolean) => Promise<Either<string, undefined>>,
+): Promise<Either<string, undefined>> => {
+  try {
+    const { withService } = await import('./service-call.js')
+    return await withService(config, roles, use)
+  } catch (error) {
+    return E.left(`${reasonOf(error)}.`)
+  }
+}
+
+const listed = async (call: Call): Promise<Either<string, undefined>> => {
+  const all = await allParked(call)
+  if (E.isLeft(all)) return all
+  for (const parked of all.right) write(parked)
+  return E.right(undefined)
+}
+
+/** In milliseconds: how long the service that runs for this alone is given to answer. */
+const longestRetry = 30_000
+const pause = 100
+
+const retried = async (call: Call, id: string, isOwn: boolean): Promise<Either<string, undefined>> => {
+  const before = await allParked(call)
+  if (E.isLeft(before)) return before
+  const asked = await answered(call, 'POST', `/parked/${encodeURIComponent(id)}/retry`)
+  if (E.isLeft(asked)) return asked
+  const was = before.right.find((parked) => parked.id === id)
+  for (let waited = 0; isOwn && was !== undefined; waited += pause) {
+    const now = await allParked(call)
+    if (E.isLeft(now)) return now
+    const is = now.right.find((parked) => parked.id === id)
+    if (is === undefined) break
+    if (is.at !== was.at) return E.left('It failed again: `leadloop parked list` says why.')
+    if (waited > longestRetry)
+      return E.left('It was not tried within half a minute: start the service and ask once more.')
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+  write(asked.right['parked'])
+  return E.right(undefined)
+}
+
+const allParked = async (call: Call): Promise<Either<string, ReadonlyArray<Parked>>> => {
+  const all: Array<Parked> = []
   let cursor: unknown = ''
   while (typeof cursor === 'string') {
-    const page: Either<string, Body> = await asked(
-      config,
+    const page: Either<string, Body> = await answered(
+      call,
       'GET',
       `/parked?limit=500${cursor === '' ? '' : `&cursor=${cursor}`}`,
     )
     if (E.isLeft(page)) return page
-    for (const parked of page.right['parked'] as ReadonlyArray<unknown>) write(parked)
+    all.push(...(page.right['parked'] as ReadonlyArray<Parked>))
     cursor = page.right['next_cursor']
   }
-  return E.right(undefined)
+  return E.right(all)
 }
 
 /** The body of an answer that is no problem. */
-const asked = async (config: Config, method: 'GET' | 'POST', path: string): Promise<Either<string, Body>> => {
-  try {
-    const { callService } = await import('./service-call.js')
-    const called = await callService(config, method, path)
-    if (E.isLeft(called)) return called
-    const body = called.right.body as Body
-    if (called.right.status < 300) return E.right(body)
-    return E.left(
-      `The service answers ${called.right.status}: ${String(body['error'] ?? body['message'] ?? body['errors'])}.`,
-    )
-  } catch (error) {
-    return E.left(`${reasonOf(error)}.`)
-  }
+const answered = async (call: Call, method: 'GET' | 'POST', path: string): Promise<Either<string, Body>> => {
+  const called = await call(method, path)
+  const body = called.body as Body
+  if (called.status < 300) return E.right(body)
+  const reason = [body['error'], body['message'], body['errors']].find((one) => one !== undefined)
+  return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
 }
 
 const write = (line: unknown): void => {

@@ -7,27 +7,32 @@ import type { Config } from '../composition/config.js'
 
 type Called = { readonly status: number; readonly body: unknown }
 
+/** Calls the management API. */
+export type Call = (method: 'GET' | 'POST', path: string) => Promise<Called>
+
+/** Roles of the service that runs for one command alone. */
+type Roles = Config['roles']
+
 /**
- * Calls the management API of the service that these settings describe. Where none runs, one runs for this call alone, and does
- * meanwhile what it always does. Left: one sentence.
+ * Lets `use` call the service that these settings describe. Where none runs, one with these roles runs for as long as `use` does.
+ * Left: one sentence.
  */
-export const callService = async (
+export const withService = async <A>(
   config: Config,
-  method: 'GET' | 'POST',
-  path: string,
-): Promise<Either<string, Called>> => {
+  roles: Roles,
+  use: (call: Call, isOwn: boolean) => Promise<Either<string, A>>,
+): Promise<Either<string, A>> => {
   const key = operatorKeyOf(config)
   if (key === undefined) return E.left('OPERATOR_KEY: it is not set, and DATA_DIR holds no operator-key.')
-  const called = await call(`http://${reachable(config.host)}:${config.port}`, key, method, path)
-  if (called !== undefined) return E.right(called)
+  const running = `http://${reachable(config.host)}:${config.port}`
+  if (await isListening(running)) return use(callOf(running, key), false)
   // Composing would make the folder, and a path that was mistyped would look like an empty store.
-  if (config.eventStoreUrl === undefined && !existsSync(config.dataDir))
-    return E.left(`DATA_DIR: there is no ${config.dataDir}.`)
-  const own = await compose({ ...config, port: 0, logLevel: 'silent' })
+  if (config.eventStoreUrl === undefined && !existsSync(join(config.dataDir, 'leadloop.db')))
+    return E.left(`DATA_DIR: there is no ${join(config.dataDir, 'leadloop.db')}.`)
+  const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {
-    const answered = await call(own.right.address, key, method, path)
-    return answered === undefined ? E.left('The service does not answer.') : E.right(answered)
+    return await use(callOf(own.right.address, key), true)
   } finally {
     await own.right.stop()
   }
@@ -44,14 +49,20 @@ const reachable = (host: string): string => {
   return named.includes(':') ? `[${named}]` : named
 }
 
-/** Undefined where nobody listens. */
-const call = async (site: string, key: string, method: string, path: string): Promise<Called | undefined> => {
+const isListening = async (site: string): Promise<boolean> => {
   try {
-    const headers = { authorization: `Bearer ${key}` }
-    const response = await fetch(`${site}/manage/v1${path}`, { method, headers })
-    return { status: response.status, body: await response.json() }
+    await fetch(`${site}/health/live`)
+    return true
   } catch (error) {
-    if (error instanceof FetchError && error.code === 'ECONNREFUSED') return undefined
+    if (error instanceof FetchError && error.code === 'ECONNREFUSED') return false
     throw error
   }
 }
+
+const callOf =
+  (site: string, key: string): Call =>
+  async (method, path) => {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await fetch(`${site}/manage/v1${path}`, { method, headers })
+    return { status: response.status, body: await response.json() }
+  }

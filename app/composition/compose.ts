@@ -115,7 +115,7 @@ const start = async (
   const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
   if (E.isLeft(head)) return head
 
-  const { routes, background, manage, tellAddress, endStreams, close } = wire(
+  const { routes, background, manage, tellAddress, draining, close } = wire(
     config,
     stores,
     ports,
@@ -123,7 +123,7 @@ const start = async (
     metrics,
   )
   const end = async (): Promise<void> => {
-    endStreams()
+    draining.abort()
     await drain(server)
     await background.stop()
     close()
@@ -202,6 +202,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     vault,
     ids,
     clock,
+    logger,
     time,
     sender,
     rateLimit: rateLimit(clock),
@@ -224,8 +225,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     logger,
     roles: config.roles,
   })
-  const endStreams = (): void => draining.abort()
-  return { routes, background, manage: surfacePorts, tellAddress: site.tell, endStreams, close }
+  return { routes, background, manage: surfacePorts, tellAddress: site.tell, draining, close }
 }
 
 /** Where clients reach the service: what the settings say, else where it listens, once it does. */

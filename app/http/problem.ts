@@ -42,9 +42,18 @@ export type Problem =
   | ResendRefusal
   | ParkedEventRefusal
 
+/** Text as it comes; the signal aborts when the client has gone. */
+export class StreamedText {
+  readonly from: (gone: AbortSignal) => AsyncIterable<string>
+
+  constructor(from: (gone: AbortSignal) => AsyncIterable<string>) {
+    this.from = from
+  }
+}
+
 export type Answer = {
   readonly status: number
-  /** What becomes JSON, or a stream of text. */
+  /** What becomes JSON, or text that goes on for as long as it takes. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Of the events that the request wrote: for the log, never sent. */

@@ -7,7 +7,7 @@ import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
 import type { Endpoint, Request, Surface } from './endpoint.js'
-import { answerTo, type Answer, type Problem } from './problem.js'
+import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
 import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
@@ -234,10 +234,15 @@ const requestOf = (ctx: Context): Request => ({
 
 const send = (ctx: Context, { status, body, headers }: Answer): void => {
   ctx.status = status
-  // A stream that fails breaks the connection off, so that a part never passes for the whole.
-  if (body instanceof Readable) body.once('error', () => ctx.res.destroy())
-  ctx.body = body
+  ctx.body = body instanceof StreamedText ? streamOf(ctx, body) : body
   if (headers !== undefined) ctx.set(headers)
   // The first of it may come much later.
-  if (body instanceof Readable) ctx.flushHeaders()
+  if (body instanceof StreamedText) ctx.flushHeaders()
+}
+
+/** A text that fails breaks the connection off, so that a part never passes for the whole. */
+const streamOf = (ctx: Context, { from }: StreamedText): Readable => {
+  const gone = new AbortController()
+  ctx.res.once('close', () => gone.abort())
+  return Readable.from(from(gone.signal)).once('error', () => ctx.res.destroy())
 }

@@ -94,11 +94,11 @@ export const execute = <Context, A extends Result>(run: (context: Context) => Fo
 export const answer = <Context extends HasRequest & { readonly result?: Result }>(
   status: number | ((context: Context) => number),
   bodyOf: (context: Context) => unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
 ): Step<Context, Answer> =>
   TE.map((context) => ({
     status: typeof status === 'number' ? status : status(context),
     body: bodyOf(context),
-    headers,
+    ...(headers && { headers }),
     correlationId: context.result?.events[0]?.correlationId,
   }))

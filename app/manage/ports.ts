@@ -1,4 +1,4 @@
-import type { Clock, CommandHandler, EventStore, Ids, Vault } from '../../domain/ports.js'
+import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import type { WebhookSender } from '../../projections/delivery/sender.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { RateLimit } from '../http/rate-limit.js'
@@ -13,6 +13,7 @@ export type ManagePorts = {
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock
+  readonly logger: Logger
   /** Posts tests to webhooks. */
   readonly sender: WebhookSender
   readonly rateLimit: RateLimit

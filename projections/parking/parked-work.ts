@@ -3,7 +3,7 @@ import { parkedEventIdOf } from '../../domain/derived-id.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
-import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
+import { parkedEvent, type ParkedEventState, type ParkedEventCommand } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -67,6 +67,18 @@ const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Pr
   return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
 }
 
+/** Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. */
+const parkedStateOf = async (
+  { commandHandler, logger }: Pick<ParkedWorkPorts, 'commandHandler' | 'logger'>,
+  worker: string,
+  id: ParkedEventId,
+): Promise<ParkedEventState | undefined> => {
+  const loaded = await commandHandler.load(parkedEvent, id)
+  if (E.isRight(loaded) || loaded.left.kind !== 'corrupt') return orThrow(loaded).state
+  logger.error({ follower: worker, parked: id, reason: loaded.left.reason }, 'a retry can not be read')
+  return undefined
+}
+
 /** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */
 export const parkedWork = <Place extends ParkedUnderLease>(
   { name, actor, records, placeOf }: Worker<Place>,
@@ -103,9 +115,9 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   }
 
   const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {
-    const { state } = orThrow(await commandHandler.load(parkedEvent, parked))
+    const state = await parkedStateOf(ports, name, parked)
     // It comes again after a crash, when its end may have been recorded.
-    if (state.kind !== 'retrying') return undefined
+    if (state?.kind !== 'retrying') return undefined
     const { event_stream, event_id } = state.facts
     const read = await store.read(event_stream)
     if (E.isLeft(read) && read.left.kind === 'corrupt') {

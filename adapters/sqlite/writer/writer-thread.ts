@@ -60,13 +60,15 @@ const openWriter = (file: string): Commit => {
   let flush: Flush | undefined
   const commit: Commit = (writes) => {
     try {
-      if (flush !== flushOf(writes)) {
-        flush = flushOf(writes)
-        database.pragma(`synchronous = ${flush}`)
+      const wanted = flushOf(writes)
+      if (flush !== wanted) {
+        database.pragma(`synchronous = ${wanted}`)
+        flush = wanted
       }
       return transaction.immediate(writes)
     } catch (error) {
       events.rolledBack()
+      flush = undefined
       const code = codeOf(error)
       // A write that is wrong in itself fails alone, and the others are committed; a disk that fails, fails for all.
       const isWrong = isRefusal(code) || code.startsWith('SQLITE_ERROR')

@@ -2,14 +2,14 @@ import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 
 /** Milliseconds until a name server is asked again; the second answer is waited for twice as long. */
-const limits = { timeout: 700, tries: 2 }
+const standardLimits = { timeout: 700, tries: 2 }
 
 /** The codes for a name that does not exist, or has no address. */
 const unknown: ReadonlyArray<unknown> = ['ENOTFOUND', 'ENODATA']
 
 /** Asks the name servers of the system, or these. No thread waits for them, however long they take. */
 export const nameServers =
-  (servers?: ReadonlyArray<string>) =>
+  (servers?: ReadonlyArray<string>, limits = standardLimits) =>
   async (name: string): Promise<ReadonlyArray<LookupAddress>> => {
     // A new resolver reads which name servers the system has now.
     const resolver = new Resolver(limits)

@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { categories, eventTypes, type Category } from '../../../domain/events.js'
 import { beginning, type Position } from '../../../domain/event.js'
+import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { ReplayRequest } from '../../analysis/replay.js'
-import { positionIn, timeIn } from '../arguments.js'
+import { idIn, positionIn, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 import { replayFormats, type ReplayFormat } from './replay-output.js'
 
@@ -40,9 +41,9 @@ export const replayCommand = new Command('replay')
   .option('--to <time>', 'what was recorded before this time', timeIn)
   .addOption(new Option('--category <category...>', 'only streams of these').choices(categories))
   .addOption(new Option('--type <type...>', 'only events of these types').argParser(eventTypeIn))
-  .option('--account <id>', 'only what concerns this account')
-  .option('--source <id>', 'only what concerns this marketing source')
-  .option('--contact <id>', 'only what concerns this contact')
+  .option('--account <id>', 'only what concerns this account', idIn(AccountId))
+  .option('--source <id>', 'only what concerns this marketing source', idIn(SourceId))
+  .option('--contact <id>', 'only what concerns this contact', idIn(ContactId))
   .option('--correlation <id>', 'only what one request brought about')
   .addOption(new Option('--format <format>', 'how they are written').choices(replayFormats).default('jsonl'))
   .option('--out <file>', 'into this file, else to standard output')

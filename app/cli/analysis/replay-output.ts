@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { replayedFields, type ReplayedEvent } from '../../analysis/replay.js'
@@ -13,6 +13,8 @@ export type ReplayFormat = (typeof replayFormats)[number]
 type ReplayOutput = {
   readonly write: (events: ReadonlyArray<ReplayedEvent>) => Promise<void>
   readonly end: () => Promise<void>
+  /** Instead of `end`, where it failed: nothing stays of a file. */
+  readonly discard: () => Promise<void>
 }
 
 /** On standard output where no `file` is named; Parquet needs one. */
@@ -22,7 +24,7 @@ export const replayOutput = (format: ReplayFormat, file: string | undefined): Re
   return format === 'csv' ? csvTo(lines) : jsonLinesTo(lines)
 }
 
-type TextOutput = { readonly write: (text: string) => Promise<void>; readonly end: () => Promise<void> }
+type TextOutput = Pick<ReplayOutput, 'end' | 'discard'> & { readonly write: (text: string) => Promise<void> }
 
 const writingTo =
   (stream: Writable) =>
@@ -30,33 +32,47 @@ const writingTo =
     if (text !== '' && !stream.write(text)) await once(stream, 'drain')
   }
 
-const standardOutput = (): TextOutput => ({ write: writingTo(process.stdout), end: () => Promise.resolve() })
+const standardOutput = (): TextOutput => ({
+  write: writingTo(process.stdout),
+  end: () => Promise.resolve(),
+  discard: () => Promise.resolve(),
+})
 
+/** The file has its name once it is whole. */
 const fileOutput = (file: string): TextOutput => {
-  const stream = createWriteStream(file)
+  const part = `${file}.part`
+  const stream = createWriteStream(part)
+  const ended = async (): Promise<void> => {
+    stream.end()
+    await finished(stream)
+  }
   return {
     write: writingTo(stream),
     end: async () => {
-      stream.end()
-      await finished(stream)
+      await ended()
+      await rename(part, file)
+    },
+    discard: async () => {
+      await ended().catch(() => undefined)
+      await rm(part, { force: true })
     },
   }
 }
 
-const jsonLinesTo = ({ write, end }: TextOutput): ReplayOutput => ({
+const jsonLinesTo = ({ write, ...rest }: TextOutput): ReplayOutput => ({
   write: (events) => write(events.map((event) => `${JSON.stringify(event)}\n`).join('')),
-  end,
+  ...rest,
 })
 
 /** RFC 4180; `data` is JSON text. */
-const csvTo = ({ write, end }: TextOutput): ReplayOutput => {
+const csvTo = ({ write, ...rest }: TextOutput): ReplayOutput => {
   const header = write(stringify([[...replayedFields]]))
   return {
     write: async (events) => {
       await header
       await write(stringify(events.map((event) => ({ ...event, data: JSON.stringify(event.data) }))))
     },
-    end,
+    ...rest,
   }
 }
 
@@ -69,16 +85,20 @@ const types: { readonly [field in keyof ReplayedEvent]?: string } = {
 
 /** The lines are on the disk before they are turned into columns, so that memory does not grow with them. */
 const parquetIn = (file: string): ReplayOutput => {
-  const lines = `${file}.jsonl.part`
-  const { write, end } = jsonLinesTo(fileOutput(lines))
+  const lines = `${file}.jsonl`
+  const { write, end, discard } = jsonLinesTo(fileOutput(lines))
   return {
     write,
     end: async () => {
       await end()
       const { parquetFromJsonLines } = await import('../../../adapters/duckdb/parquet.js')
       const columns = replayedFields.map((field) => [field, types[field] ?? 'VARCHAR'] as const)
-      await parquetFromJsonLines(lines, file, columns)
-      await rm(lines)
+      try {
+        await parquetFromJsonLines(lines, file, columns)
+      } finally {
+        await rm(lines)
+      }
     },
+    discard,
   }
 }

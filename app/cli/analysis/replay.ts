@@ -27,15 +27,18 @@ export const replayTo = async (
     const isBarSeen = !request.isFollowing && (file !== undefined || !process.stdout.isTTY)
     const bar = isBarSeen ? lateProgressBar(head) : undefined
     const output = replayOutput(format, file)
+    let isWhole = false
     try {
       for await (const { events, position } of replay(log, request, stopping.signal)) {
         await output.write(events)
         bar?.update(Number(position))
       }
+      isWhole = true
     } finally {
       bar?.stop()
+      // What was followed until somebody stopped it is whole, too.
+      await (isWhole || (request.isFollowing && stopping.signal.aborted) ? output.end() : output.discard())
     }
-    await output.end()
     return E.right(undefined)
   } catch (error) {
     if (stopping.signal.aborted) return request.isFollowing ? E.right(undefined) : E.left('It was stopped.')

@@ -1,19 +1,20 @@
-import { Readable } from 'node:stream'
 import { decode, refined, t } from '../../../domain/codec.js'
 import { categories, eventTypes, type Category, type EventType } from '../../../domain/events.js'
 import { beginning, isPosition, type Position } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
+import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
-import { invalid, type Problem } from '../../http/problem.js'
+import { invalid, StreamedText, type Problem } from '../../http/problem.js'
 import { answer, bind, check } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
 /** The events of the log as JSON lines, for those who can't reach the disk. A position is the cursor. */
-export const eventEndpoints = ({ store, draining }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'GET',
     path: '/events',
@@ -21,39 +22,44 @@ export const eventEndpoints = ({ store, draining }: ManagePorts): ReadonlyArray<
       bind('asked', ({ request }) => askedIn(request)),
       // What fails later can only break the answer off.
       check(async () => {
-        const head = await store.head()
+        const head = await ports.store.head()
         return E.isLeft(head) ? head.left : undefined
       }),
-      answer(200, ({ asked }) => streamOf(asked, (signal) => replay(store, asked.replayed, signal), draining), {
-        'content-type': 'application/x-ndjson; charset=utf-8',
-      }),
+      answer(
+        200,
+        ({ asked }) => new StreamedText((gone) => linesOf(ports, asked, AbortSignal.any([ports.draining, gone]))),
+        {
+          'content-type': 'application/x-ndjson; charset=utf-8',
+        },
+      ),
     ),
   },
 ]
-
-/** It ends early when the client goes, however long it is until the next event. */
-const streamOf = (
-  { limit }: Asked,
-  replayedUntil: (signal: AbortSignal) => ReturnType<typeof replay>,
-  draining: AbortSignal,
-): Readable => {
-  const closed = new AbortController()
-  const stream = Readable.from(linesOf(replayedUntil(AbortSignal.any([draining, closed.signal])), limit))
-  return stream.once('close', () => closed.abort())
-}
 
 const defaultLimit = 1_000
 const maximalLimit = 10_000
 
 type Asked = { readonly replayed: ReplayRequest; readonly limit: number }
 
-async function* linesOf(batches: ReturnType<typeof replay>, limit: number): AsyncGenerator<string> {
+async function* linesOf(
+  { store, logger }: ManagePorts,
+  { replayed, limit }: Asked,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   let left = limit
-  for await (const { events } of batches) {
-    const lines = events.slice(0, left).map((event) => `${JSON.stringify(event)}\n`)
-    left -= lines.length
-    if (lines.length > 0) yield lines.join('')
-    if (left === 0) return
+  try {
+    for await (const { events } of replay(store, replayed, signal)) {
+      const lines = events.slice(0, left).map((event) => `${JSON.stringify(event)}\n`)
+      left -= lines.length
+      if (lines.length > 0) yield lines.join('')
+      if (left === 0) return
+    }
+  } catch (error) {
+    // Nobody is left to be told, or the service stops.
+    if (signal.aborted) throw error
+    const position = error instanceof UndecodableEvent ? error.entry.position.toString() : undefined
+    logger.warn({ reason: reasonOf(error), position }, 'a replay was broken off')
+    throw error
   }
 }
 

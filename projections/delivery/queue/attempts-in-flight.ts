@@ -1,3 +1,5 @@
+import { streamOf } from '../../../domain/decider.js'
+import { delivery } from '../../../domain/delivery.js'
 import type { Position } from '../../../domain/event.js'
 import type { DeliveryId } from '../../../domain/ids.js'
 import type { EventStore, Logger } from '../../../domain/ports.js'
@@ -22,7 +24,7 @@ export type Attempt = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) =
 
 type AttemptsInFlightPorts = {
   readonly attempt: Attempt
-  readonly store: Pick<EventStore, 'head'>
+  readonly store: Pick<EventStore, 'readLast'>
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly slots: Slots
@@ -55,14 +57,15 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   }
 
   /**
-   * Behind whatever may have been recorded of an attempt that recorded nothing as far as this process knows: another one made
-   * it, or the answer of the store was lost. Undefined where the lease ends before the store answers.
+   * Where the stream of a delivery ends whose attempt recorded nothing as far as this process knows: another one may have made it,
+   * or the answer of the store was lost. Undefined where nobody can tell, or the lease ends before the store answers.
    */
-  const headOf = async (lease: Lease): Promise<Position | undefined> => {
+  const endOf = async (id: DeliveryId, lease: Lease): Promise<Position | undefined> => {
     for (let failures = 0; !isEnding(lease); failures += 1) {
       await backoff(failures, lease.ending)
-      const head = await store.head()
-      if (E.isRight(head)) return head.right
+      const newest = await store.readLast(streamOf(delivery, id), 1)
+      if (E.isRight(newest)) return newest.right[0]?.position
+      if (newest.left.kind === 'corrupt') return undefined
     }
     return undefined
   }
@@ -70,7 +73,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
   /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */
   const release = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind, end: AttemptEnd): Promise<void> => {
     const { lease, reserved, expected } = queue
-    const position = end.position ?? (await headOf(lease))
+    const position = end.position ?? (await endOf(id, lease))
     if (position !== undefined) await projected.caughtUpTo(position, lease.ending)
     const wasFull = isFull(queue)
     reserved.delete(id)

@@ -24,7 +24,7 @@ type Scheduler = {
 
 type SchedulerPorts = {
   readonly attempt: Attempt
-  readonly store: Pick<EventStore, 'head'>
+  readonly store: Pick<EventStore, 'readLast'>
   readonly documents: Documents
   readonly clock: Clock
   readonly logger: Logger

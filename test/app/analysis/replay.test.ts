@@ -95,7 +95,8 @@ test('what concerns one source is chosen, its deliveries too', async (t) => {
     return first?.type === 'EngagementStarted' && first.data.source_id === sourceId
   }
   await chooses(t, { sourceId }, ({ stream }, named) => {
-    const isOfSource = named('source_id').includes(sourceId)
+    const referrals = named('referral').map((referral) => (referral as Data | undefined)?.['marketing_source_id'])
+    const isOfSource = [...named('source_id'), ...referrals].includes(sourceId)
     return isOfSource || (categoryOf(stream) === 'delivery' && named('engagement_id').some(ofEngagement))
   })
 })

@@ -115,8 +115,8 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     })
 
   return {
-    read: async (stream, from = 0) => {
-      const read = await steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(from)))
+    read: async (stream, from = 0, count = Infinity) => {
+      const read = await steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(from, from + count)))
       return E.isLeft(read)
         ? read
         : E.right({ events: read.right, revision: read.right.at(-1)?.revision ?? 'no-stream' })

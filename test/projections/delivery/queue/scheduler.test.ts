@@ -68,7 +68,7 @@ const openStage = async () => {
     },
     clock,
     logger: recordingLogger(),
-    store: { head: () => Promise.resolve(E.right(positionAt(changes))) },
+    store: { readLast: () => Promise.resolve(E.right([{ position: positionAt(changes) }] as never)) },
     projected: {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
