@@ -4,6 +4,7 @@ import { neverAborted } from '../../../domain/abortable.js'
 import { categoryOf, type DomainEvent } from '../../../domain/events.js'
 import { beginning, positionOf, type Recorded } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import type { History } from '../../kit/domain/histories.js'
 import { livelyHistory, writeHistory } from '../../kit/domain/lively-history.js'
@@ -125,4 +126,24 @@ test('a replay that follows gives what is appended later, until it is told to en
     if (seen.length === history.length) ending.abort()
   }
   t.deepEqual(seen, idsOf(history))
+})
+
+test('an event that can not be read keeps nobody from what stands behind it', async (t) => {
+  const history = livelyHistory()
+  const log = memoryLog()
+  const store = await writeHistory(memoryEventStore(log), history)
+  const accountId = lastLead().account_id
+  const whole = await replayed(store, { accountId })
+  const index = log.events.findIndex(({ type }) => type === 'LeadSubmitted')
+  const spoilt = log.events[index]
+  if (spoilt === undefined) return t.fail('there is no lead')
+  log.events[index] = { ...spoilt, json: '{}' }
+  const stream = log.streams.get(spoilt.stream)
+  if (stream !== undefined) stream[0] = { ...spoilt, json: '{}' }
+  const error = await t.throwsAsync(replayed(store, { accountId }), { instanceOf: UndecodableEvent })
+  t.is(error.entry.position, spoilt.position)
+  t.deepEqual(
+    idsOf(await replayed(store, { accountId, after: spoilt.position })),
+    idsOf(whole.filter(({ position }) => position > Number(spoilt.position))),
+  )
 })

@@ -1,10 +1,16 @@
 import test, { type ExecutionContext } from 'ava'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { aborted } from '../../../domain/abortable.js'
 import { E, flow } from '../../../domain/prelude.js'
 import type { Endpoint, Surface } from '../../../app/http/endpoint.js'
 import { drain, listen } from '../../../app/http/listener.js'
 import { httpServer, routesOf, type Observed } from '../../../app/http/server.js'
+import { StreamedText } from '../../../app/http/problem.js'
 import { answer, bind, execute } from '../../../app/http/steps.js'
 import { send, sendJson } from '../../kit/network/http.js'
+import { until } from '../../kit/time/until.js'
 import { recordingLogger, type LogLine } from '../../kit/parts/recording-logger.js'
 
 const phone = '+14155550123'
@@ -35,7 +41,25 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
       answer(200, () => ({})),
     ),
   },
+  { method: 'GET', path: '/endless', handle: answer(200, () => new StreamedText(endless)) },
+  { method: 'GET', path: '/failing', handle: answer(200, () => new StreamedText(failing)) },
 ]
+
+/** The clients of a text that never ends, and those of them that are known to have gone. */
+const following = { begun: 0, gone: 0 }
+
+async function* endless(gone: AbortSignal): AsyncGenerator<string> {
+  following.begun += 1
+  yield 'first\n'
+  await aborted(gone)
+  following.gone += 1
+}
+
+async function* failing(): AsyncGenerator<string> {
+  yield 'first\n'
+  await Promise.resolve()
+  throw new Error('the disk is full')
+}
 
 const surface: Surface<undefined> = {
   name: 'example',
@@ -122,4 +146,28 @@ test('what is thrown is told by its kind and place: its message may hold what wa
   const [line] = lines.filter(({ level }) => level === 'error')
   t.like(line, { fields: { error: 'RangeError', route: '/example/broken' }, message: 'a request failed' })
   t.false(JSON.stringify(lines).includes(phone))
+})
+
+test('a text that goes on ends when its client has gone, although nothing more comes of it', async (t) => {
+  const { url } = await served(t)
+  const clients = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const request = get(`${url}/endless`)
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      const [chunk] = (await once(response, 'data')) as [Buffer]
+      t.is(chunk.toString(), 'first\n')
+      return request
+    }),
+  )
+  t.deepEqual(following, { begun: 3, gone: 0 })
+  for (const client of clients) client.destroy()
+  await until('all are known to have gone', 60_000, () => following.gone === 3)
+  t.is(following.begun, 3)
+})
+
+test('a text that fails on its way never passes for a whole one', async (t) => {
+  const { url } = await served(t)
+  const [response] = (await once(get(`${url}/failing`), 'response')) as [IncomingMessage]
+  await t.throwsAsync(text(response))
+  t.false(response.complete)
 })
