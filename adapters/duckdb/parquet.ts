@@ -1,13 +1,11 @@
-import { DuckDBInstance } from '@duckdb/node-api'
+import { openDuckDb } from './database.js'
 
 /** A column's name, and its type in DuckDB's words, such as `BIGINT`. */
 type Column = readonly [name: string, type: string]
 
 /** Turns a file of JSON lines into a Parquet file with these columns; a JSON value in a VARCHAR column stays JSON text. */
 export const parquetFromJsonLines = async (from: string, to: string, columns: ReadonlyArray<Column>): Promise<void> => {
-  // What it needs comes inside the package: it must not look for more on the network.
-  const instance = await DuckDBInstance.create(':memory:', { autoinstall_known_extensions: 'false' })
-  const connection = await instance.connect()
+  const { connection, close } = await openDuckDb(':memory:')
   const types = columns.map(([name, type]) => `${quoted(name)}: ${quoted(type)}`).join(', ')
   try {
     await connection.run(
@@ -15,8 +13,7 @@ export const parquetFromJsonLines = async (from: string, to: string, columns: Re
        TO ${quoted(to)} (FORMAT parquet)`,
     )
   } finally {
-    connection.closeSync()
-    instance.closeSync()
+    close()
   }
 }
 

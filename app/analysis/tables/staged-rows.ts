@@ -1,0 +1,211 @@
+import { contact } from '../../../domain/contact.js'
+import { idIn } from '../../../domain/decider.js'
+import { delivery, kindAfter, type DeliveryEvent } from '../../../domain/delivery.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { Category, DomainEvent } from '../../../domain/events.js'
+import { marketingSource } from '../../../domain/marketing-source.js'
+
+type Event = Recorded<DomainEvent>
+
+/** In DuckDB's words. */
+export type ColumnType = 'VARCHAR' | 'TIMESTAMPTZ' | 'BIGINT' | 'INTEGER' | 'BOOLEAN'
+
+type Cell = string | number | boolean | null
+
+/** Rows as they follow from one event each. The tables for analysts are made of them in SQL: see `tidy-tables.ts`. */
+type Stage = {
+  readonly category: Category
+  readonly columns: Readonly<Record<string, ColumnType>>
+  /** Columns that stay empty where no personal value is shown. */
+  readonly personal?: ReadonlySet<string>
+  /** The values of the columns, perhaps among others; undefined where no row follows. */
+  readonly rowOf: (event: Event) => Readonly<Record<string, unknown>> | undefined
+}
+
+/** These every stage has: when its event was recorded, and where that stands in its stream. */
+const always = { recorded_at: 'TIMESTAMPTZ', revision: 'BIGINT' } as const
+
+const attribution = {
+  account_id: 'VARCHAR',
+  contact_id: 'VARCHAR',
+  lead_id: 'VARCHAR',
+  source_id: 'VARCHAR',
+  playbook_id: 'VARCHAR',
+  engagement_id: 'VARCHAR',
+} as const
+
+/** The state that a delivery has after an event whatever it was before; null where it stays as it was. */
+const stateAfter = (event: DeliveryEvent): string | null => {
+  const after = kindAfter('held', event)
+  return after === kindAfter('skipped', event) ? after : null
+}
+
+const stagesByName = {
+  lead_submitted: {
+    category: 'lead',
+    columns: { ...attribution, state: 'VARCHAR' },
+    rowOf: ({ type, data }) =>
+      type === 'LeadSubmitted'
+        ? { ...data, state: data.details.additional_info['current_residence_state'] }
+        : undefined,
+  },
+  contact_engaged: {
+    category: 'contact',
+    columns: { lead_id: 'VARCHAR', filtered: 'BOOLEAN' },
+    rowOf: ({ type, data }) => (type === 'ContactEngaged' ? data : undefined),
+  },
+  contact_created: {
+    category: 'contact',
+    columns: { contact_id: 'VARCHAR', account_id: 'VARCHAR', first_source_id: 'VARCHAR' },
+    rowOf: ({ type, data }) =>
+      type === 'ContactCreated' ? { ...data, first_source_id: data.referral.marketing_source_id } : undefined,
+  },
+  contact_details: {
+    category: 'contact',
+    columns: {
+      contact_id: 'VARCHAR',
+      first_name: 'VARCHAR',
+      last_name: 'VARCHAR',
+      email: 'VARCHAR',
+      phone: 'VARCHAR',
+    },
+    personal: new Set(['first_name', 'last_name', 'email', 'phone']),
+    rowOf: ({ type, data, stream }) =>
+      type === 'ContactCreated' || type === 'ContactDetailsChanged'
+        ? { ...data.details, contact_id: idIn(contact, stream) }
+        : undefined,
+  },
+  contact_opted_out: {
+    category: 'contact',
+    columns: { contact_id: 'VARCHAR' },
+    rowOf: ({ type, stream }) => (type === 'ContactOptedOut' ? { contact_id: idIn(contact, stream) } : undefined),
+  },
+  engagement_started: {
+    category: 'engagement',
+    columns: attribution,
+    rowOf: ({ type, data }) => (type === 'EngagementStarted' ? data : undefined),
+  },
+  engagement_ended: {
+    category: 'engagement',
+    columns: { engagement_id: 'VARCHAR', ended_at: 'TIMESTAMPTZ', reason: 'VARCHAR' },
+    rowOf: ({ type, data }) => (type === 'EngagementEnded' ? data : undefined),
+  },
+  activity_recorded: {
+    category: 'engagement',
+    columns: {
+      activity_id: 'VARCHAR',
+      ...attribution,
+      type: 'VARCHAR',
+      label: 'VARCHAR',
+      at: 'TIMESTAMPTZ',
+      record_id: 'VARCHAR',
+      note: 'VARCHAR',
+      properties: 'VARCHAR',
+    },
+    personal: new Set(['note', 'properties']),
+    rowOf: ({ type, data, id }) =>
+      type === 'ActivityRecorded'
+        ? {
+            ...data.activity,
+            activity_id: id,
+            record_id: data.record_id,
+            properties: JSON.stringify(data.activity.properties),
+          }
+        : undefined,
+  },
+  conversion_recorded: {
+    category: 'conversion_contact',
+    columns: {
+      record_id: 'VARCHAR',
+      account_id: 'VARCHAR',
+      conversion_id: 'VARCHAR',
+      title: 'VARCHAR',
+      label: 'VARCHAR',
+      contact_id: 'VARCHAR',
+      converted_at: 'TIMESTAMPTZ',
+      value: 'BIGINT',
+      lead_id: 'VARCHAR',
+      source_id: 'VARCHAR',
+      engagement_id: 'VARCHAR',
+    },
+    rowOf: ({ type, data }) => (type === 'ConversionRecorded' ? data : undefined),
+  },
+  source_created: {
+    category: 'marketing_source',
+    columns: { source_id: 'VARCHAR', account_id: 'VARCHAR', title: 'VARCHAR', playbook_id: 'VARCHAR' },
+    rowOf: ({ type, data }) => (type === 'MarketingSourceCreated' ? data : undefined),
+  },
+  source_suspended: {
+    category: 'marketing_source',
+    columns: { source_id: 'VARCHAR', suspended: 'BOOLEAN' },
+    rowOf: ({ type, stream }) =>
+      type === 'MarketingSourceSuspended' || type === 'MarketingSourceResumed'
+        ? { source_id: idIn(marketingSource, stream), suspended: type === 'MarketingSourceSuspended' }
+        : undefined,
+  },
+  delivery_due: {
+    category: 'delivery',
+    columns: {
+      delivery_id: 'VARCHAR',
+      account_id: 'VARCHAR',
+      webhook_id: 'VARCHAR',
+      contact_id: 'VARCHAR',
+      engagement_id: 'VARCHAR',
+      lead_id: 'VARCHAR',
+      label: 'VARCHAR',
+      due_at: 'TIMESTAMPTZ',
+    },
+    rowOf: ({ type, data }) => (type === 'DeliveryDue' ? data : undefined),
+  },
+  delivery_changed: {
+    category: 'delivery',
+    columns: { delivery_id: 'VARCHAR', state: 'VARCHAR', attempt: 'INTEGER' },
+    rowOf: (event) => {
+      const change = changeOf(event)
+      return change && { ...change, delivery_id: idIn(delivery, event.stream) }
+    },
+  },
+} as const satisfies Readonly<Record<string, Stage>>
+
+const changeOf = (
+  event: Event,
+): { readonly state: string | null; readonly attempt?: number | undefined } | undefined => {
+  switch (event.type) {
+    case 'DeliveryAttemptFailed':
+    case 'DeliverySucceeded':
+    case 'DeliveryAbandoned':
+    case 'DeliveryResent':
+      return { state: stateAfter(event), attempt: event.data.outcome?.attempt }
+    case 'DeliveryHeld':
+    case 'DeliveryResumed':
+    case 'DeliverySkipped':
+      return { state: stateAfter(event) }
+    default:
+      return undefined
+  }
+}
+
+export type StageName = keyof typeof stagesByName
+
+const stages: Readonly<Record<StageName, Stage>> = stagesByName
+
+export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
+
+export const stageColumns = (name: StageName): ReadonlyArray<readonly [name: string, type: ColumnType]> =>
+  Object.entries({ ...stages[name].columns, ...always })
+
+export const categoryOfStage = (name: StageName): Category => stages[name].category
+
+/** What stands in a stage of an event, a value for each of its columns; undefined where nothing does. */
+export const stagedRow = (
+  name: StageName,
+  event: Event,
+  { isPersonalShown }: { readonly isPersonalShown: boolean },
+): ReadonlyArray<Cell> | undefined => {
+  const { columns, personal, rowOf } = stages[name]
+  const row = rowOf(event)
+  if (row === undefined) return undefined
+  const isHidden = (column: string): boolean => !isPersonalShown && personal?.has(column) === true
+  const cells = Object.keys(columns).map((column) => (isHidden(column) ? null : ((row[column] ?? null) as Cell)))
+  return [...cells, event.time, event.revision]
+}

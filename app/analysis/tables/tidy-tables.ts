@@ -1,0 +1,230 @@
+import type { Instant } from '../../../domain/instant.js'
+import type { ColumnType, StageName } from './staged-rows.js'
+
+/** A column's name, and its type in DuckDB's words; `personal` where it is there only if personal values are shown. */
+type Column = readonly [name: string, type: ColumnType, personal?: 'personal']
+
+type Table = {
+  readonly columns: ReadonlyArray<Column>
+  readonly stages: ReadonlyArray<StageName>
+  /** The columns by which rows are ordered: a time, and then what tells rows of one time apart. */
+  readonly order: ReadonlyArray<string>
+  /** Over its stages. It has all columns, and may have more. */
+  readonly sql: string
+}
+
+const tables = {
+  leads: {
+    columns: [
+      ['lead_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['source_id', 'VARCHAR'],
+      ['playbook_id', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['engagement_id', 'VARCHAR'],
+      ['submitted_at', 'TIMESTAMPTZ'],
+      ['state', 'VARCHAR'],
+      ['filtered', 'BOOLEAN'],
+    ],
+    stages: ['lead_submitted', 'contact_engaged'],
+    order: ['submitted_at', 'lead_id'],
+    sql: `
+      SELECT lead.*, lead.recorded_at AS submitted_at, coalesce(engaged.filtered, false) AS filtered
+      FROM lead_submitted AS lead
+      LEFT JOIN contact_engaged AS engaged USING (lead_id)`,
+  },
+  contacts: {
+    columns: [
+      ['contact_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['created_at', 'TIMESTAMPTZ'],
+      ['first_source_id', 'VARCHAR'],
+      ['opted_out', 'BOOLEAN'],
+      ['opted_out_at', 'TIMESTAMPTZ'],
+      ['first_name', 'VARCHAR', 'personal'],
+      ['last_name', 'VARCHAR', 'personal'],
+      ['email', 'VARCHAR', 'personal'],
+      ['phone', 'VARCHAR', 'personal'],
+    ],
+    stages: ['contact_created', 'contact_details', 'contact_opted_out'],
+    order: ['created_at', 'contact_id'],
+    sql: `
+      SELECT
+        contact.*,
+        contact.recorded_at AS created_at,
+        opted_out.recorded_at IS NOT NULL AS opted_out,
+        opted_out.recorded_at AS opted_out_at,
+        first_name, last_name, email, phone
+      FROM contact_created AS contact
+      LEFT JOIN contact_opted_out AS opted_out USING (contact_id)
+      LEFT JOIN (
+        FROM contact_details
+        QUALIFY row_number() OVER (PARTITION BY contact_id ORDER BY revision DESC) = 1
+      ) AS details USING (contact_id)`,
+  },
+  engagements: {
+    columns: [
+      ['engagement_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['lead_id', 'VARCHAR'],
+      ['source_id', 'VARCHAR'],
+      ['playbook_id', 'VARCHAR'],
+      ['started_at', 'TIMESTAMPTZ'],
+      ['ended_at', 'TIMESTAMPTZ'],
+      ['end_reason', 'VARCHAR'],
+    ],
+    stages: ['engagement_started', 'engagement_ended'],
+    order: ['started_at', 'engagement_id'],
+    sql: `
+      SELECT started.*, started.recorded_at AS started_at, ended.ended_at, ended.reason AS end_reason
+      FROM engagement_started AS started
+      LEFT JOIN engagement_ended AS ended USING (engagement_id)`,
+  },
+  activities: {
+    columns: [
+      ['activity_id', 'VARCHAR'],
+      ['engagement_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['lead_id', 'VARCHAR'],
+      ['source_id', 'VARCHAR'],
+      ['playbook_id', 'VARCHAR'],
+      ['type', 'VARCHAR'],
+      ['label', 'VARCHAR'],
+      ['at', 'TIMESTAMPTZ'],
+      ['record_id', 'VARCHAR'],
+      ['note', 'VARCHAR', 'personal'],
+      ['properties', 'VARCHAR', 'personal'],
+    ],
+    stages: ['activity_recorded'],
+    order: ['at', 'activity_id'],
+    sql: 'SELECT * FROM activity_recorded',
+  },
+  conversions: {
+    columns: [
+      ['record_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['conversion_id', 'VARCHAR'],
+      ['title', 'VARCHAR'],
+      ['label', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['converted_at', 'TIMESTAMPTZ'],
+      ['recorded_at', 'TIMESTAMPTZ'],
+      ['value_cents', 'BIGINT'],
+      ['lead_id', 'VARCHAR'],
+      ['source_id', 'VARCHAR'],
+      ['engagement_id', 'VARCHAR'],
+    ],
+    stages: ['conversion_recorded'],
+    order: ['converted_at', 'record_id'],
+    sql: 'SELECT *, value AS value_cents FROM conversion_recorded',
+  },
+  touches: {
+    columns: [
+      ['record_id', 'VARCHAR'],
+      ['lead_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['source_id', 'VARCHAR'],
+      ['playbook_id', 'VARCHAR'],
+      ['submitted_at', 'TIMESTAMPTZ'],
+      ['converted_at', 'TIMESTAMPTZ'],
+    ],
+    stages: ['conversion_recorded', 'lead_submitted'],
+    order: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
+    sql: `
+      SELECT conversion.record_id, conversion.converted_at, lead.*, lead.recorded_at AS submitted_at
+      FROM conversion_recorded AS conversion
+      JOIN lead_submitted AS lead
+        ON lead.contact_id = conversion.contact_id AND lead.recorded_at <= conversion.converted_at`,
+  },
+  sources: {
+    columns: [
+      ['source_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['title', 'VARCHAR'],
+      ['playbook_id', 'VARCHAR'],
+      ['created_at', 'TIMESTAMPTZ'],
+      ['suspended', 'BOOLEAN'],
+    ],
+    stages: ['source_created', 'source_suspended'],
+    order: ['created_at', 'source_id'],
+    sql: `
+      SELECT source.*, source.recorded_at AS created_at, coalesce(last.suspended, false) AS suspended
+      FROM source_created AS source
+      LEFT JOIN (
+        SELECT source_id, arg_max(suspended, revision) AS suspended FROM source_suspended GROUP BY source_id
+      ) AS last USING (source_id)`,
+  },
+  deliveries: {
+    columns: [
+      ['delivery_id', 'VARCHAR'],
+      ['account_id', 'VARCHAR'],
+      ['webhook_id', 'VARCHAR'],
+      ['contact_id', 'VARCHAR'],
+      ['engagement_id', 'VARCHAR'],
+      ['lead_id', 'VARCHAR'],
+      ['label', 'VARCHAR'],
+      ['state', 'VARCHAR'],
+      ['due_at', 'TIMESTAMPTZ'],
+      ['first_attempt_at', 'TIMESTAMPTZ'],
+      ['attempts', 'INTEGER'],
+      ['ended_at', 'TIMESTAMPTZ'],
+      ['delay_ms', 'BIGINT'],
+    ],
+    stages: ['delivery_due', 'delivery_changed'],
+    order: ['due_at', 'delivery_id'],
+    // What was delivered stays so, whatever becomes of its webhook or of a resend.
+    sql: `
+      SELECT
+        due.*,
+        CASE WHEN delivered_at IS NULL THEN coalesce(changed.state, 'due') ELSE 'succeeded' END AS state,
+        first_attempt_at,
+        coalesce(changed.attempts, 0) AS attempts,
+        CASE
+          WHEN delivered_at IS NOT NULL THEN delivered_at
+          WHEN changed.state IN ('failed', 'skipped', 'abandoned') THEN changed_at
+        END AS ended_at,
+        epoch_ms(delivered_at) - epoch_ms(due_at) AS delay_ms
+      FROM delivery_due AS due
+      LEFT JOIN (
+        SELECT
+          delivery_id,
+          arg_max(state, revision) FILTER (state IS NOT NULL) AS state,
+          arg_max(recorded_at, revision) FILTER (state IS NOT NULL) AS changed_at,
+          arg_min(recorded_at, revision) FILTER (state = 'succeeded') AS delivered_at,
+          arg_min(recorded_at, revision) FILTER (attempt IS NOT NULL) AS first_attempt_at,
+          max(attempt) AS attempts
+        FROM delivery_changed
+        GROUP BY delivery_id
+      ) AS changed USING (delivery_id)`,
+  },
+} as const satisfies Readonly<Record<string, Table>>
+
+export type TableName = keyof typeof tables
+
+export const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
+
+type Shown = { readonly isPersonalShown: boolean }
+
+export const columnsOf = (name: TableName, { isPersonalShown }: Shown): ReadonlyArray<Column> =>
+  (tables[name].columns as ReadonlyArray<Column>).filter(([, , personal]) => isPersonalShown || personal === undefined)
+
+export const stagesOf = (names: ReadonlyArray<TableName>): ReadonlyArray<StageName> => [
+  ...new Set(names.flatMap((name): ReadonlyArray<StageName> => tables[name].stages)),
+]
+
+/** The rows of a table in their order, over the stages in the schema `staged`: of what was recorded up to and at `asOf`. */
+export const tableQuery = (
+  name: TableName,
+  { asOf, isPersonalShown }: Shown & { readonly asOf?: Instant | undefined },
+): string => {
+  const { stages, order, sql }: Table = tables[name]
+  const recorded = asOf === undefined ? '' : ` WHERE recorded_at <= TIMESTAMPTZ '${asOf}'`
+  const views = stages.map((stage) => `${stage} AS NOT MATERIALIZED (FROM staged.${stage}${recorded})`)
+  const columns = columnsOf(name, { isPersonalShown }).map(([column]) => `"${column}"`)
+  const keys = order.map((column) => `"${column}"`)
+  return `WITH ${views.join(', ')}
+    SELECT ${columns.join(', ')} FROM (${sql}) ORDER BY ${keys.join(', ')}`
+}

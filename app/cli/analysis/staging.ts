@@ -1,0 +1,122 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { rowAppender, type RowAppender } from '../../../adapters/duckdb/row-appender.js'
+import { beginning, positionOf, type Position, type Recorded } from '../../../domain/event.js'
+import { categoryOf, type DomainEvent } from '../../../domain/events.js'
+import type { LogReader } from '../../../domain/ports.js'
+import {
+  categoryOfStage,
+  stageColumns,
+  stagedRow,
+  stageNames,
+  type StageName,
+} from '../../analysis/tables/staged-rows.js'
+import { stagesOf, type TableName } from '../../analysis/tables/tidy-tables.js'
+
+/** What the staged rows are good for. */
+type Staging = {
+  readonly tables: ReadonlyArray<TableName>
+  readonly isPersonalShown: boolean
+  /** The id of the first event of an account, which no other log has; empty where there is no account. */
+  readonly log: string
+}
+
+/** Events whose rows are committed at once. */
+const committedAtOnce = 20_000
+
+/** The tables for rows that follow from one event each, in the schema `staged`; they stay empty where no table needs them. */
+export const beginStaging = async (
+  connection: DuckDBConnection,
+  { tables, isPersonalShown, log }: Staging,
+): Promise<void> => {
+  await connection.run('CREATE SCHEMA staged')
+  for (const name of stageNames) {
+    const columns = stageColumns(name).map(([column, type]) => `"${column}" ${type}`)
+    await connection.run(`CREATE TABLE staged.${name} (${columns.join(', ')})`)
+  }
+  await connection.run(
+    `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log`,
+    { tables: tables.join(','), personal: isPersonalShown, log },
+  )
+}
+
+type Progress = Staging & { readonly position: Position }
+
+type StoredProgress = {
+  readonly tables: string
+  readonly personal: boolean
+  readonly log: string
+  readonly position: string
+}
+
+/** How far the log is staged, and for what. */
+const stagedSoFar = async (connection: DuckDBConnection): Promise<Progress> => {
+  const [row] = (await connection.runAndReadAll('FROM staged.progress')).getRowObjectsJson()
+  if (row === undefined) throw new Error('the staged rows have no position')
+  const { tables, personal, log, position } = row as unknown as StoredProgress
+  return {
+    tables: tables.split(',') as ReadonlyArray<TableName>,
+    isPersonalShown: personal,
+    log,
+    position: positionOf(BigInt(position)),
+  }
+}
+
+export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<string> => {
+  for await (const { events } of log.history(beginning, ['account'], signal)) {
+    const [first] = events
+    if (first !== undefined) return first.id
+  }
+  return ''
+}
+
+/**
+ * Stages what the log holds behind the position of the last staging, up to its end as it is now. The position is committed
+ * together with the rows, so whatever breaks it off, the next staging goes on where this one ended.
+ * @throws StoreFailed; the reason of `signal` where that aborts
+ */
+export const stage = async (
+  log: LogReader,
+  connection: DuckDBConnection,
+  signal: AbortSignal,
+  onPosition: (position: Position) => void,
+): Promise<void> => {
+  const progress = await stagedSoFar(connection)
+  const names = stagesOf(progress.tables)
+  const stages = await Promise.all(
+    names.map(async (name) => ({ name, rows: await rowAppender(connection, 'staged', name) })),
+  )
+  const commit = async (position: Position): Promise<void> => {
+    for (const { rows } of stages) rows.flush()
+    await connection.run(`UPDATE staged.progress SET position = ${position}`)
+    await connection.run('COMMIT')
+  }
+  let last = progress.position
+  let uncommitted = 0
+  await connection.run('BEGIN')
+  for await (const { events, position } of log.history(last, [...new Set(names.map(categoryOfStage))], signal)) {
+    for (const event of events) append(stages, event, progress)
+    last = position
+    uncommitted += events.length
+    if (uncommitted >= committedAtOnce) {
+      await commit(last)
+      await connection.run('BEGIN')
+      uncommitted = 0
+    }
+    onPosition(position)
+  }
+  await commit(last)
+  for (const { rows } of stages) rows.close()
+}
+
+const append = (
+  stages: ReadonlyArray<{ readonly name: StageName; readonly rows: RowAppender }>,
+  event: Recorded<DomainEvent>,
+  shown: { readonly isPersonalShown: boolean },
+): void => {
+  const category = categoryOf(event.stream)
+  for (const { name, rows } of stages) {
+    if (categoryOfStage(name) !== category) continue
+    const row = stagedRow(name, event, shown)
+    if (row !== undefined) rows.append(row)
+  }
+}
