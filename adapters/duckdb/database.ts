@@ -1,6 +1,6 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 
-type DuckDb = { readonly connection: DuckDBConnection; readonly close: () => void }
+export type DuckDb = { readonly connection: DuckDBConnection; readonly close: () => void }
 
 /** What does not fit lies on the disk beside the file. */
 const memoryLimit = '128MB'

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { E } from '../../domain/prelude.js'
 import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
+import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
 import { parkedCommand } from './parked-command.js'
 import { run } from './run.js'
@@ -54,7 +55,7 @@ program
     }),
   )
 
-for (const command of [replayCommand, asOfCommand, diffCommand, parkedCommand]) {
+for (const command of [replayCommand, exportCommand, asOfCommand, diffCommand, parkedCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }
 

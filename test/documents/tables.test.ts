@@ -3,6 +3,7 @@ import test from 'ava'
 import { readFileSync } from 'node:fs'
 import { creation } from '../../adapters/sqlite/documents/sql.js'
 import { schema } from '../../adapters/sqlite/schema.js'
+import { columnsOf, tableNames } from '../../app/analysis/tables/tidy-tables.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'
 import { restSurface, type RestPorts } from '../../app/rest/surface.js'
@@ -74,6 +75,21 @@ test('every read model stands in its table with each of its indexes, and nothing
     return indexes.length === 0 ? [projection.name] : indexes.map((index) => `${projection.name} ${index}`)
   })
   t.deepEqual(described.toSorted(), real.toSorted())
+})
+
+test('every column of an export stands in the dictionary, in its place and with its type, and nothing else does', (t) => {
+  const described = tableIn(documentNamed('app/analysis/README.md'), 'table').map(
+    ([table = '', column = '', type, is]) => [
+      quotedNames(table)[0],
+      quotedNames(column)[0],
+      type,
+      is?.includes('only with `--personal`') === true ? ['personal'] : [],
+    ],
+  )
+  const real = tableNames.flatMap((table) =>
+    columnsOf(table, { isPersonalShown: true }).map(([column, type, ...personal]) => [table, column, type, personal]),
+  )
+  t.deepEqual(described, real)
 })
 
 test('the labels of the contract are those of the domain', (t) => {

@@ -39,8 +39,8 @@ export const loadTables = async (
     await rm(folder, { recursive: true })
   }
   try {
-    await beginStaging(connection, { tables, isPersonalShown, log: await identityOf(log, signal) })
-    await stage(log, connection, signal, onPosition)
+    const begun = await beginStaging(connection, { tables, isPersonalShown, log: await identityOf(log, signal) })
+    await stage(log, connection, begun, signal, onPosition)
     for (const name of tables) {
       await connection.run(`CREATE TABLE ${name} AS ${tableQuery(name, { asOf, isPersonalShown })}`)
     }

@@ -1,8 +1,12 @@
 import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { openLogReader } from '../../../adapters/sqlite/log-reader.js'
+import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
+import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
+import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
 import type { Config } from '../../composition/config.js'
+import { lateProgressBar } from '../progress.js'
 
 type OpenLog = { readonly log: LogReader; readonly close: () => Promise<void> }
 
@@ -23,4 +27,47 @@ export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Eithe
   }
   const store = eventStoreDb(client.right)
   return E.right({ log: store, close: store.close })
+}
+
+/** `signal` aborts when the process is told to end; whoever calls `onPosition` says how far he has come. */
+type Reading = { readonly signal: AbortSignal; readonly onPosition: (position: Position) => void }
+
+type Options = {
+  /** Being told to end is how it ends. */
+  readonly isEndless?: boolean
+  readonly isBarSeen?: boolean
+  /** What to do where an event can't be decoded. */
+  readonly undecodable?: (position: Position) => string
+}
+
+/** Lets `work` read the log that the settings name. Left: one sentence that says why it stopped. */
+export const readingLog = async (
+  config: Config,
+  work: (log: LogReader, reading: Reading) => Promise<Either<string, undefined>>,
+  { isEndless = false, isBarSeen = true, undecodable = () => '' }: Options = {},
+): Promise<Either<string, undefined>> => {
+  const opened = await openLog(config)
+  if (E.isLeft(opened)) return opened
+  const { log, close } = opened.right
+  const stopping = new AbortController()
+  process.once('SIGINT', () => stopping.abort())
+  process.once('SIGTERM', () => stopping.abort())
+  try {
+    const head = Number(orThrow(await log.head()))
+    const bar = isBarSeen ? lateProgressBar(head) : undefined
+    try {
+      return await work(log, { signal: stopping.signal, onPosition: (position) => bar?.update(Number(position)) })
+    } finally {
+      bar?.stop()
+    }
+  } catch (error) {
+    if (stopping.signal.aborted) return isEndless ? E.right(undefined) : E.left('It was stopped.')
+    if (!(error instanceof UndecodableEvent)) return E.left(`${reasonOf(error)}.`)
+    const { position } = error.entry
+    return E.left(
+      `At position ${position} stands an event that can't be read: ${error.message}.${undecodable(position)}`,
+    )
+  } finally {
+    await close()
+  }
 }

@@ -13,7 +13,7 @@ import {
 import { stagesOf, type TableName } from '../../analysis/tables/tidy-tables.js'
 
 /** What the staged rows are good for. */
-type Staging = {
+export type Staging = {
   readonly tables: ReadonlyArray<TableName>
   readonly isPersonalShown: boolean
   /** The id of the first event of an account, which no other log has; empty where there is no account. */
@@ -24,10 +24,9 @@ type Staging = {
 const committedAtOnce = 20_000
 
 /** The tables for rows that follow from one event each, in the schema `staged`; they stay empty where no table needs them. */
-export const beginStaging = async (
-  connection: DuckDBConnection,
-  { tables, isPersonalShown, log }: Staging,
-): Promise<void> => {
+export const beginStaging = async (connection: DuckDBConnection, staging: Staging): Promise<Progress> => {
+  const { tables, isPersonalShown, log } = staging
+  await connection.run('BEGIN')
   await connection.run('CREATE SCHEMA staged')
   for (const name of stageNames) {
     const columns = stageColumns(name).map(([column, type]) => `"${column}" ${type}`)
@@ -37,6 +36,8 @@ export const beginStaging = async (
     `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log`,
     { tables: tables.join(','), personal: isPersonalShown, log },
   )
+  await connection.run('COMMIT')
+  return { ...staging, position: beginning }
 }
 
 type Progress = Staging & { readonly position: Position }
@@ -48,10 +49,11 @@ type StoredProgress = {
   readonly position: string
 }
 
-/** How far the log is staged, and for what. */
-const stagedSoFar = async (connection: DuckDBConnection): Promise<Progress> => {
+/** How far the log is staged, and for what; undefined where nothing is. */
+export const stagedSoFar = async (connection: DuckDBConnection): Promise<Progress | undefined> => {
+  const begun = await connection.runAndReadAll("FROM duckdb_tables() WHERE schema_name = 'staged'")
+  if (begun.currentRowCount === 0) return undefined
   const [row] = (await connection.runAndReadAll('FROM staged.progress')).getRowObjectsJson()
-  if (row === undefined) throw new Error('the staged rows have no position')
   const { tables, personal, log, position } = row as unknown as StoredProgress
   return {
     tables: tables.split(',') as ReadonlyArray<TableName>,
@@ -77,11 +79,11 @@ export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<s
 export const stage = async (
   log: LogReader,
   connection: DuckDBConnection,
+  from: Progress,
   signal: AbortSignal,
   onPosition: (position: Position) => void,
 ): Promise<void> => {
-  const progress = await stagedSoFar(connection)
-  const names = stagesOf(progress.tables)
+  const names = stagesOf(from.tables)
   const stages = await Promise.all(
     names.map(async (name) => ({ name, rows: await rowAppender(connection, 'staged', name) })),
   )
@@ -90,11 +92,11 @@ export const stage = async (
     await connection.run(`UPDATE staged.progress SET position = ${position}`)
     await connection.run('COMMIT')
   }
-  let last = progress.position
+  let last = from.position
   let uncommitted = 0
   await connection.run('BEGIN')
   for await (const { events, position } of log.history(last, [...new Set(names.map(categoryOfStage))], signal)) {
-    for (const event of events) append(stages, event, progress)
+    for (const event of events) append(stages, event, from)
     last = position
     uncommitted += events.length
     if (uncommitted >= committedAtOnce) {

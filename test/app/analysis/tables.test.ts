@@ -6,7 +6,7 @@ import { columnsOf, tableNames } from '../../../app/analysis/tables/tidy-tables.
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { expectedTables, type Row } from '../../kit/domain/expected-tables.js'
-import { histories } from '../../kit/domain/histories.js'
+import { eventfulHistory } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
@@ -29,7 +29,8 @@ const byText = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> =>
 test('at any moment the tables hold what was recorded by then, as the deciders make it of the events', async (t) => {
   await holdsAsync(
     t,
-    fc.asyncProperty(histories, fc.nat(60), async (history, place) => {
+    fc.asyncProperty(fc.nat(1_000_000), fc.nat(1_500), async (seed, place) => {
+      const history = eventfulHistory(seed)
       const store = await writeHistory(memoryEventStore(memoryLog()), history)
       const asOf = history[place]?.time
       const recorded = asOf === undefined ? history : history.filter(({ time }) => time <= asOf)
@@ -48,6 +49,6 @@ test('at any moment the tables hold what was recorded by then, as the deciders m
         await close()
       }
     }),
-    { numRuns: 12 },
+    { numRuns: 4 },
   )
 })

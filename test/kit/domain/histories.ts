@@ -232,7 +232,11 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
             playbook_id,
             contact_id: contactIdOf(secretOf(account_id), number),
             engagement_id: engagementId(fresh),
-            details: details({ phone: number, first_name: `Name ${how}`, additional_info: { [`field_${how}`]: '1' } }),
+            details: details({
+              phone: number,
+              first_name: `Name ${how}`,
+              additional_info: { [`field_${how}`]: '1', ...(how % 3 === 0 ? {} : { current_residence_state: 'CA' }) },
+            }),
             consent: { tcpa_opt_in_token: 'token', tcpa_opt_in_url: 'https://consent.example' },
             originators: how % 3 === 0 ? [] : [{ origin: title, key: `crm-${how}` }],
           },
@@ -311,8 +315,10 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const { activity } = recorded.data
         for (const { data } of all('WebhookAdded').filter((added) => added.data.account_id === activity.account_id)) {
           const delivery_id = deliveryIdOf(data.webhook_id, recorded.id)
-          const { account_id, label, contact_id, engagement_id } = activity
-          const ids = { delivery_id, account_id, webhook_id: data.webhook_id, contact_id, engagement_id }
+          const { account_id, label, contact_id, engagement_id, lead_id } = activity
+          const known = { delivery_id, account_id, webhook_id: data.webhook_id, contact_id, engagement_id }
+          // Older versions did not name the lead.
+          const ids = how % 3 === 0 ? known : { ...known, lead_id, lead_submitted_at: at(now) }
           const facts = { ...ids, activity_id: recorded.id, label, due_at: at(now), body: `{"how":${how}}` }
           execute(delivery, delivery_id, { type: 'MakeDue', facts, heldAt: how % 5 === 0 ? 2 : undefined }, recorded)
         }
@@ -429,3 +435,9 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
 export const histories: fc.Arbitrary<History> = fc
   .array(steps, { maxLength: 50, size: 'max' })
   .map((taken) => historyOf([...beginnings, ...taken]))
+
+/** One history in which about everything happens that can happen, the same each time for one seed. */
+export const eventfulHistory = (seed: number): History => {
+  const [taken = []] = fc.sample(fc.array(steps, { minLength: 600, maxLength: 600, size: 'max' }), { numRuns: 1, seed })
+  return historyOf([...beginnings, ...taken])
+}

@@ -1,0 +1,95 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openDuckDb, type DuckDb } from '../../../adapters/duckdb/database.js'
+import { textLiteral } from '../../../adapters/duckdb/text-literal.js'
+import type { Position } from '../../../domain/event.js'
+import type { LogReader } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import { tableQuery } from '../../analysis/tables/tidy-tables.js'
+import type { ExportRequest } from './export-request.js'
+import { beginStaging, identityOf, stage, stagedSoFar, type Staging } from './staging.js'
+
+/** What the tables are made of, and how far the log was read: the next export may go on there. */
+const stagingFile = 'leadloop-staging.duckdb'
+
+/**
+ * Writes the tables into the folder; a file that stands there is replaced by a whole one. Left: one sentence that says why the
+ * folder can't be used, or the last export not be continued.
+ * @throws StoreFailed, where an event can't be decoded as UndecodableEvent; the reason of `signal` where that aborts
+ */
+export const exportTables = async (
+  log: LogReader,
+  request: ExportRequest,
+  signal: AbortSignal,
+  onPosition: (position: Position) => void = () => undefined,
+): Promise<Either<string, undefined>> => {
+  const { folder, tables, isPersonalShown, isContinued } = request
+  const wanted = { tables, isPersonalShown, log: await identityOf(log, signal) }
+  const opened = await openStaging(folder, isContinued)
+  if (E.isLeft(opened)) return opened
+  const { connection, close } = opened.right
+  try {
+    const staged = await stagedSoFar(connection)
+    const difference = staged && differenceOf(staged, wanted)
+    if (difference !== undefined) {
+      return E.left(`--continue: the last export into this folder ${difference}. Without --continue it begins anew.`)
+    }
+    await stage(log, connection, staged ?? (await beginStaging(connection, wanted)), signal, onPosition)
+    await write(connection, request, signal)
+    return E.right(undefined)
+  } finally {
+    close()
+  }
+}
+
+const openStaging = async (folder: string, isContinued: boolean): Promise<Either<string, DuckDb>> => {
+  const file = join(folder, stagingFile)
+  try {
+    await mkdir(folder, { recursive: true })
+    if (!isContinued) for (const old of [file, `${file}.wal`]) await rm(old, { force: true })
+    return E.right(await openDuckDb(file))
+  } catch (error) {
+    return E.left(`--out: ${reasonOf(error)}.`)
+  }
+}
+
+const differenceOf = (staged: Staging, wanted: Staging): string | undefined => {
+  if (staged.log !== wanted.log) return 'was of another log'
+  if (staged.isPersonalShown !== wanted.isPersonalShown)
+    return `was made ${staged.isPersonalShown ? 'with' : 'without'} --personal`
+  const isSame = [...staged.tables].sort().join() === [...wanted.tables].sort().join()
+  return isSame ? undefined : `was of --tables ${staged.tables.join(',')}`
+}
+
+const write = async (connection: DuckDBConnection, request: ExportRequest, signal: AbortSignal): Promise<void> => {
+  const { folder, format, tables } = request
+  /** A file appears under its name when it is whole. */
+  const whole = async (name: string, make: (part: string) => Promise<void>): Promise<void> => {
+    signal.throwIfAborted()
+    const part = join(folder, `${name}.part`)
+    await rm(part, { force: true })
+    await make(part)
+    await rename(part, join(folder, name))
+  }
+  if (format === 'duckdb') {
+    await whole('leadloop.duckdb', async (part) => {
+      await connection.run(`ATTACH ${textLiteral(part)} AS made`)
+      for (const table of tables) await connection.run(`CREATE TABLE made.${table} AS ${tableQuery(table, request)}`)
+      await connection.run('DETACH made')
+    })
+    return
+  }
+  for (const table of tables) {
+    await whole(`${table}.${format}`, async (part) => {
+      await connection.run(`COPY (${tableQuery(table, request)}) TO ${textLiteral(part)} (${optionsOf[format]})`)
+    })
+  }
+}
+
+/** Times in CSV are written as the service writes them everywhere. */
+const optionsOf = {
+  csv: "FORMAT csv, HEADER, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ'",
+  parquet: 'FORMAT parquet',
+} as const

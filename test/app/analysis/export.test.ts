@@ -1,0 +1,255 @@
+import test, { type ExecutionContext } from 'ava'
+import { parse } from 'csv-parse/sync'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDuckDb } from '../../../adapters/duckdb/database.js'
+import { columnsOf, tableNames, type TableName } from '../../../app/analysis/tables/tidy-tables.js'
+import { exportTables } from '../../../app/cli/analysis/export-files.js'
+import type { ExportRequest } from '../../../app/cli/analysis/export-request.js'
+import { neverAborted } from '../../../domain/abortable.js'
+import type { LogReader } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { documentNamed, matches } from '../../documents/documents.js'
+import { eventfulHistory, type History } from '../../kit/domain/histories.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
+import { openSqliteStores } from '../../kit/stores/sqlite.js'
+import { writeHistory } from '../../kit/domain/lively-history.js'
+import { openTemporaryDirectory, temporaryDirectory } from '../../kit/temporary-directory.js'
+
+const history = eventfulHistory(1)
+const middle = Math.floor(history.length / 2)
+
+const logOf = (events: History): Promise<LogReader> => writeHistory(memoryEventStore(memoryLog()), events)
+
+/** Exports of the whole history, for tests that only look at them. */
+const folders = { csv: openTemporaryDirectory(), parquet: openTemporaryDirectory() }
+
+test.before(async () => {
+  const log = await logOf(history)
+  await exported(log, folders.csv.path)
+  await exported(log, folders.parquet.path, { format: 'parquet' })
+})
+
+test.after.always(async () => {
+  await folders.csv.remove()
+  await folders.parquet.remove()
+})
+
+const exported = async (log: LogReader, folder: string, asked: Partial<ExportRequest> = {}): Promise<string> => {
+  const done = await exportTables(log, { ...everything, folder, ...asked }, neverAborted)
+  if (E.isLeft(done)) throw new Error(done.left)
+  return folder
+}
+
+const everything: ExportRequest = {
+  folder: '',
+  format: 'csv',
+  tables: tableNames,
+  asOf: undefined,
+  isPersonalShown: true,
+  isContinued: false,
+}
+
+/** What each file of the tables holds; where the log ended is kept beside them. */
+const bytesIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => /\.(csv|parquet)$/.test(name))
+      .map((name) => [name, readFileSync(join(folder, name), 'latin1')]),
+  )
+
+test.serial('one history gives the same bytes from the embedded store and from EventStoreDB', async (t) => {
+  const sqlite = await openSqliteStores()
+  t.teardown(sqlite.close)
+  const { store } = await openEventStoreDb(t)
+  const [embedded, server] = [await writeHistory(sqlite.store, history), await writeHistory(store, history)]
+  for (const format of ['csv', 'parquet'] as const) {
+    const bytes = bytesIn(folders[format].path)
+    t.deepEqual(Object.keys(bytes), tableNames.map((name) => `${name}.${format}`).toSorted())
+    t.deepEqual(bytesIn(await exported(embedded, temporaryDirectory(t), { format })), bytes)
+    t.deepEqual(bytesIn(await exported(server, temporaryDirectory(t), { format })), bytes)
+  }
+})
+
+type Rows = ReadonlyArray<Readonly<Record<string, unknown>>>
+
+/** By another program than the one that wrote it. */
+const parquetOf = async (name: TableName): Promise<Rows> =>
+  parquetReadObjects({ file: await asyncBufferFromFile(join(folders.parquet.path, `${name}.parquet`)) })
+
+/** How JavaScript shows a value of Parquet that has the right type. */
+const typeInParquet = {
+  VARCHAR: 'string',
+  TIMESTAMPTZ: 'Date',
+  BIGINT: 'bigint',
+  INTEGER: 'number',
+  BOOLEAN: 'boolean',
+}
+
+const asText = (value: unknown): string => {
+  if (value instanceof Date) return value.toISOString()
+  return value === null || value === undefined ? '' : `${value as string | number | bigint | boolean}`
+}
+
+test('CSV, Parquet and DuckDB hold the same rows, each value in its type', async (t) => {
+  const duckdb = await exported(await logOf(history), temporaryDirectory(t), { format: 'duckdb' })
+  const { connection, close } = await openDuckDb(join(duckdb, 'leadloop.duckdb'))
+  t.teardown(close)
+  for (const name of tableNames) {
+    const columns = columnsOf(name, { isPersonalShown: true })
+    const rows = await parquetOf(name)
+    t.true(rows.length > 10, name)
+    for (const [column, type] of columns) {
+      const types = new Set(
+        rows.flatMap(({ [column]: value }) => {
+          if (value === null || value === undefined) return []
+          return [value instanceof Date ? 'Date' : typeof value]
+        }),
+      )
+      t.deepEqual([...types], [typeInParquet[type]], `${name}.${column}`)
+    }
+    const texts = rows.map((row) => columns.map(([column]) => asText(row[column])))
+    const header = columns.map(([column]) => column)
+    t.deepEqual(parse(readFileSync(join(folders.csv.path, `${name}.csv`), 'utf8')), [header, ...texts], name)
+    const described = (await connection.runAndReadAll(`DESCRIBE ${name}`)).getRowsJson()
+    t.deepEqual(
+      described.map(([column, type]) => [column, type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : type]),
+      columns.map(([column, type]) => [column, type]),
+    )
+    const stored = (await connection.runAndReadAll(`FROM ${name}`)).getRowsJS()
+    t.deepEqual(
+      stored.map((row) => row.map(asText)),
+      texts,
+      name,
+    )
+  }
+})
+
+test('rows stand in the order of their times, and then of their ids', async (t) => {
+  const keys = {
+    leads: ['submitted_at', 'lead_id'],
+    contacts: ['created_at', 'contact_id'],
+    engagements: ['started_at', 'engagement_id'],
+    activities: ['at', 'activity_id'],
+    conversions: ['converted_at', 'record_id'],
+    touches: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
+    sources: ['created_at', 'source_id'],
+    deliveries: ['due_at', 'delivery_id'],
+  }
+  for (const name of tableNames) {
+    const order = (await parquetOf(name)).map((row) => keys[name].map((key) => asText(row[key])).join(' '))
+    t.deepEqual(order, order.toSorted(), name)
+    t.is(new Set(order).size, order.length, name)
+  }
+})
+
+/** Which columns lead to which table. */
+const references = [
+  ['leads', 'source_id', 'sources'],
+  ['leads', 'contact_id', 'contacts'],
+  ['leads', 'engagement_id', 'engagements'],
+  ['contacts', 'first_source_id', 'sources', 'source_id'],
+  ['engagements', 'lead_id', 'leads'],
+  ['engagements', 'contact_id', 'contacts'],
+  ['engagements', 'source_id', 'sources'],
+  ['activities', 'engagement_id', 'engagements'],
+  ['activities', 'lead_id', 'leads'],
+  ['activities', 'contact_id', 'contacts'],
+  ['activities', 'source_id', 'sources'],
+  ['activities', 'record_id', 'conversions'],
+  ['conversions', 'contact_id', 'contacts'],
+  ['conversions', 'lead_id', 'leads'],
+  ['conversions', 'source_id', 'sources'],
+  ['conversions', 'engagement_id', 'engagements'],
+  ['touches', 'record_id', 'conversions'],
+  ['touches', 'lead_id', 'leads'],
+  ['touches', 'contact_id', 'contacts'],
+  ['touches', 'source_id', 'sources'],
+  ['deliveries', 'contact_id', 'contacts'],
+  ['deliveries', 'engagement_id', 'engagements'],
+  ['deliveries', 'lead_id', 'leads'],
+] as const
+
+test('every key leads to a row of its table', async (t) => {
+  for (const [from, column, to, key = column] of references) {
+    const found = new Set((await parquetOf(to)).map((row) => row[key]))
+    const named = (await parquetOf(from)).map((row) => row[column]).filter((value) => value !== null)
+    t.true(named.length > 0, `${from}.${column}`)
+    t.deepEqual(
+      named.filter((value) => !found.has(value)),
+      [],
+      `${from}.${column}`,
+    )
+  }
+})
+
+test('an export as of a time is the one that was made then', async (t) => {
+  const asOf = history[middle]?.time
+  const then = history.filter(({ time }) => asOf !== undefined && time <= asOf)
+  t.true(then.length > middle && then.length < history.length)
+  const later = bytesIn(await exported(await logOf(history), temporaryDirectory(t), { asOf }))
+  t.deepEqual(later, bytesIn(await exported(await logOf(then), temporaryDirectory(t))))
+})
+
+test('an export that goes on, even after it was broken off, is the one made at once', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const folder = temporaryDirectory(t)
+  const continued = { isContinued: true }
+  await exported(await writeHistory(store, history.slice(0, middle)), folder, continued)
+  await writeHistory(store, history.slice(middle, -20))
+  const stopping = new AbortController()
+  const brokenOff = exportTables(store, { ...everything, ...continued, folder }, stopping.signal, () =>
+    stopping.abort(),
+  )
+  await t.throwsAsync(brokenOff, { any: true })
+  await exported(store, folder, continued)
+  const read: Array<number> = []
+  const counted: LogReader = {
+    ...store,
+    history: async function* (after, categories, signal) {
+      for await (const batch of store.history(after, categories, signal)) {
+        if (!categories.includes('account')) read.push(batch.events.length)
+        yield batch
+      }
+    },
+  }
+  await exported(await writeHistory(counted as typeof store, history.slice(-20)), folder, continued)
+  t.true(read.reduce((sum, count) => sum + count, 0) <= 20)
+  t.deepEqual(bytesIn(folder), bytesIn(folders.csv.path))
+  t.deepEqual(
+    readdirSync(folder).filter((name) => !name.endsWith('.csv')),
+    ['leadloop-staging.duckdb'],
+  )
+})
+
+const refusal = async (t: ExecutionContext, log: LogReader, asked: Partial<ExportRequest>): Promise<string> => {
+  const done = await exportTables(log, { ...everything, ...asked }, neverAborted)
+  return E.isLeft(done) ? done.left : t.fail('nothing was refused')
+}
+
+test('an export goes on only as what it was, and a folder that is none is named', async (t) => {
+  const log = await logOf(history.slice(0, middle))
+  const folder = await exported(log, temporaryDirectory(t), { isPersonalShown: false })
+  const before = bytesIn(folder)
+  const asked = { folder, isContinued: true, isPersonalShown: false }
+  const other = await logOf(history.filter(({ stream }) => stream !== history[0]?.stream))
+  t.regex(await refusal(t, log, { ...asked, isPersonalShown: true }), /^--continue: .* without --personal\./)
+  t.regex(await refusal(t, log, { ...asked, tables: ['leads'] }), /^--continue: .* --tables leads,contacts,/)
+  t.regex(await refusal(t, other, asked), /^--continue: .* another log\./)
+  t.deepEqual(bytesIn(folder), before)
+  t.regex(await refusal(t, log, { folder: join(folder, 'leads.csv') }), /^--out: EEXIST/)
+})
+
+test('what the README shows in SQL runs on an export', async (t) => {
+  const folder = temporaryDirectory(t)
+  await exported(await logOf(history), join(folder, 'tables'), { format: 'parquet', isPersonalShown: false })
+  const { connection, close } = await openDuckDb(':memory:')
+  t.teardown(close)
+  await connection.run(`SET file_search_path = '${folder}'`)
+  const [block = ''] = matches(documentNamed('app/analysis/README.md').text, /^```sql\n([\s\S]*?)^```$/gm)
+  const queries = block.split(/;\n/).filter((query) => query.trim() !== '')
+  t.true(queries.length > 2)
+  for (const query of queries) t.true((await connection.runAndReadAll(query)).currentRowCount > 0, query)
+})
