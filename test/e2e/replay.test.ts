@@ -2,6 +2,7 @@ import test from 'ava'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -35,12 +36,14 @@ let ids: SubmittedIds
 /** Stands in every value of a person, in what is written of her, and in what a receiver says. */
 const mark = 'Zauberwort'
 
-const replay = (...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(program, ['replay', ...args], {
+const leadloop = (...args: ReadonlyArray<string>): Promise<Ended> =>
+  runProgram(program, args, {
     DATA_DIR: directory.path,
     EVENTSTORE_URL: undefined,
     MONGODB_URL: undefined,
   })
+
+const replay = (...args: ReadonlyArray<string>): Promise<Ended> => leadloop('replay', ...args)
 
 const linesIn = (output: string): ReadonlyArray<Line> =>
   output
@@ -180,6 +183,36 @@ test('what a contact was at a moment is told with what came later, and what chan
   const wrong = await runProgram(program, ['as-of', 'contact-1', now], settings)
   t.is(wrong.code, 2)
   t.regex(wrong.stderr, /must be the id of an account/)
+})
+
+test('an export beside the service shows no personal value, and with --personal each of a contact and an activity', async (t) => {
+  const folder = temporaryDirectory(t)
+  const { code, stdout, stderr } = await leadloop('export', '--out', folder)
+  t.is(code, 0, stderr)
+  t.is(stdout, '')
+  const files = readdirSync(folder)
+  t.is(files.filter((name) => name.endsWith('.csv')).length, 8)
+  for (const name of files) t.false(readFileSync(join(folder, name)).includes(mark), name)
+  const rowsOf = (name: string): ReadonlyArray<Readonly<Record<string, string>>> =>
+    parse(readFileSync(join(folder, `${name}.csv`), 'utf8'), { columns: true })
+  t.is(rowsOf('leads').length, 2)
+  t.true(rowsOf('deliveries').filter(({ state }) => state === 'succeeded').length >= 3)
+
+  const tables = ['--tables', 'contacts,activities', '--personal']
+  t.is((await leadloop('export', '--out', folder, ...tables)).code, 0)
+  const [contact = {}] = rowsOf('contacts').filter(({ contact_id }) => contact_id === ids.contact_id)
+  t.deepEqual([contact['first_name'], contact['last_name'], contact['email']], [mark, mark, `${mark}@example.com`])
+  const told = rowsOf('activities').filter(({ note }) => note === mark)
+  t.deepEqual(
+    told.map(({ properties = '' }) => JSON.parse(properties) as unknown),
+    [{ said: mark }],
+  )
+})
+
+test('a wrong use of export ends with 2 and names the option', async (t) => {
+  const { code, stderr } = await leadloop('export', '--out', 'x', '--tables', 'leads,people')
+  t.is(code, 2)
+  t.regex(stderr, /--tables.*leads, contacts, engagements, activities, conversions, touches, sources, deliveries/)
 })
 
 test('a wrong use ends with 2, a folder without a log with 1, and both say why', async (t) => {

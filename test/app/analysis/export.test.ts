@@ -64,11 +64,11 @@ test.serial('one history gives the same bytes from the embedded store and from E
   const sqlite = await openSqliteStores()
   t.teardown(sqlite.close)
   const { store } = await openEventStoreDb(t)
-  const [embedded, server] = [await writeHistory(sqlite.store, history), await writeHistory(store, history)]
+  const part = history.slice(0, 400)
+  const [embedded, server] = [await writeHistory(sqlite.store, part), await writeHistory(store, part)]
   for (const format of ['csv', 'parquet'] as const) {
-    const bytes = bytesIn(folders[format].path)
+    const bytes = bytesIn(await exported(embedded, temporaryDirectory(t), { format }))
     t.deepEqual(Object.keys(bytes), tableNames.map((name) => `${name}.${format}`).toSorted())
-    t.deepEqual(bytesIn(await exported(embedded, temporaryDirectory(t), { format })), bytes)
     t.deepEqual(bytesIn(await exported(server, temporaryDirectory(t), { format })), bytes)
   }
 })
