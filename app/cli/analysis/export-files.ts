@@ -88,8 +88,8 @@ const write = async (connection: DuckDBConnection, request: ExportRequest, signa
   }
 }
 
-/** Times in CSV are written as the service writes them everywhere. */
+/** Times in CSV are written as the service writes them everywhere. A group of rows of Parquet is held in memory until it is full. */
 const optionsOf = {
   csv: "FORMAT csv, HEADER, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ'",
-  parquet: 'FORMAT parquet',
+  parquet: 'FORMAT parquet, ROW_GROUP_SIZE 20480',
 } as const

@@ -21,7 +21,7 @@ export type Staging = {
 }
 
 /** Events whose rows are committed at once. */
-const committedAtOnce = 20_000
+const committedAtOnce = 5_000
 
 /** The tables for rows that follow from one event each, in the schema `staged`; they stay empty where no table needs them. */
 export const beginStaging = async (connection: DuckDBConnection, staging: Staging): Promise<Progress> => {
