@@ -4,6 +4,7 @@ import { E } from '../../domain/prelude.js'
 import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
+import { attributionCommand } from './attribution/attribution-command.js'
 import { parkedCommand } from './parked-command.js'
 import { run } from './run.js'
 
@@ -55,7 +56,7 @@ program
     }),
   )
 
-for (const command of [replayCommand, exportCommand, asOfCommand, diffCommand, parkedCommand]) {
+for (const command of [replayCommand, exportCommand, attributionCommand, asOfCommand, diffCommand, parkedCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }
 

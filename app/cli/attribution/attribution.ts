@@ -1,0 +1,81 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { readFile } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
+import type { Position } from '../../../domain/event.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { LogReader } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import {
+  attributionText,
+  type AttributionFormat,
+  type AttributionRow,
+} from '../../analysis/attribution/attribution-output.js'
+import { attributionQuery, type AttributionRequest } from '../../analysis/attribution/attribution-query.js'
+import { costsFrom, type CostLine } from '../../analysis/attribution/costs.js'
+import type { Config } from '../../composition/config.js'
+import { loadTables } from '../analysis/load-tables.js'
+import { readingLog } from '../analysis/log.js'
+
+type Asked = {
+  readonly request: AttributionRequest
+  readonly costsFile: string | undefined
+  readonly asOf: Instant | undefined
+  readonly format: AttributionFormat
+  /** The SQL is printed, and no log is read. */
+  readonly isExplained: boolean
+}
+
+/** Writes the figures of an attribution. Left: one sentence that says why there are none. */
+export const attribute = async (config: Config, asked: Asked): Promise<Either<string, undefined>> => {
+  const { costsFile, asOf, format, isExplained } = asked
+  const costs = costsFile === undefined ? E.right([]) : await costsIn(costsFile)
+  if (E.isLeft(costs)) return costs
+  const request = { ...asked.request, costs: costs.right }
+  if (isExplained) {
+    process.stdout.write(attributionQuery(request))
+    return E.right(undefined)
+  }
+  // The service beside it goes first.
+  setPriority(constants.priority.PRIORITY_LOW)
+  return readingLog(config, async (log, { signal, onPosition }) => {
+    const rows = await attributionOf(log, request, asOf, signal, onPosition)
+    process.stdout.write(attributionText(rows, format, request.by))
+    return E.right(undefined)
+  })
+}
+
+const costsIn = async (file: string): Promise<Either<string, ReadonlyArray<CostLine>>> => {
+  try {
+    const costs = costsFrom(await readFile(file, 'utf8'))
+    return E.isLeft(costs) ? E.left(`--costs: ${file}, ${costs.left}.`) : costs
+  } catch (error) {
+    return E.left(`--costs: ${reasonOf(error)}.`)
+  }
+}
+
+/**
+ * The figures as of what was recorded up to and at `asOf`, or of everything.
+ * @throws StoreFailed, where an event can't be decoded as UndecodableEvent; the reason of `signal` where that aborts
+ */
+export const attributionOf = async (
+  log: LogReader,
+  request: AttributionRequest,
+  asOf: Instant | undefined,
+  signal: AbortSignal,
+  onPosition?: (position: Position) => void,
+): Promise<ReadonlyArray<AttributionRow>> => {
+  const tables = ['leads', 'activities', 'conversions', 'touches', 'sources'] as const
+  const { connection, close } = await loadTables(log, { asOf, isPersonalShown: false, tables }, signal, onPosition)
+  try {
+    return await figuresOf(connection, attributionQuery(request))
+  } finally {
+    await close()
+  }
+}
+
+/** The rows of the query, over a DuckDB that holds the tables. Decimals are texts, to stay exact. */
+export const figuresOf = async (connection: DuckDBConnection, sql: string): Promise<ReadonlyArray<AttributionRow>> => {
+  const rows = (await connection.runAndReadAll(sql)).getRowObjects()
+  return rows.map((row) => ({ ...row, credit: String(row['credit']) }) as unknown as AttributionRow)
+}
