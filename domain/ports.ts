@@ -73,6 +73,16 @@ export type EventStore = {
     signal: AbortSignal,
   ) => AsyncIterable<EventBatch>
 
+  /**
+   * Removes the events of a stream before the revision `before`, at which one must stand: from the answer on nobody is given them
+   * here, neither `read` and `readLast` nor `history` and a subscription that begins later. A repeat changes nothing. A server may keep
+   * their bytes until it is scavenged.
+   */
+  readonly truncate: (stream: string, before: number) => Promise<Either<StoreFailure, void>>
+
+  /** Whether no byte of what was truncated is left in the files that this process keeps; tries to make it so. */
+  readonly purge: () => Promise<Either<StoreFailure, boolean>>
+
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>
 

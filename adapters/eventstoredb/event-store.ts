@@ -4,8 +4,8 @@ import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.
 import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
-import type { Appended, EventBatch, EventStore, Time } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import type { Appended, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
@@ -20,6 +20,7 @@ import type { ReconnectingClient } from './reconnecting-client.js'
 import { savedCheckpoints } from './saved-checkpoints.js'
 import { retryingWith, standardRetryPolicy, withoutConflict, type Retry, type RetryPolicy } from './retry.js'
 import { sharedTail } from './log/shared-tail.js'
+import { truncations, type IsTruncated } from './truncations.js'
 
 export type EventStoreDb = EventStore & { readonly close: () => Promise<void> }
 
@@ -39,15 +40,21 @@ export const eventStoreDb = (
   const reader = logReader(connection.reads, policy, time)
   const { read, readLast, head } = readsOf(connection, retry, stopping.signal)
 
-  /** The head, retried for ever; undefined when the signal aborts. */
-  const headWithRetry = async (signal: AbortSignal): Promise<Position | undefined> => {
+  const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
+
+  /** Asked for ever; undefined when the signal aborts. */
+  const withRetry = async <A>(
+    ask: () => Promise<Either<StoreFailure, A>>,
+    signal: AbortSignal,
+  ): Promise<A | undefined> => {
     for (let failures = 0; !signal.aborted; failures += 1) {
-      const answer = await head()
+      const answer = await ask()
       if (E.isRight(answer)) return answer.right
       await time.sleep(backoffAfter(policy.backoff, failures), signal)
     }
     return undefined
   }
+  const headWithRetry = (signal: AbortSignal): Promise<Position | undefined> => withRetry(head, signal)
   const shared = sharedTail(reader, headWithRetry, stopping.signal)
 
   async function* history(
@@ -57,7 +64,7 @@ export const eventStoreDb = (
   ): AsyncGenerator<EventBatch> {
     const either = AbortSignal.any([signal, stopping.signal])
     const part = { after, categories, signal: either, retryFor: policy.retryFor }
-    yield* reader.readUpTo(orThrow(await head()), part)
+    yield* leftIn(reader.readUpTo(orThrow(await head()), part), orThrow(await truncatedAfter(after)))
   }
 
   async function* subscribe(
@@ -71,7 +78,8 @@ export const eventStoreDb = (
     const retriedHistory = async function* (from: Position): AsyncGenerator<EventBatch> {
       const end = await headWithRetry(either)
       const part = { after: from, categories, signal: either, retryFor: Infinity }
-      if (end !== undefined) yield* reader.readUpTo(end, part)
+      const isTruncated = await withRetry(() => truncatedAfter(from), either)
+      if (end !== undefined && isTruncated !== undefined) yield* leftIn(reader.readUpTo(end, part), isTruncated)
     }
     yield* liveSubscription(tail, retriedHistory, after, categories, either)
   }
@@ -83,6 +91,12 @@ export const eventStoreDb = (
     subscribe,
     history,
     head,
+    truncate: (stream, before) => {
+      shared.remove((entry) => entry.stream === stream && 'revision' in entry && entry.revision < before)
+      return truncate(stream, before)
+    },
+    // Its files are the server's: a scavenge takes out of them what was truncated.
+    purge: () => Promise.resolve(E.right(true)),
     ...savedCheckpoints(connection, retry, stopping.signal),
     positionUnit: 'bytes',
     close: async () => {
@@ -91,6 +105,12 @@ export const eventStoreDb = (
       await connection.close()
     },
   }
+}
+
+/** Until a scavenge a server gives what was truncated to whoever reads the whole log. */
+async function* leftIn(batches: AsyncIterable<EventBatch>, isTruncated: IsTruncated): AsyncGenerator<EventBatch> {
+  for await (const { events, position } of batches)
+    yield { events: events.filter((event) => !isTruncated(event)), position }
 }
 
 const appendsOf =

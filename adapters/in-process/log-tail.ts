@@ -31,6 +31,8 @@ export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
 export type LogTail = {
   /** Adds all that stands in the log after `after` and up to the position of the batch. */
   readonly add: (after: Position, batch: EntryBatch) => void
+  /** Takes entries out, which were removed from the log. */
+  readonly remove: (isGone: (entry: LogEntry) => boolean) => void
   /** The wanted entries among the next `limit` ones; undefined when `position` lies before the tail. */
   readonly after: (position: Position, isWanted: (entry: LogEntry) => boolean, limit: number) => EntryBatch | undefined
   /** Resolves at the next `add`, or when `signal` aborts. */
@@ -98,13 +100,20 @@ export const logTail = (head: Position, capacity: Capacity): LogTail => {
     return { entries: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
   }
 
+  const remove: LogTail['remove'] = (isGone) => {
+    const kept = entries.map((entry) => !isGone(entry))
+    bytes -= sizes.filter((_, index) => kept[index] !== true).reduce((sum, size) => sum + size, 0)
+    entries = entries.filter((_, index) => kept[index])
+    sizes = sizes.filter((_, index) => kept[index])
+  }
+
   const changed: LogTail['changed'] = (signal) =>
     abortable(signal, (done) => {
       waiting.add(done)
       return () => waiting.delete(done)
     })
 
-  return { add, after, changed }
+  return { add, remove, after, changed }
 }
 
 /** The index of the first entry after `position`. */

@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb'
 import type { Time } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
 import type { Documents } from '../../projections/ports.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { documentGenerations } from './document-generations.js'
@@ -16,6 +17,8 @@ export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime):
   const locator = generationLocator(registry, time)
   const writes = documentWrites(db, locator, server, time)
   return {
+    // Its files are the server's.
+    purge: () => Promise.resolve(E.right(true)),
     ...documentReads(db, locator, server),
     ...documentGenerations({ db, registry, locator, writes, server }),
     apply: writes.apply,

@@ -11,6 +11,8 @@ export type SqliteDatabase = {
   readonly write: WriteQueue['write']
   /** Runs `query` on the reading connection, where each text is prepared once; what it throws becomes a failure. */
   readonly read: <A>(query: (prepare: Prepare) => A) => Either<StoreFailure, A>
+  /** Whether no byte of what was removed is left in the files; tries to make it so. */
+  readonly purge: () => Promise<Either<StoreFailure, boolean>>
   readonly close: () => Promise<void>
 }
 
@@ -50,6 +52,10 @@ export const openDatabase = async (directory: string): Promise<Either<OpenFailur
   return E.right({
     write: queue.write,
     read: readingOn(reader),
+    purge: async () => {
+      const done = await queue.write({ kind: 'purge' })
+      return E.isLeft(done) ? done : E.right(done.right.kind === 'purged' && done.right.isEmpty)
+    },
     close: async () => {
       await queue.close()
       reader.close()

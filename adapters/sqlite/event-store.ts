@@ -48,6 +48,11 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     read,
     readLast,
     append,
+    truncate: async (stream, before) => {
+      tail.remove((entry) => entry.stream === stream && 'revision' in entry && entry.revision < before)
+      return E.asUnit(await database.write({ kind: 'truncate', stream, before }))
+    },
+    purge: database.purge,
     subscribe,
     history,
     head: () => Promise.resolve(head()),

@@ -1,5 +1,8 @@
 /** Stored in the file: an older Leadloop leaves a newer one's file alone. */
-export const schemaVersion = 1
+export const schemaVersion = 2
+
+/** From this version on whatever is removed is overwritten. */
+export const overwritesSince = 2
 
 /**
  * The tables of the embedded store. Every column is readable with any SQLite tool; each read model also has a view under

@@ -2,6 +2,7 @@ import { behaviourOf } from './behaviour.js'
 import { eventStoreAppends } from './event-store-appends.js'
 import type { OpenStore } from './event-store-fixtures.js'
 import { eventStoreSubscriptions } from './event-store-subscriptions.js'
+import { eventStoreTruncation } from './event-store-truncation.js'
 
 /**
  * What every `EventStore` does (domain/ports.ts). Nothing is said about what stood in the log before, nor about numbers:
@@ -11,4 +12,5 @@ export const eventStoreContract = (name: string, open: () => Promise<OpenStore>)
   const behaviour = behaviourOf(name, open)
   eventStoreAppends(behaviour)
   eventStoreSubscriptions(behaviour)
+  eventStoreTruncation(behaviour)
 }

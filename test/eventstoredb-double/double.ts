@@ -20,6 +20,8 @@ export type EventStoreDouble = {
   /** Every event in the log that is not the system's, in the order of the log. */
   readonly log: () => ReadonlyArray<LoggedEvent>
   readonly calls: () => Calls
+  /** Takes out of the log what can't be read any more, as an operator has a server do. */
+  readonly scavenge: () => void
   /** The streams that were read so far, each as often as it was. */
   readonly streamsRead: () => ReadonlyArray<string>
   /** Breaks every connection and refuses new ones. Nothing of the double keeps the process alive then. */
@@ -38,7 +40,7 @@ const maxMessageSize = 17 * 1024 * 1024
 
 /**
  * The protocol of EventStoreDB, as 24.10 speaks it or 23.10, on a log in memory: streams and the whole log, without persistent
- * subscriptions, projections, links, access rights and scavenges.
+ * subscriptions, projections, links and access rights.
  */
 export const startDouble = async ({ port = 0, version = '24.10' }: Options = {}): Promise<EventStoreDouble> => {
   const log = openLog()
@@ -79,6 +81,7 @@ export const startDouble = async ({ port = 0, version = '24.10' }: Options = {})
     faults,
     log: () => log.all.filter((event) => !isSystemEvent(event)),
     calls: () => ({ ...calls }),
+    scavenge: log.scavenge,
     streamsRead: () => [...streamsRead],
     stop: listener.close,
     start: listener.open,

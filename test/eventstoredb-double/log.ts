@@ -39,6 +39,11 @@ export type Log = {
   readonly delete: (stream: string) => bigint
   /** Ends the stream for ever. Gives the position of the tombstone. */
   readonly tombstone: (stream: string) => bigint
+  /**
+   * Takes out what can't be read any more: of a stream its last event stays, unless a tombstone stands for it. The chunk is closed, so
+   * the next position leaps.
+   */
+  readonly scavenge: () => void
   /** Calls back after each write, until the function that it gives is called. */
   readonly onWritten: (listener: () => void) => () => void
 }
@@ -56,6 +61,9 @@ type MutableStream = {
 
 /** A new database begins with records that are no events, so that no event stands at 0. */
 const firstPosition = 366
+
+/** A scavenge closes the current chunk, and goes on in the next one. */
+const chunkSize = 268_435_456
 
 /** The bytes of a record besides its names and contents. */
 const recordFrame = 92
@@ -120,7 +128,7 @@ export const openLog = (): Log => {
         stream.deletion = 'none'
       }
       const logged = write(name, events)
-      if (name.startsWith('$$')) openStream(name.slice(2)).maxCount = maxCountIn(events)
+      if (name.startsWith('$$')) applyMetadata(openStream(name.slice(2)), events)
       stream.firstReadable = Math.max(stream.firstReadable, stream.events.length - stream.maxCount)
       tell()
       return logged
@@ -138,6 +146,16 @@ export const openLog = (): Log => {
       tell()
       return position
     },
+    scavenge: () => {
+      const left = new Set(all.filter((event) => isKept(streams.get(event.stream), event)))
+      for (const event of all) if (!left.has(event) && byId.get(event.id) === event) byId.delete(event.id)
+      all.length = 0
+      for (const event of left) all.push(event)
+      for (const { events } of streams.values())
+        for (const [index, event] of events.entries())
+          if (!left.has(event)) events[index] = { ...event, data: Buffer.alloc(0), metadata: Buffer.alloc(0) }
+      end = Math.ceil(end / chunkSize) * chunkSize
+    },
     onWritten: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -145,11 +163,22 @@ export const openLog = (): Log => {
   }
 }
 
+/** Of metadata the newest alone counts. */
+const isKept = (stream: MutableStream | undefined, { revision, stream: name, type }: LoggedEvent): boolean => {
+  if (stream === undefined || type === '$streamDeleted') return true
+  if (stream.deletion === 'tombstone') return false
+  const isLast = revision === stream.events.length - 1
+  return isLast || (revision >= stream.firstReadable && !name.startsWith('$$'))
+}
+
+type Metadata = { readonly $maxCount?: number; readonly $tb?: number }
+
 /** Metadata replaces what the stream had before. */
-const maxCountIn = (metadata: ReadonlyArray<NewEvent>): number => {
+const applyMetadata = (stream: MutableStream, metadata: ReadonlyArray<NewEvent>): void => {
   const newest = metadata.at(-1)
-  const data = newest === undefined ? {} : (JSON.parse(newest.data.toString()) as { readonly $maxCount?: number })
-  return data.$maxCount ?? Infinity
+  const { $maxCount = Infinity, $tb = 0 } = newest === undefined ? {} : (JSON.parse(newest.data.toString()) as Metadata)
+  stream.maxCount = $maxCount
+  stream.firstReadable = Math.max($tb, stream.events.length - $maxCount)
 }
 
 const indexAfter = (events: ReadonlyArray<LoggedEvent>, position: bigint): number => {

@@ -7,6 +7,8 @@ import type { LogReader } from './log-reader.js'
 type SharedTail = {
   /** Begins to follow the log with the first call. Undefined when `signal` aborts before the head is known. */
   readonly open: (signal: AbortSignal) => Promise<LogTail | undefined>
+  /** Takes events out that were truncated. */
+  readonly remove: LogTail['remove']
   /** Resolves when the subscription has ended, which it does when the store closes. */
   readonly ended: () => Promise<void>
 }
@@ -38,6 +40,7 @@ export const sharedTail = (
       }
       return following?.tail
     },
+    remove: (isGone) => following?.tail.remove(isGone),
     ended: async () => {
       await following?.done
     },

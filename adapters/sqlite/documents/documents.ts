@@ -31,6 +31,7 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
       )
     },
 
+    purge: database.purge,
     checkpoint,
     progress: checkpoint,
   }

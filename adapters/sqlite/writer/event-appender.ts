@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { AppendWrite, CheckpointWrite, WriteResult } from './writer-protocol.js'
+import type { AppendWrite, CheckpointWrite, TruncateWrite, WriteResult } from './writer-protocol.js'
 
 /** Appends events to the log, and saves how far its followers have come, within a transaction that others begin and end. */
 export class EventAppender {
@@ -7,6 +7,7 @@ export class EventAppender {
   readonly #lastPosition: Database.Statement<[], number | null>
   readonly #eventsAfter: Database.Statement<[string, number, number], { id: string; position: number }>
   readonly #insert: Database.Statement
+  readonly #truncate: Database.Statement<[string, number, string, number]>
   readonly #moveCheckpoint: Database.Statement<[string, number]>
   #head: number
 
@@ -22,6 +23,10 @@ export class EventAppender {
       `INSERT INTO events (position, stream, revision, category, id, type, time, correlation_id, causation_id,
                            schema_version, actor, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
+    this.#truncate = database.prepare(
+      `DELETE FROM events WHERE stream = ? AND revision < ?
+         AND EXISTS (SELECT 1 FROM events WHERE stream = ? AND revision = ?)`,
+    )
     this.#moveCheckpoint = database.prepare(
       `INSERT INTO checkpoints (follower, position) VALUES (?, ?)
        ON CONFLICT (follower) DO UPDATE SET position = max(position, excluded.position)`,
@@ -31,6 +36,11 @@ export class EventAppender {
 
   saveCheckpoint({ follower, position }: CheckpointWrite): WriteResult {
     this.#moveCheckpoint.run(follower, position)
+    return { kind: 'done' }
+  }
+
+  truncate({ stream, before }: TruncateWrite): WriteResult {
+    this.#truncate.run(stream, before, stream, before)
     return { kind: 'done' }
   }
 

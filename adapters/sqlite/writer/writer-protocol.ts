@@ -23,6 +23,12 @@ export type AppendWrite = {
 /** How far a follower of the log has come: it moves forward only. */
 export type CheckpointWrite = { readonly kind: 'checkpoint'; readonly follower: string; readonly position: number }
 
+/** Removes the events of a stream before a revision, at which one must stand. */
+export type TruncateWrite = { readonly kind: 'truncate'; readonly stream: string; readonly before: number }
+
+/** Empties the write-ahead log, which may hold what was removed. */
+type PurgeWrite = { readonly kind: 'purge' }
+
 /** A row: key, position, body (null: removed), then the indexed fields in the order of `columns`. */
 export type DocumentRow = ReadonlyArray<string | number | null>
 
@@ -37,7 +43,7 @@ export type ApplyWrite = {
 /** Statements that change the schema, in one transaction with whatever else is written. */
 type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
 
-export type Write = AppendWrite | CheckpointWrite | ApplyWrite | SchemaWrite
+export type Write = AppendWrite | CheckpointWrite | TruncateWrite | PurgeWrite | ApplyWrite | SchemaWrite
 
 export type WriteResult =
   /** Where the last of the events stands; `repeated`: they were there already. */
@@ -48,6 +54,7 @@ export type WriteResult =
     }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
+  | { readonly kind: 'purged'; readonly isEmpty: boolean }
   /** Nothing was written; `code` is the driver's. */
   | { readonly kind: 'failed'; readonly code: string }
 

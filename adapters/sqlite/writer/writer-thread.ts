@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { codeOf, isRefusal, newerVersion } from '../failure.js'
-import { schema, schemaVersion } from '../schema.js'
+import { overwritesSince, schema, schemaVersion } from '../schema.js'
 import { DocumentApplier } from './document-applier.js'
 import { EventAppender } from './event-appender.js'
 import { renewViews } from './views.js'
@@ -15,13 +15,18 @@ const largestIdleLog = 16 * 1024 * 1024
 
 const openFile = (file: string): Database.Database => {
   const database = new Database(file)
-  if (Number(database.pragma('user_version', { simple: true })) > schemaVersion) throw newerVersion()
+  const version = Number(database.pragma('user_version', { simple: true }))
+  if (version > schemaVersion) throw newerVersion()
   database.pragma('journal_mode = WAL')
   // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a snapshot.
   database.pragma(`journal_size_limit = ${largestIdleLog}`)
   database.pragma('cache_size = -16384')
+  // What is removed is overwritten, since it may be what somebody wants to be forgotten.
+  database.pragma('secure_delete = ON')
   database.exec(schema)
   renewViews(database)
+  // An older version left what it removed in pages that nothing uses any more.
+  if (version > 0 && version < overwritesSince) database.exec('VACUUM')
   // Written at every open, so that a disk that takes no writes is found out now.
   database.pragma(`user_version = ${schemaVersion}`)
   return database
@@ -34,7 +39,7 @@ type Commit = (writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>
 
 /** Events must outlive a power cut. Documents and checkpoints may fall behind the log in one, and catch up with it. */
 const flushOf = (writes: ReadonlyArray<Write>): Flush =>
-  writes.some(({ kind }) => kind === 'append') ? 'FULL' : 'NORMAL'
+  writes.some(({ kind }) => kind === 'append' || kind === 'truncate') ? 'FULL' : 'NORMAL'
 
 /** The one writing connection: each commit is one transaction, and durable where it holds events. */
 const openWriter = (file: string): Commit => {
@@ -48,12 +53,16 @@ const openWriter = (file: string): Commit => {
         return events.append(write)
       case 'checkpoint':
         return events.saveCheckpoint(write)
+      case 'truncate':
+        return events.truncate(write)
       case 'apply':
         return documents.apply(write)
       case 'schema':
         documents.schemaChanged()
         for (const statement of write.statements) database.exec(statement)
         return { kind: 'done' }
+      case 'purge':
+        return notPurged
     }
   }
   const transaction = database.transaction((writes: ReadonlyArray<Write>) => writes.map(execute))
@@ -65,7 +74,8 @@ const openWriter = (file: string): Commit => {
         database.pragma(`synchronous = ${wanted}`)
         flush = wanted
       }
-      return transaction.immediate(writes)
+      const results = transaction.immediate(writes)
+      return results.includes(notPurged) ? results.map((one) => (one === notPurged ? purged(database) : one)) : results
     } catch (error) {
       events.rolledBack()
       flush = undefined
@@ -77,6 +87,18 @@ const openWriter = (file: string): Commit => {
     }
   }
   return commit
+}
+
+/** It can be done between two transactions only. */
+const notPurged: WriteResult = { kind: 'purged', isEmpty: false }
+
+/** Empties the write-ahead log, and gives up at once where somebody reads what stood there before: all writes would wait. */
+const purged = (database: Database.Database): WriteResult => {
+  const timeout = Number(database.pragma('busy_timeout', { simple: true }))
+  database.pragma('busy_timeout = 0')
+  const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as ReadonlyArray<{ readonly busy: number }>
+  database.pragma(`busy_timeout = ${timeout}`)
+  return { kind: 'purged', isEmpty: result?.busy === 0 }
 }
 
 /** What arrived while the disk was busy goes into the same commit: the slower the disk, the larger the commits. */

@@ -78,6 +78,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     steps.read(collection.name, () => E.right(state.get(keyOf(collection))?.checkpoint ?? beginning))
 
   return {
+    purge: () => Promise.resolve(E.right(true)),
     prepare: (collection) =>
       steps.write(collection.name, () => {
         const { name } = collection

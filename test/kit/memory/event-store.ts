@@ -16,6 +16,8 @@ type MemoryLog = {
   /** In the order of their positions, the first of which is 1. */
   readonly events: Array<Logged>
   readonly streams: Map<string, Array<Logged>>
+  /** By stream: the revision before which nothing is given any more. */
+  readonly truncated: Map<string, number>
   /** How far followers had come when they saved it last. */
   readonly checkpoints: Map<string, Position>
   /** Called at the next append. */
@@ -25,6 +27,7 @@ type MemoryLog = {
 export const memoryLog = (): MemoryLog => ({
   events: [],
   streams: new Map(),
+  truncated: new Map(),
   checkpoints: new Map(),
   waiting: new Set(),
 })
@@ -35,6 +38,10 @@ const pageSize = 500
 /** The `EventStore` port on a log in memory. */
 export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventStore => {
   const head = (): Position => positionOf(BigInt(log.events.length))
+  /** The revision of the first event of a stream that is given. */
+  const firstOf = (stream: string): number => log.truncated.get(stream) ?? 0
+  const given = (stream: string): ReadonlyArray<Logged> =>
+    (log.streams.get(stream) ?? []).filter(({ revision }) => revision >= firstOf(stream))
 
   const append: EventStore['append'] = (stream, expected, events) =>
     steps.write(stream, () => {
@@ -64,7 +71,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     const last = after + BigInt(pageSize) > end ? end : positionOf(after + BigInt(pageSize))
     const entries = log.events
       .slice(Number(after), Number(last))
-      .filter(({ stream }) => categories.includes(categoryOf(stream)))
+      .filter(({ stream, revision }) => categories.includes(categoryOf(stream)) && revision >= firstOf(stream))
       .map(entryOf)
     return decodedPart({ entries, position: last })
   }
@@ -116,13 +123,25 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
 
   return {
     read: async (stream, from = 0, count = Infinity) => {
-      const read = await steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(from, from + count)))
+      const read = await steps.read(stream, () =>
+        decoded(
+          given(stream)
+            .filter(({ revision }) => revision >= from)
+            .slice(0, count),
+        ),
+      )
       return E.isLeft(read)
         ? read
         : E.right({ events: read.right, revision: read.right.at(-1)?.revision ?? 'no-stream' })
     },
-    readLast: (stream, count) => steps.read(stream, () => decoded((log.streams.get(stream) ?? []).slice(-count))),
+    readLast: (stream, count) => steps.read(stream, () => decoded(given(stream).slice(-count))),
     append,
+    truncate: (stream, before) =>
+      steps.write(stream, () => {
+        if (given(stream).some(({ revision }) => revision === before)) log.truncated.set(stream, before)
+        return E.right(undefined)
+      }),
+    purge: () => Promise.resolve(E.right(true)),
     subscribe,
     history,
     head: () => steps.read('log', () => E.right(head())),
