@@ -24,6 +24,8 @@ export const AccountEvent = t.union([
   ),
   eventOf('AccountEnabled', t.type({})),
   eventOf('AccountDisabled', t.type({})),
+  /** From now on a number may have had a contact before, which was erased. */
+  eventOf('ErasuresBegan', t.type({})),
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
   eventOf('ApiKeyLimited', t.type({ api_key_id: ApiKeyId, limit_per_minute: Limit })),
   eventOf('ApiKeyRevoked', t.type({ api_key_id: ApiKeyId })),
@@ -41,6 +43,8 @@ export type AccountState =
       readonly kind: 'open'
       readonly accountId: AccountId
       readonly enabled: boolean
+      /** A contact of it was erased: whoever looks for the contact of a number must ask which one. */
+      readonly hasErasures: boolean
       readonly sealedSecret: string
       readonly apiKeys: ReadonlyMap<ApiKeyId, ApiKey>
       readonly members: ReadonlyMap<MemberId, Member>
@@ -60,6 +64,7 @@ export type AccountCommand =
     }
   | { readonly type: 'EnableAccount' }
   | { readonly type: 'DisableAccount' }
+  | { readonly type: 'BeginErasures' }
   | {
       readonly type: 'IssueApiKey'
       readonly apiKeyId: ApiKeyId
@@ -83,6 +88,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       kind: 'open',
       accountId: event.data.account_id,
       enabled: true,
+      hasErasures: false,
       sealedSecret: event.data.sealed_secret,
       apiKeys: new Map(),
       members: new Map(),
@@ -94,6 +100,8 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       return { ...state, enabled: true }
     case 'AccountDisabled':
       return { ...state, enabled: false }
+    case 'ErasuresBegan':
+      return { ...state, hasErasures: true }
     case 'ApiKeyIssued': {
       const { api_key_id, secret_hash, limit_per_minute } = event.data
       const issued = { secretHash: secret_hash, limitPerMinute: limit_per_minute }
@@ -148,6 +156,8 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.enabled ? [] : [{ type: 'AccountEnabled', data: {} }])
     case 'DisableAccount':
       return E.right(state.enabled ? [{ type: 'AccountDisabled', data: {} }] : [])
+    case 'BeginErasures':
+      return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {
       if (state.apiKeys.has(command.apiKeyId)) return E.right([])
       const { apiKeyId, secretHash, limitPerMinute } = command

@@ -2,7 +2,17 @@ import { t } from './codec.js'
 import { fieldsByAge, merged, sameDetails } from './contact-details.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, ConversionId, EngagementId, LeadId, PlaybookId, RecordId, SourceId } from './ids.js'
+import {
+  AccountId,
+  ContactId,
+  ConversionId,
+  EngagementId,
+  ErasureId,
+  LeadId,
+  PlaybookId,
+  RecordId,
+  SourceId,
+} from './ids.js'
 import { Instant, strictlyAfter } from './instant.js'
 import { LeadDetails } from './lead.js'
 import { E, unreachable, type Either } from './prelude.js'
@@ -43,6 +53,13 @@ export const ContactEvent = t.union([
     t.type({ record_id: RecordId, conversion_id: ConversionId, ended: t.readonlyArray(EngagementId) }),
   ),
   eventOf('ContactOptedOut', t.type({ engagement_id: EngagementId })),
+  /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
+  eventOf(
+    'ContactErased',
+    t.type({ contact_id: ContactId, account_id: AccountId, erasure_id: ErasureId, opted_out: t.boolean }),
+  ),
+  /** The lead was accepted while the contact was being erased. */
+  eventOf('LateLeadRefused', t.type({ contact_id: ContactId, lead_id: LeadId, erasure_id: ErasureId })),
 ])
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
 type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['data']
@@ -79,6 +96,14 @@ const ContactState = t.union([
     unconverted: t.readonlyArray(EngagementId),
     records: t.readonlyArray(RecordId),
   }),
+  t.type({
+    kind: t.literal('erased'),
+    accountId: AccountId,
+    erasureId: ErasureId,
+    optedOut: t.boolean,
+    /** Those that were refused last. */
+    lateLeads: t.readonlyArray(LeadId),
+  }),
 ])
 export type ContactState = t.TypeOf<typeof ContactState>
 
@@ -97,6 +122,8 @@ export type ContactCommand =
       readonly at: Instant
       /** Its engagement has not begun: it was not engaged before. */
       readonly isNotEngaged?: boolean
+      /** Its number opted out as a contact that was erased since. */
+      readonly optedOutBefore?: boolean
     }
   | {
       readonly type: 'MarkConverted'
@@ -105,6 +132,7 @@ export type ContactCommand =
       readonly ended: ReadonlyArray<EngagementId>
     }
   | { readonly type: 'OptOut'; readonly engagementId: EngagementId }
+  | { readonly type: 'EraseContact'; readonly contactId: ContactId; readonly erasureId: ErasureId }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
 
@@ -127,7 +155,12 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       records: [],
     }
   }
+  if (event.type === 'ContactErased') {
+    const { account_id: accountId, erasure_id: erasureId, opted_out: optedOut } = event.data
+    return { kind: 'erased', accountId, erasureId, optedOut, lateLeads: [] }
+  }
   if (state.kind === 'unknown') return state
+  if (state.kind === 'erased') return afterErasure(state, event)
   switch (event.type) {
     case 'ContactDetailsChanged': {
       const { details } = event.data
@@ -142,9 +175,17 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
     }
     case 'ContactOptedOut':
       return { ...state, optedOut: true }
+    case 'LateLeadRefused':
+      return state
     default:
       return unreachable(event)
   }
+}
+
+const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
+  if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
+  if (event.type !== 'LateLeadRefused') return state
+  return { ...state, lateLeads: [...state.lateLeads, event.data.lead_id].slice(-rememberedLeads) }
 }
 
 const engagedState = (
@@ -178,17 +219,25 @@ const decide = (
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
     case 'MarkConverted': {
-      if (state.records.includes(command.recordId)) return E.right([])
+      if (state.kind === 'erased' || state.records.includes(command.recordId)) return E.right([])
       const { recordId, conversionId, ended } = command
       return E.right([{ type: 'ContactConverted', data: { record_id: recordId, conversion_id: conversionId, ended } }])
     }
     case 'OptOut':
       if (state.optedOut) return E.right([])
-      return E.right([{ type: 'ContactOptedOut', data: { engagement_id: command.engagementId } }])
+      return E.right([optedOut(command.engagementId)])
+    case 'EraseContact': {
+      if (state.kind === 'erased') return E.right([])
+      const { contactId: contact_id, erasureId: erasure_id } = command
+      const data = { contact_id, account_id: state.accountId, erasure_id, opted_out: state.optedOut }
+      return E.right([{ type: 'ContactErased', data }])
+    }
     default:
       return unreachable(command)
   }
 }
+
+const optedOut = (engagement_id: EngagementId): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id } })
 
 const engage = (
   command: Extract<ContactCommand, { readonly type: 'EngageLead' }>,
@@ -211,8 +260,17 @@ const engage = (
         type: 'ContactCreated',
         data: { contact_id: contactId, account_id: accountId, details: command.details, referral },
       },
-      { type: 'ContactEngaged', data: { ...engaged, engaged_at: command.at, filtered: false } },
+      ...(command.optedOutBefore === true ? [optedOut(engagementId)] : []),
+      {
+        type: 'ContactEngaged',
+        data: { ...engaged, engaged_at: command.at, filtered: command.optedOutBefore === true },
+      },
     ])
+  }
+  if (state.kind === 'erased') {
+    if (state.lateLeads.includes(leadId)) return E.right([])
+    const data = { contact_id: contactId, lead_id: leadId, erasure_id: state.erasureId }
+    return E.right([{ type: 'LateLeadRefused', data }])
   }
   if (state.leads.some((lead) => lead.leadId === leadId)) return E.right([])
   const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil

@@ -8,7 +8,8 @@ import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { maximalAttempts } from './retry-schedule.js'
 
-const Facts = t.intersection([
+/** All but the body. */
+const Subject = t.intersection([
   t.type({
     delivery_id: DeliveryId,
     account_id: AccountId,
@@ -19,12 +20,35 @@ const Facts = t.intersection([
     contact_id: ContactId,
     engagement_id: EngagementId,
     due_at: Instant,
-    /** The exact body: every attempt sends these bytes. */
-    body: t.string,
   }),
   t.partial({ lead_id: LeadId, lead_submitted_at: Instant }),
 ])
+
+/** The exact body: every attempt sends these bytes. */
+const Facts = t.intersection([Subject, t.type({ body: t.string })])
 export type DeliveryFacts = t.TypeOf<typeof Facts>
+
+/** `failed`: its retries are exhausted; `abandoned`: its webhook was removed; `dropped`: its contact was erased before it was posted. */
+const DeliveryKind = t.keyof({
+  due: null,
+  held: null,
+  succeeded: null,
+  failed: null,
+  skipped: null,
+  abandoned: null,
+  dropped: null,
+})
+export type DeliveryKind = t.TypeOf<typeof DeliveryKind>
+
+/** An event that an erasure took away: without what was posted, and what came back. */
+const ErasedEvent = t.intersection([
+  t.type({ type: t.string, at: Instant }),
+  t.partial({ outcome: AttemptOutcome, delivered: t.boolean }),
+])
+export type ErasedDeliveryEvent = t.TypeOf<typeof ErasedEvent>
+
+/** Events that an erased delivery tells of: its first one and the newest. */
+const mostTold = 200
 
 /** The bulk resend that asked for it; null where one delivery was resent. */
 const ResendOf = t.union([ResendId, t.null])
@@ -58,13 +82,27 @@ export const DeliveryEvent = t.union([
   /** Somebody wants it posted once more, whatever its state. */
   eventOf('DeliveryResendRequested', t.type({ webhook_id: WebhookId, resend_id: ResendOf, due_at: Instant })),
   eventOf('DeliveryResent', t.type({ resend_id: ResendOf, delivered: t.boolean, outcome: AttemptOutcome })),
+  /** Closes the stream, since its contact was erased or it was kept for long enough: the body and what receivers said are gone. */
+  eventOf(
+    'DeliveryErased',
+    t.intersection([
+      Subject,
+      t.type({
+        why: t.keyof({ 'contact-erased': null, retention: null }),
+        state: DeliveryKind,
+        created_at: Instant,
+        history: t.readonlyArray(ErasedEvent),
+      }),
+    ]),
+  ),
 ])
 export type DeliveryEvent = t.TypeOf<typeof DeliveryEvent>
 
 export type KnownDelivery = {
-  /** `failed`: its retries are exhausted; `abandoned`: its webhook was removed. */
-  readonly kind: 'due' | 'held' | 'succeeded' | 'failed' | 'skipped' | 'abandoned'
+  readonly kind: Exclude<DeliveryKind, 'dropped'>
   readonly facts: DeliveryFacts
+  /** Events of its stream. */
+  readonly events: number
   /** All attempts that were ever made; the next one is numbered after them. */
   readonly attempts: number
   /** Attempts since the schedule last began. */
@@ -79,7 +117,7 @@ export type KnownDelivery = {
   readonly resends: ReadonlySet<ResendId>
 }
 
-export type DeliveryState = { readonly kind: 'unknown' } | KnownDelivery
+export type DeliveryState = { readonly kind: 'unknown' } | { readonly kind: 'erased' } | KnownDelivery
 
 export type DeliveryCommand =
   | {
@@ -101,12 +139,27 @@ export type DeliveryCommand =
   | { readonly type: 'AbandonDelivery' }
   | { readonly type: 'RequestResend'; readonly resendId: ResendId | null; readonly dueAt: Instant }
   | { readonly type: 'RecordResend'; readonly delivered: boolean; readonly outcome: AttemptOutcome }
+  | {
+      readonly type: 'EraseDelivery'
+      readonly why: 'contact-erased' | 'retention'
+      readonly createdAt: Instant
+      /** All events of its stream, the first one first. */
+      readonly history: ReadonlyArray<ErasedDeliveryEvent>
+    }
 
-export type DeliveryRefusal = { readonly kind: 'delivery-not-found' }
+export type DeliveryRefusal =
+  | { readonly kind: 'delivery-not-found' }
+  /** Nothing is left to be posted. */
+  | { readonly kind: 'delivery-erased' }
+  /** Its stream has other events by now than whoever erases it has read. */
+  | { readonly kind: 'delivery-changed' }
+  /** It is not at its end yet, so it is not kept for too long. */
+  | { readonly kind: 'delivery-waiting' }
 
 const begun = (facts: DeliveryFacts): KnownDelivery => ({
   kind: 'due',
   facts,
+  events: 1,
   attempts: 0,
   attemptsOfSchedule: 0,
   since: facts.due_at,
@@ -115,8 +168,12 @@ const begun = (facts: DeliveryFacts): KnownDelivery => ({
   resends: new Set(),
 })
 
+/** The number of the newest attempt that erased events tell of. */
+export const attemptsIn = (history: ReadonlyArray<ErasedDeliveryEvent>): number =>
+  Math.max(0, ...history.map(({ outcome }) => outcome?.attempt ?? 0))
+
 /** What an event makes of the kind of a delivery that is known. */
-export const kindAfter = (kind: KnownDelivery['kind'], event: DeliveryEvent): KnownDelivery['kind'] => {
+export const kindAfter = (kind: DeliveryKind, event: DeliveryEvent): DeliveryKind => {
   switch (event.type) {
     case 'DeliveryDue':
     case 'DeliveryResumed':
@@ -135,6 +192,8 @@ export const kindAfter = (kind: KnownDelivery['kind'], event: DeliveryEvent): Kn
     case 'DeliveryAttemptFailed':
     case 'DeliveryResendRequested':
       return kind
+    case 'DeliveryErased':
+      return event.data.state
     default:
       return unreachable(event)
   }
@@ -142,8 +201,11 @@ export const kindAfter = (kind: KnownDelivery['kind'], event: DeliveryEvent): Kn
 
 const evolve = (state: DeliveryState, event: DeliveryEvent): DeliveryState => {
   if (event.type === 'DeliveryDue') return begun(event.data)
-  if (state.kind === 'unknown') return state
-  const after = { ...state, kind: kindAfter(state.kind, event) }
+  if (event.type === 'DeliveryErased') return { kind: 'erased' }
+  if (state.kind === 'unknown' || state.kind === 'erased') return state
+  const kind = kindAfter(state.kind, event)
+  // Only a closing event drops one.
+  const after = { ...state, events: state.events + 1, kind: kind === 'dropped' ? state.kind : kind }
   switch (event.type) {
     case 'DeliveryAttemptFailed': {
       const { outcome, next_attempt_at } = event.data
@@ -189,6 +251,8 @@ const decide = (
     return E.right(heldAt === undefined ? [due] : [due, held(facts, heldAt)])
   }
   if (state.kind === 'unknown') return E.left({ kind: 'delivery-not-found' })
+  if (state.kind === 'erased')
+    return command.type === 'RequestResend' ? E.left({ kind: 'delivery-erased' }) : E.right([])
   const isWaiting = state.kind === 'held' || state.kind === 'failed'
   switch (command.type) {
     case 'RecordAttempt':
@@ -215,9 +279,24 @@ const decide = (
       if (state.resend === undefined || outcome.attempt !== state.attempts + 1) return E.right([])
       return E.right([{ type: 'DeliveryResent', data: { resend_id: state.resend.resendId, delivered, outcome } }])
     }
+    case 'EraseDelivery':
+      return erased(command, state)
     default:
       return unreachable(command)
   }
+}
+
+const erased = (
+  { why, createdAt: created_at, history }: Extract<DeliveryCommand, { readonly type: 'EraseDelivery' }>,
+  state: KnownDelivery,
+): Either<DeliveryRefusal, ReadonlyArray<DeliveryEvent>> => {
+  const isOpen = state.kind === 'due' || state.kind === 'held'
+  if (why === 'retention' && (isOpen || state.resend !== undefined)) return E.left({ kind: 'delivery-waiting' })
+  if (history.length !== state.events) return E.left({ kind: 'delivery-changed' })
+  const { body: _body, ...subject } = state.facts
+  const told = history.length > mostTold ? [...history.slice(0, 1), ...history.slice(1 - mostTold)] : history
+  const kind = isOpen ? 'dropped' : state.kind
+  return E.right([{ type: 'DeliveryErased', data: { ...subject, why, state: kind, created_at, history: told } }])
 }
 
 const recorded = (

@@ -5,6 +5,7 @@ import {
   type ConversionId,
   type DeliveryId,
   type EngagementId,
+  type ErasureId,
   type LeadId,
   type MemberId,
   type NoticeId,
@@ -20,12 +21,26 @@ import type { Phone } from './phone.js'
 /** An account's secret, stored sealed: without it no phone number can be tried against a contact id. */
 export type AccountSecret = Buffer & { readonly AccountSecret: unique symbol }
 
-/** One contact per phone number and account: the number alone decides the id. */
-export const contactIdOf = (secret: AccountSecret, phone: Phone): ContactId => `nct_${keyed(secret, 'contact', phone)}`
+/**
+ * One contact per phone number and account: the number alone decides the id. `after`: the erasure of the contact that the number
+ * had before, since an id that was erased is never used again.
+ */
+export const contactIdOf = (secret: AccountSecret, phone: Phone, after?: ErasureId): ContactId =>
+  `nct_${keyed(secret, 'contact', phone, ...generation(after))}`
 
-/** The lead of an originator key and a phone number on one source: sent again it is the same lead. */
-export const leadIdOf = (secret: AccountSecret, source: SourceId, originatorKey: string, phone: Phone): LeadId =>
-  `led_${keyed(secret, 'lead', source, originatorKey, phone)}`
+/** The lead of an originator key and a phone number on one source: sent again it is the same lead, until that is erased. */
+export const leadIdOf = (
+  secret: AccountSecret,
+  source: SourceId,
+  originatorKey: string,
+  phone: Phone,
+  after?: ErasureId,
+): LeadId => `led_${keyed(secret, 'lead', source, originatorKey, phone, ...generation(after))}`
+
+const generation = (after: ErasureId | undefined): ReadonlyArray<string> => (after === undefined ? [] : [after])
+
+/** A contact is erased once, whoever asks and how often. */
+export const erasureIdOf = (contact: ContactId): ErasureId => `ers_${plain('erasure', contact)}`
 
 export const submissionKeyIdOf = (secret: AccountSecret, source: SourceId, key: string): SubmissionKeyId =>
   `sub_${keyed(secret, 'submission', source, key)}`

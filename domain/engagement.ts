@@ -30,8 +30,10 @@ export const EngagementEvent = t.union([
       t.partial({ report_id: ReportId }),
     ]),
   ),
-  /** `reason`: the outcome's label, `conversion`, or `superseded`: the contact has too many newer engagements. */
+  /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
+  /** Its contact was erased: nothing more is recorded of it. */
+  eventOf('EngagementErased', t.type({ engagement_id: EngagementId })),
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
@@ -43,6 +45,7 @@ export type EngagementState =
       readonly kind: 'started'
       readonly attribution: Attribution
       readonly ended: boolean
+      readonly erased: boolean
       readonly lastActivityAt: Instant | undefined
       readonly records: ReadonlyArray<RecordId>
       /** What was recorded of the newest reports that may be repeated. */
@@ -75,6 +78,7 @@ export type EngagementCommand =
       readonly at: Instant
     }
   | { readonly type: 'EndEngagement'; readonly reason: string; readonly at: Instant }
+  | { readonly type: 'EraseEngagement'; readonly at: Instant }
 
 export type EngagementRefusal =
   | { readonly kind: 'engagement-not-found' }
@@ -99,6 +103,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       kind: 'started',
       attribution: event.data,
       ended: false,
+      erased: false,
       lastActivityAt: undefined,
       records: [],
       reports: new Map(),
@@ -115,6 +120,8 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
     }
     case 'EngagementEnded':
       return { ...state, ended: true }
+    case 'EngagementErased':
+      return { ...state, erased: true }
     default:
       return unreachable(event)
   }
@@ -125,11 +132,12 @@ const decide = (
   state: EngagementState,
 ): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   if (command.type === 'StartEngagement') return E.right(state.kind === 'started' ? [] : start(command))
-  if (state.kind === 'unknown') return E.left({ kind: 'engagement-not-found' })
+  if (state.kind === 'unknown')
+    return command.type === 'EraseEngagement' ? E.right([]) : E.left({ kind: 'engagement-not-found' })
   const { attribution } = state
   switch (command.type) {
     case 'RecordActivity': {
-      if (attribution.account_id !== command.accountId) return E.left({ kind: 'engagement-not-found' })
+      if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
       const { label, note, properties, reportId } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
@@ -143,7 +151,7 @@ const decide = (
     }
     case 'RecordConversionActivity': {
       const { recordId, label, title, ends } = command
-      if (state.records.includes(recordId)) return E.right([])
+      if (state.erased || state.records.includes(recordId)) return E.right([])
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const properties = label === 'custom_conversion' ? { title } : {}
       const note = `${title} was recorded`
@@ -152,6 +160,12 @@ const decide = (
     }
     case 'EndEngagement':
       return E.right(state.ended ? [] : [ended(attribution, command.reason, command.at)])
+    case 'EraseEngagement': {
+      if (state.erased) return E.right([])
+      const { engagement_id } = attribution
+      const erased: EngagementEvent = { type: 'EngagementErased', data: { engagement_id } }
+      return E.right(state.ended ? [erased] : [ended(attribution, 'erased', command.at), erased])
+    }
     default:
       return unreachable(command)
   }

@@ -5,6 +5,7 @@ import { ConversionEvent } from './conversion.js'
 import { ConversionRecordEvent } from './conversion-record.js'
 import { DeliveryEvent } from './delivery.js'
 import { EngagementEvent } from './engagement.js'
+import { ErasureEvent } from './erasure.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
 import { NoticeEvent } from './notice.js'
@@ -30,6 +31,7 @@ const eventsByCategory = {
   resend: ResendEvent,
   notice: NoticeEvent,
   parked: ParkedEventEvent,
+  erasure: ErasureEvent,
 } as const
 
 export type Category = keyof typeof eventsByCategory

@@ -70,6 +70,10 @@ export type ResendId = t.TypeOf<typeof ResendId>
 export const NoticeId = prefixed('ntc', 'a notice id')
 export type NoticeId = t.TypeOf<typeof NoticeId>
 
+/** The id of the erasure of a contact: it tells the contacts that a number has had one after another apart. */
+export const ErasureId = prefixed('ers', 'an erasure id')
+export type ErasureId = t.TypeOf<typeof ErasureId>
+
 /** The id of an event that one process manager could not handle. */
 export const ParkedEventId = prefixed('prk', 'a parked event id')
 export type ParkedEventId = t.TypeOf<typeof ParkedEventId>

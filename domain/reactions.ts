@@ -2,6 +2,7 @@ import { contact, type ContactCommand } from './contact.js'
 import { conversion, type ConversionCommand } from './conversion.js'
 import type { Decider } from './decider.js'
 import { engagement, type EngagementCommand } from './engagement.js'
+import { erasure, type ErasureCommand } from './erasure.js'
 import type { Recorded } from './event.js'
 import { categoriesOf, type DomainEvent, type EventType } from './events.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
@@ -14,6 +15,7 @@ export type Intent =
   | IntentFor<typeof contact, ContactCommand>
   | IntentFor<typeof engagement, EngagementCommand>
   | IntentFor<typeof webhook, WebhookCommand>
+  | IntentFor<typeof erasure, ErasureCommand>
 
 type IntentFor<D, C extends { readonly type: string }> =
   D extends Decider<infer _S, C, infer _E, infer _R>
@@ -56,6 +58,7 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
     details: data.details,
     submittedAt: time,
     at: time,
+    ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
   }
   return [{ decider: contact, id: data.contact_id, command }]
 }
@@ -105,6 +108,10 @@ const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) =>
   ]
 }
 
+const onLateLeadRefused: Reaction<'LateLeadRefused'> = ({ data: { lead_id: leadId, erasure_id: erasureId } }) => [
+  { decider: erasure, id: erasureId, command: { type: 'AddLateLead', erasureId, leadId } },
+]
+
 const onDeliveryAbandoned: Reaction<'DeliveryAbandoned'> = ({ data }) => {
   const { delivery_id, webhook_id, why, outcome, failing_since: failingSince } = data
   if (why !== 'retries-exhausted') return []
@@ -125,6 +132,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   AccountOpened: onAccountOpened,
   AccountEnabled: none,
   AccountDisabled: none,
+  ErasuresBegan: none,
   ApiKeyIssued: none,
   ApiKeyLimited: none,
   ApiKeyRevoked: none,
@@ -139,16 +147,20 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ConversionDefined: none,
   LeadSubmitted: onLeadSubmitted,
   LeadEnrolled: none,
+  LeadErased: none,
   SubmissionKeyClaimed: none,
   ContactCreated: none,
   ContactDetailsChanged: none,
   ContactEngaged: onContactEngaged,
   ContactConverted: none,
   ContactOptedOut: none,
+  ContactErased: none,
+  LateLeadRefused: onLateLeadRefused,
   ConversionRecorded: onConversionRecorded,
   EngagementStarted: none,
   ActivityRecorded: onActivityRecorded,
   EngagementEnded: none,
+  EngagementErased: none,
   WebhookAdded: none,
   WebhookChanged: none,
   WebhookSigningSecretIssued: none,
@@ -164,9 +176,11 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   DeliverySkipped: none,
   DeliveryResendRequested: none,
   DeliveryResent: none,
+  DeliveryErased: none,
   ResendStarted: none,
   ResendCancelled: none,
   ResendCompleted: none,
+  ResendCounted: none,
   NoticeDue: none,
   NoticeAttemptFailed: none,
   NoticeSent: none,
@@ -175,6 +189,9 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ParkedEventRetryRequested: none,
   ParkedEventRetryFailed: none,
   ParkedEventHandled: none,
+  ErasureRequested: none,
+  LateLeadFound: none,
+  ErasureCompleted: none,
 }
 
 /** The types of the events that have a reaction. */

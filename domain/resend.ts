@@ -1,9 +1,12 @@
-import { t } from './codec.js'
+import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, ResendId, WebhookId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+
+const Counts = t.type({ requested: NaturalNumber, delivered: NaturalNumber, failed: NaturalNumber })
+type ResendCounts = t.TypeOf<typeof Counts>
 
 /** All deliveries to a webhook that failed, and became due from `from` to `to`, are posted once more. */
 export const ResendEvent = t.union([
@@ -15,6 +18,8 @@ export const ResendEvent = t.union([
   eventOf('ResendCancelled', t.type({})),
   /** Each was posted. */
   eventOf('ResendCompleted', t.type({})),
+  /** How far it has come, since deliveries that it asked for are erased and can't be counted any more. */
+  eventOf('ResendCounted', Counts),
 ])
 export type ResendEvent = t.TypeOf<typeof ResendEvent>
 
@@ -25,21 +30,25 @@ export type KnownResend = {
   readonly webhookId: WebhookId
   readonly from: Instant
   readonly to: Instant
+  /** What was last recorded of how far it has come. */
+  readonly counts: ResendCounts | undefined
 }
 
 export type ResendState = { readonly kind: 'unknown' } | KnownResend
 
 export type ResendCommand =
-  | ({ readonly type: 'StartResend' } & Omit<KnownResend, 'kind'>)
+  | ({ readonly type: 'StartResend' } & Omit<KnownResend, 'kind' | 'counts'>)
   | { readonly type: 'CancelResend'; readonly webhookId: WebhookId }
   | { readonly type: 'CompleteResend' }
+  | { readonly type: 'CountResend'; readonly counts: ResendCounts }
 
 export type ResendRefusal = { readonly kind: 'resend-not-found' }
 
 const evolve = (state: ResendState, event: ResendEvent): ResendState => {
   if (event.type === 'ResendStarted') {
     const { resend_id, account_id, webhook_id, from, to } = event.data
-    return { kind: 'running', resendId: resend_id, accountId: account_id, webhookId: webhook_id, from, to }
+    const ids = { resendId: resend_id, accountId: account_id, webhookId: webhook_id }
+    return { kind: 'running', ...ids, from, to, counts: undefined }
   }
   if (state.kind === 'unknown') return state
   switch (event.type) {
@@ -47,6 +56,8 @@ const evolve = (state: ResendState, event: ResendEvent): ResendState => {
       return { ...state, kind: 'cancelled' }
     case 'ResendCompleted':
       return { ...state, kind: 'completed' }
+    case 'ResendCounted':
+      return { ...state, counts: event.data }
     default:
       return unreachable(event)
   }
@@ -67,10 +78,15 @@ const decide = (command: ResendCommand, state: ResendState): Either<ResendRefusa
       return E.right(isRunning ? [{ type: 'ResendCancelled', data: {} }] : [])
     case 'CompleteResend':
       return E.right(isRunning ? [{ type: 'ResendCompleted', data: {} }] : [])
+    case 'CountResend':
+      return E.right(isSame(command.counts, state.counts) ? [] : [{ type: 'ResendCounted', data: command.counts }])
     default:
       return unreachable(command)
   }
 }
+
+const isSame = (one: ResendCounts, other: ResendCounts | undefined): boolean =>
+  one.requested === other?.requested && one.delivered === other.delivered && one.failed === other.failed
 
 export const resend: Decider<ResendState, ResendCommand, ResendEvent, ResendRefusal> = {
   category: 'resend',

@@ -1,5 +1,5 @@
 import { contactIdOf, leadIdOf, type AccountSecret } from './derived-id.js'
-import type { EngagementId, LeadId } from './ids.js'
+import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { MarketingSourceState } from './marketing-source.js'
@@ -113,6 +113,9 @@ type Acceptor = {
   readonly secret: AccountSecret
 }
 
+/** The contact that a number has or would have, and whether it had opted out as one that was erased. */
+export type CurrentContact = { readonly id: ContactId; readonly optedOutBefore: boolean }
+
 /**
  * The lead that a submission becomes. One with an originator becomes the same lead whenever it comes again with its phone number;
  * any other becomes a lead of its own, `newLeadId`.
@@ -122,6 +125,7 @@ export const leadFactsOf = (
   { details, consent, fields }: Submission,
   newLeadId: LeadId,
   engagementId: EngagementId,
+  { id: contactId, optedOutBefore }: CurrentContact = { id: contactIdOf(secret, details.phone), optedOutBefore: false },
 ): LeadFacts => {
   const originators = originatorsOf(source, fields)
   const [originator] = originators
@@ -131,12 +135,27 @@ export const leadFactsOf = (
     source_id: source.sourceId,
     source_title: source.title,
     playbook_id: source.playbookId,
-    contact_id: contactIdOf(secret, details.phone),
+    contact_id: contactId,
     engagement_id: engagementId,
     details,
     consent,
     originators,
+    ...(optedOutBefore ? { opted_out_before: true } : {}),
   }
+}
+
+/** The facts again where the lead that its originator stands for was erased: it comes back as another one. */
+export const afterErasure = (
+  facts: LeadFacts,
+  { source, secret }: Acceptor,
+  newLeadId: LeadId,
+  erasure: ErasureId,
+): LeadFacts => {
+  const [originator] = facts.originators
+  const { phone } = facts.details
+  const lead_id =
+    originator === undefined ? newLeadId : leadIdOf(secret, source.sourceId, originator.key, phone, erasure)
+  return { ...facts, lead_id }
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

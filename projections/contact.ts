@@ -35,7 +35,7 @@ export const evolveContact = (
   event: ProjectedEvent,
 ): ContactDocument | undefined => {
   if (event.type === 'ContactCreated') return created(event)
-  if (document === undefined) return undefined
+  if (document === undefined || event.type === 'ContactErased') return undefined
   switch (event.type) {
     case 'ContactDetailsChanged':
       return { ...document, ...detailsOf(event.data.details) }
@@ -46,7 +46,7 @@ export const evolveContact = (
   }
 }
 
-/** The contact that the events of its stream make, in order; undefined where there are none. */
+/** The contact that the events of its stream make, in order; undefined where there are none, or it was erased. */
 export const contactFrom = (events: ReadonlyArray<ProjectedEvent>): ContactDocument | undefined =>
   events.reduce<ContactDocument | undefined>(evolveContact, undefined)
 

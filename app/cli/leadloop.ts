@@ -5,8 +5,9 @@ import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
 import { attributionCommand } from './attribution/attribution-command.js'
-import { parkedCommand } from './parked-command.js'
 import { run } from './run.js'
+import { eraseCommand } from './service/erase-command.js'
+import { parkedCommand } from './service/parked-command.js'
 
 const program = new Command('leadloop')
   .description('Lead follow-up. Every command takes the settings of the service (app/README.md).')
@@ -56,7 +57,8 @@ program
     }),
   )
 
-for (const command of [replayCommand, exportCommand, attributionCommand, asOfCommand, diffCommand, parkedCommand]) {
+const reading = [replayCommand, exportCommand, attributionCommand, asOfCommand, diffCommand]
+for (const command of [...reading, eraseCommand, parkedCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }
 

@@ -5,6 +5,7 @@ import { decode, NaturalNumber, t } from '../../domain/codec.js'
 import type { StateSnapshot } from '../../domain/decider.js'
 import { beginning, type Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
 import type { Collection, Documents, Json } from '../../projections/ports.js'
 
 /** An aggregate as it was at a revision. */
@@ -23,6 +24,11 @@ export type Snapshots = {
     snapshot: Snapshot<State>,
     position: Position,
   ) => void
+  /**
+   * Removes what is kept of a stream, which was erased at this position.
+   * @throws StoreFailed
+   */
+  readonly remove: (stream: string, position: Position) => Promise<void>
 }
 
 /** In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to remove. */
@@ -60,6 +66,11 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
       cache.set(stream, document)
       // One at a time: the next one holds more. What is in the cache can't be lost by a server that is away.
       if (!isSaving) void write(stream, document, position)
+    },
+    remove: async (stream, position) => {
+      cache.delete(stream)
+      orThrow(await documents.prepare(collection))
+      orThrow(await documents.apply(collection, [{ key: stream, document: undefined, position }], beginning))
     },
   }
 }

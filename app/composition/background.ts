@@ -20,7 +20,7 @@ import { follow, type Follower, type RunningFollower } from '../../projections/s
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { ProcessRole } from './config.js'
-import { storeBackoff, type Followers } from './followers.js'
+import { followerOf, storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
@@ -138,7 +138,7 @@ const workers = (ports: Ports) => {
     backoff,
     currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
     random: () => randomInt(1_000_000) / 1_000_000,
-    projected: followerOf(followers, deliveries.name),
+    projected: followerOf(followers.readModels, deliveries.name),
   })
   const mails = mailer({
     ...ports,
@@ -146,15 +146,9 @@ const workers = (ports: Ports) => {
     documents,
     backoff,
     sender: ports.mail,
-    projected: followerOf(followers, notices.name),
+    projected: followerOf(followers.readModels, notices.name),
   })
   return { delivery, mails }
-}
-
-const followerOf = ({ readModels }: Followers, name: string): LeasedFollower => {
-  const found = readModels.find(({ projection }) => projection.name === name)
-  if (found === undefined) throw new Error(`there is no read model ${name}`)
-  return found.follower
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

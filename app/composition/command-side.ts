@@ -24,6 +24,7 @@ type CommandSide = {
   /** For what this process does beside them. */
   readonly workHandler: CommandHandler
   readonly currentStates: CurrentStates
+  readonly snapshots: Snapshots
   readonly reactor: Reactor
   /** Set where other processes may write to the log. */
   readonly projection: InMemoryProjection | undefined
@@ -35,7 +36,7 @@ export const commandSide = (stores: Stores, { clock, logger, time }: Ports): Com
   const { store, isLogEmbedded } = stores
   const snapshots = documentSnapshots(stores.documents)
   const parts = isLogEmbedded ? cached(store, snapshots, clock) : projected(store, snapshots, clock, time)
-  return { ...parts, reactor: reactor({ commandHandler: parts.commandHandler, logger }) }
+  return { ...parts, snapshots, reactor: reactor({ commandHandler: parts.commandHandler, logger }) }
 }
 
 /** Only this process writes to the log, so its cache is current. */

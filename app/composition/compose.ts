@@ -154,8 +154,9 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
 
-  const { store, commandHandler, workHandler, currentStates, reactor, projection } = commandSide(stores, ports)
-  const followers = followersOn({ stores: { ...stores, store }, commandHandler: workHandler, reactor, ...ports })
+  const side = commandSide(stores, ports)
+  const { store, commandHandler, workHandler, currentStates, reactor, projection } = side
+  const followers = followersOn({ ...side, stores: { ...stores, store }, commandHandler: workHandler, ...ports })
   const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
     { store, projection, reactor },
     stores,
@@ -193,6 +194,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     stopping: stopping.signal,
   })
   const surfacePorts = {
+    ...ports,
     store,
     commandHandler,
     currentStates,
@@ -200,12 +202,9 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     queries,
     hasPendingReactions,
     vault,
-    ids,
-    clock,
-    logger,
-    time,
     sender,
     rateLimit: rateLimit(clock),
+    erasures: followers.erasures,
     draining: draining.signal,
     siteUrl: site.now,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),

@@ -1,9 +1,12 @@
 import type { CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
+import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
+import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
+import { resends } from '../../projections/read-models/resends.js'
 import { readModels } from '../../projections/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import {
@@ -18,6 +21,8 @@ import { leasedFollower, type LeasedFollower } from '../../projections/subscript
 import { buildTogether } from '../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import type { Reactor } from '../commands/reactions/reactor.js'
+import { erasuresOn, type Erasures } from '../commands/erasures.js'
+import type { Snapshots } from '../commands/snapshots.js'
 import type { ServedReadModel } from '../commands/read-your-writes.js'
 import type { Stores } from './stores.js'
 
@@ -25,9 +30,10 @@ import type { Stores } from './stores.js'
 export type Followers = {
   readonly readModels: ReadonlyArray<ServedReadModel & { readonly follower: LeasedFollower }>
   readonly reactions: LeasedFollower
+  readonly erasures: Erasures
   /** What makes work from events, by name: each may park some. */
   readonly processManagers: ReadonlyArray<string>
-  /** The read models, the reactions, and what makes deliveries and notices due. */
+  /** The read models, the reactions, what makes deliveries and notices due, and what erases contacts. */
   readonly all: ReadonlyArray<LeasedFollower>
 }
 
@@ -35,6 +41,7 @@ type Ports = {
   readonly stores: Stores
   readonly commandHandler: CommandHandler
   readonly reactor: Reactor
+  readonly snapshots: Pick<Snapshots, 'remove'>
   readonly logger: Logger
   readonly time: Time
 }
@@ -54,7 +61,7 @@ const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, reactor, logger, time } = ports
+  const { stores, commandHandler, reactor, snapshots, logger, time } = ports
   const { store, documents, isShared } = stores
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
@@ -97,10 +104,29 @@ export const followersOn = (ports: Ports): Followers => {
     deliveryFanOut({ store, documents, logger, ...guarded }),
   )
   const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
+  const erasing = checkpointedFollower(eraserName, (guarded) =>
+    eraser({
+      ...{ store, documents, logger, time, reactions, deliveryFanOut: delivery },
+      ...{ timeline: followerOf(served, contactTimeline.name), resends: followerOf(served, resends.name) },
+      ...{ removeSnapshot: snapshots.remove, ...guarded },
+    }),
+  )
+  const processManagers = [reactions, delivery, notices, erasing]
   return {
     readModels: served,
     reactions,
-    processManagers: [...[reactions, delivery, notices].map(({ name }) => name), deliveryWorkerName, mailerName],
-    all: [...served.map(({ follower }) => follower), reactions, delivery, notices],
+    erasures: erasuresOn({
+      ...{ commandHandler, eraser: erasing, isShared, time },
+      purges: [store.purge, documents.purge],
+    }),
+    processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName],
+    all: [...served.map(({ follower }) => follower), ...processManagers],
   }
+}
+
+/** What maintains the read model of this name. */
+export const followerOf = (readModels: Followers['readModels'], name: string): LeasedFollower => {
+  const found = readModels.find(({ projection }) => projection.name === name)
+  if (found === undefined) throw new Error(`there is no read model ${name}`)
+  return found.follower
 }

@@ -127,6 +127,12 @@ export const answerTo = (problem: Problem): Answer => {
       return message('webhook not found')
     case 'delivery-not-found':
       return message('delivery not found')
+    case 'delivery-erased':
+      return errors(409, 'what was to be posted is erased')
+    case 'delivery-waiting':
+      return errors(409, 'the delivery still waits to be posted')
+    case 'delivery-changed':
+      return { ...errors(503, 'the delivery was changed meanwhile, try again'), headers: { 'retry-after': '1' } }
     case 'resend-not-found':
       return message('resend not found')
     case 'parked-event-not-found':

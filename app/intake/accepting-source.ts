@@ -15,6 +15,7 @@ export type AcceptingSource = {
   readonly source: Extract<MarketingSourceState, { readonly kind: 'created' }>
   /** Of its account. */
   readonly secret: AccountSecret
+  readonly hasErasures: boolean
   readonly requiredFields: ReadonlyArray<string>
 }
 
@@ -49,5 +50,7 @@ export const acceptingSourceOf =
     if (E.isLeft(secret) || settings.right.kind === 'unknown') {
       return E.left({ kind: 'corrupt', reason: 'a marketing source lacks its playbook or its account a secret' })
     }
-    return E.right({ source, secret: secret.right, requiredFields: settings.right.settings.required_fields })
+    const { hasErasures } = owner.right
+    const { required_fields: requiredFields } = settings.right.settings
+    return E.right({ source, secret: secret.right, hasErasures, requiredFields })
   }

@@ -3,12 +3,13 @@ import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
 import { submissionKeyIdOf } from '../../domain/derived-id.js'
 import type { LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { lead, type LeadFacts, type LeadState } from '../../domain/lead.js'
+import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
-import { decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
+import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
 import type { ClientCommands } from '../commands/client-commands.js'
+import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
@@ -16,7 +17,7 @@ import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
 type SubmitPorts = {
-  readonly commandHandler: Pick<CommandHandler, 'execute'>
+  readonly commandHandler: Pick<CommandHandler, 'execute' | 'load'>
   readonly clientCommands: ClientCommands
   readonly ids: Ids
   readonly clock: Clock
@@ -28,9 +29,7 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
     bind('key', ({ request }) => idempotencyKeyIn(request)),
     bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
     bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
-    execute(({ facts }) =>
-      ports.clientCommands.execute(lead, facts.lead_id, { type: 'SubmitLead', facts }, 'vendor', newAggregate(lead)),
-    ),
+    execute(({ caller, key, facts }) => submit(ports, caller, key, facts)),
     bind('ids', ({ result }) => idsOf(result.state)),
     answer(200, ({ ids }) => ids),
   )
@@ -53,11 +52,28 @@ const factsOf = async (
   key: string | undefined,
   submission: Submission,
 ): Promise<Either<Problem, LeadFacts>> => {
-  const { ids } = ports
-  const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`)
+  const { ids, commandHandler } = ports
+  const current = await currentContact(commandHandler, accepting, submission.details.phone)
+  if (E.isLeft(current)) return current
+  const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`, current.right)
   if (key === undefined) return E.right(facts)
   const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
   return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
+}
+
+/** An originator whose lead was erased makes a new one; an idempotency key stands for its lead for ever. */
+const submit = async (
+  { clientCommands, ids }: SubmitPorts,
+  accepting: AcceptingSource,
+  key: string | undefined,
+  facts: LeadFacts,
+): ReturnType<typeof clientCommands.execute<LeadState, LeadCommand, LeadEvent, never>> => {
+  for (let wanted = facts; ;) {
+    const command = { type: 'SubmitLead', facts: wanted } as const
+    const done = await clientCommands.execute(lead, wanted.lead_id, command, 'vendor', newAggregate(lead))
+    if (E.isLeft(done) || done.right.state.kind !== 'erased' || key !== undefined) return done
+    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, done.right.state.erasureId)
+  }
 }
 
 /** The lead that this Idempotency-Key stands for: that of the first submission with it. */
@@ -83,6 +99,6 @@ const leadIdOfKey = async (
 /** The ids that the vendor is told: those of the first lead where it was submitted before. */
 const idsOf = (state: LeadState): Either<Problem, Readonly<Record<string, string>>> => {
   if (state.kind === 'unknown') return E.left({ kind: 'unexpected' })
-  const { leadId, contactId, engagementId } = state
-  return E.right({ lead_id: leadId, contact_id: contactId, next_engagement_id: engagementId })
+  const { lead_id, contact_id, engagement_id: next_engagement_id } = state.ids
+  return E.right({ lead_id, contact_id, next_engagement_id })
 }

@@ -7,7 +7,7 @@ import { acceptingSourceOf, type AcceptingSource } from './accepting-source.js'
 import { submitLead } from './submit-lead.js'
 
 export type IntakePorts = {
-  readonly commandHandler: Pick<CommandHandler, 'execute'>
+  readonly commandHandler: Pick<CommandHandler, 'execute' | 'load'>
   readonly currentStates: CurrentStates
   readonly clientCommands: ClientCommands
   readonly vault: Vault

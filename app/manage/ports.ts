@@ -1,6 +1,7 @@
 import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../../domain/ports.js'
 import type { WebhookSender } from '../../projections/delivery/sender.js'
 import type { ClientCommands } from '../commands/client-commands.js'
+import type { Erasures } from '../commands/erasures.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'
 
@@ -9,6 +10,7 @@ export type ManagePorts = {
   readonly store: EventStore
   readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clientCommands: ClientCommands
+  readonly erasures: Erasures
   readonly queries: Queries
   readonly vault: Vault
   readonly ids: Ids

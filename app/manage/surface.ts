@@ -3,6 +3,7 @@ import { accountEndpoints } from './accounts/accounts.js'
 import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
 import { engagementEndpoints } from './contacts/engagements.js'
+import { erasureEndpoints } from './contacts/erasure.js'
 import { timelineEndpoints } from './contacts/timeline.js'
 import { eventEndpoints } from './log/events.js'
 import { operatorOf, type Operator } from './operator.js'
@@ -40,6 +41,7 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...resendEndpoints(ports),
     ...engagementEndpoints(ports),
     ...timelineEndpoints(ports),
+    ...erasureEndpoints(ports),
     ...parkedEventEndpoints(ports),
     ...eventEndpoints(ports),
   ],

@@ -10,7 +10,12 @@ import { unopenableSecret, type Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
 
 /** The account that an API key opens, and nothing else (contract 5). */
-export type Caller = { readonly accountId: AccountId; readonly secret: AccountSecret; readonly actor: string }
+export type Caller = {
+  readonly accountId: AccountId
+  readonly secret: AccountSecret
+  readonly hasErasures: boolean
+  readonly actor: string
+}
 
 const wrongKey: Problem = { kind: 'forbidden', message: 'the API key is missing or wrong' }
 const disabled: Problem = { kind: 'forbidden', message: 'the account is not enabled for this version' }
@@ -37,5 +42,5 @@ export const callerOf =
     if (tooMany !== undefined) return E.left(tooMany)
     const secret = vault.accountSecret(state.sealedSecret)
     if (E.isLeft(secret)) return E.left(unopenableSecret)
-    return E.right({ accountId, secret: secret.right, actor: apiKeyId })
+    return E.right({ accountId, secret: secret.right, hasErasures: state.hasErasures, actor: apiKeyId })
   }

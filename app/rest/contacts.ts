@@ -1,8 +1,9 @@
-import { contactIdOf } from '../../domain/derived-id.js'
 import { ContactId } from '../../domain/ids.js'
 import { phoneFromText, type Phone } from '../../domain/phone.js'
+import type { CommandHandler } from '../../domain/ports.js'
 import { E, flow, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
+import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { answer, bind, bindOr, pathId } from '../http/steps.js'
@@ -11,18 +12,23 @@ import type { Caller } from './caller.js'
 const noMatch: Problem = { kind: 'no-match', message: 'contact not found' }
 const notFound: Problem = { kind: 'contact-not-found' }
 
+type ContactPorts = {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly queries: Pick<Queries, 'contactById'>
+}
+
 /** Contract 4.1 and 4.2. */
-export const contactEndpoints = ({ contactById }: Pick<Queries, 'contactById'>): ReadonlyArray<Endpoint<Caller>> => [
+export const contactEndpoints = ({
+  commandHandler,
+  queries: { contactById },
+}: ContactPorts): ReadonlyArray<Endpoint<Caller>> => [
   {
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
       bind('phone', ({ request }) => phoneIn(request)),
-      bindOr(
-        'contact',
-        ({ caller, phone }) => contactById(caller.accountId, contactIdOf(caller.secret, phone)),
-        noMatch,
-      ),
+      bind('current', ({ caller, phone }) => currentContact(commandHandler, caller, phone)),
+      bindOr('contact', ({ caller, current }) => contactById(caller.accountId, current.id), noMatch),
       answer(200, ({ contact }) => ({ contact })),
     ),
   },

@@ -26,5 +26,5 @@ export const restSurface = (ports: RestPorts): Surface<Caller> => ({
   bodies: ['json'],
   invalidJson: { kind: 'invalid-json' },
   authenticate: callerOf(ports),
-  endpoints: [...contactEndpoints(ports.queries), ...conversionEndpoints(ports)],
+  endpoints: [...contactEndpoints(ports), ...conversionEndpoints(ports)],
 })

@@ -1,8 +1,7 @@
 import { idIn } from '../../domain/decider.js'
-import { delivery, kindAfter } from '../../domain/delivery.js'
+import { attemptsIn, delivery, kindAfter, type DeliveryKind } from '../../domain/delivery.js'
 import type { ContactId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import type { DeliveryKind } from './deliveries.js'
 import type { Projection } from '../projection.js'
 
 /** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and what was reported of an activity. */
@@ -21,16 +20,25 @@ export const contactTimeline: Projection<TimelineEntry> = {
   categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
   indexes: { by_contact: ['contact_id', 'order'] },
   namedByOthers: ['properties'],
-  createdBy: new Set(['LeadSubmitted', 'ActivityRecorded', 'ConversionRecorded', 'DeliveryDue']),
+  createdBy: new Set([
+    'LeadSubmitted',
+    'LeadErased',
+    'ActivityRecorded',
+    'ConversionRecorded',
+    'DeliveryDue',
+    'DeliveryErased',
+  ]),
   keyOf: (event) => {
     switch (event.type) {
       case 'LeadSubmitted':
+      case 'LeadErased':
         return event.data.lead_id
       case 'ActivityRecorded':
         return event.id
       case 'ConversionRecorded':
         return event.data.record_id
       case 'DeliveryDue':
+      case 'DeliveryErased':
       case 'DeliveryHeld':
       case 'DeliverySucceeded':
       case 'DeliveryAbandoned':
@@ -46,10 +54,12 @@ export const contactTimeline: Projection<TimelineEntry> = {
   evolve: (entry, event) => {
     const order = event.position.toString().padStart(20, '0')
     switch (event.type) {
-      case 'LeadSubmitted': {
+      case 'LeadSubmitted':
+      case 'LeadErased': {
         const { contact_id, lead_id, source_id, engagement_id } = event.data
         const ids = { lead_id, source_id, next_engagement_id: engagement_id }
-        return { contact_id, order, kind: 'lead', at: event.time, ...ids }
+        const at = event.type === 'LeadErased' ? event.data.submitted_at : event.time
+        return { contact_id, order, kind: 'lead', at, ...ids }
       }
       case 'ActivityRecorded': {
         const { contact_id, at, type, label, engagement_id, note, properties } = event.data.activity
@@ -65,6 +75,11 @@ export const contactTimeline: Projection<TimelineEntry> = {
         const { contact_id, delivery_id, webhook_id, label } = event.data
         const what = { id: delivery_id, webhook_id, label, state: 'due', attempts: 0 }
         return { contact_id, order, kind: 'delivery', at: event.time, ...what }
+      }
+      case 'DeliveryErased': {
+        const { contact_id, delivery_id, webhook_id, label, state, history, created_at } = event.data
+        const what = { id: delivery_id, webhook_id, label, state, attempts: attemptsIn(history) }
+        return { contact_id, order, kind: 'delivery', at: created_at, ...what }
       }
       case 'DeliveryHeld':
       case 'DeliveryResumed':

@@ -19,6 +19,7 @@ export const contacts: Projection<ContactDocument> = {
       case 'ContactCreated':
       case 'ContactDetailsChanged':
       case 'ContactOptedOut':
+      case 'ContactErased':
         return idIn(contact, event.stream)
       default:
         return undefined

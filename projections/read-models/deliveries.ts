@@ -1,12 +1,10 @@
 import type { ActivityLabel } from '../../domain/activity.js'
 import { idIn } from '../../domain/decider.js'
 import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
-import { delivery, kindAfter, type KnownDelivery } from '../../domain/delivery.js'
+import { attemptsIn, delivery, kindAfter, type DeliveryEvent, type DeliveryKind } from '../../domain/delivery.js'
 import type { AccountId, ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
-
-export type DeliveryKind = KnownDelivery['kind']
 
 /** How an attempt ended, without what the receiver said: that may hold personal values, and stands in the delivery's stream alone. */
 type ShownOutcome = Omit<AttemptOutcome, 'excerpt'>
@@ -46,6 +44,8 @@ export type DeliveryDocument = {
   readonly backlog_order?: string
   /** The version of the webhook at which the delivery was held, or failed for the last time. */
   readonly backlog_version?: number
+  /** The body is gone, and with it whatever could be posted once more. */
+  readonly erased?: true
 }
 
 /**
@@ -74,7 +74,7 @@ export const deliveries: Projection<DeliveryDocument> = {
     undelivered: ['undelivered', 'created_at'],
     of_all: ['state', 'state_since'],
   },
-  createdBy: new Set(['DeliveryDue']),
+  createdBy: new Set(['DeliveryDue', 'DeliveryErased']),
   keyOf: (event) => idIn(delivery, event.stream),
   evolve: (document, event) => {
     if (event.type === 'DeliveryDue') {
@@ -101,6 +101,7 @@ export const deliveries: Projection<DeliveryDocument> = {
         state_since: due_at,
       }
     }
+    if (event.type === 'DeliveryErased') return erased(event.data)
     if (document === undefined) return undefined
     switch (event.type) {
       case 'DeliveryAttemptFailed': {
@@ -134,6 +135,29 @@ export const deliveries: Projection<DeliveryDocument> = {
         return document
     }
   },
+}
+
+/** What is left of a delivery, of which nothing waits any more. */
+const erased = (facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']): DeliveryDocument => {
+  const { account_id, webhook_id, contact_id, lead_id = null, engagement_id, label, state, history, created_at } = facts
+  return {
+    account_id,
+    id: facts.delivery_id,
+    webhook_id,
+    contact_id,
+    lead_id,
+    engagement_id,
+    label,
+    state,
+    created_at,
+    attempts: attemptsIn(history),
+    last_outcome: history.findLast(({ outcome }) => outcome !== undefined)?.outcome ?? null,
+    lead_submitted_at: facts.lead_submitted_at ?? created_at,
+    webhook_state: stateOf(webhook_id, state),
+    webhook_lead: leadOf(webhook_id, lead_id),
+    state_since: created_at,
+    erased: true,
+  }
 }
 
 const after = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome) => ({

@@ -19,19 +19,20 @@ export const leadList: Projection<LeadDocument> = {
   version: 1,
   categories: ['lead'],
   indexes: { by_source: ['source_id', 'submitted_at'] },
-  createdBy: new Set(['LeadSubmitted']),
-  keyOf: (event) => (event.type === 'LeadSubmitted' ? event.data.lead_id : undefined),
+  createdBy: new Set(['LeadSubmitted', 'LeadErased']),
+  keyOf: (event) => (event.type === 'LeadSubmitted' || event.type === 'LeadErased' ? event.data.lead_id : undefined),
   evolve: (document, event) => {
-    if (event.type !== 'LeadSubmitted') return document
-    const { account_id, source_id, lead_id, contact_id, engagement_id, originators } = event.data
+    if (event.type !== 'LeadSubmitted' && event.type !== 'LeadErased') return document
+    const { account_id, source_id, lead_id, contact_id, engagement_id } = event.data
+    const isErased = event.type === 'LeadErased'
     return {
       account_id,
       source_id,
       id: lead_id,
       contact_id,
       next_engagement_id: engagement_id,
-      lead_originators: originators,
-      submitted_at: event.time,
+      lead_originators: isErased ? [] : event.data.originators,
+      submitted_at: isErased ? event.data.submitted_at : event.time,
     }
   },
 }

@@ -30,6 +30,7 @@ export const resends: Projection<ResendDocument> = {
       case 'ResendStarted':
       case 'ResendCancelled':
       case 'ResendCompleted':
+      case 'ResendCounted':
         return idIn(resend, event.stream)
       case 'DeliveryResendRequested':
       case 'DeliveryResent':
@@ -50,6 +51,8 @@ export const resends: Projection<ResendDocument> = {
         return { ...document, state: 'cancelled', ended_at: event.time }
       case 'ResendCompleted':
         return { ...document, state: 'completed', ended_at: event.time }
+      case 'ResendCounted':
+        return { ...document, ...event.data }
       case 'DeliveryResendRequested':
         return { ...document, requested: document.requested + 1 }
       case 'DeliveryResent': {

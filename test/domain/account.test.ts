@@ -58,6 +58,7 @@ test('an account opens enabled, with no member and one API key', (t) => {
     kind: 'open',
     accountId: accountId(),
     enabled: true,
+    hasErasures: false,
     sealedSecret: 'sealed',
     apiKeys: new Map([[apiKeyId(1), { secretHash: 'hash 1', limitPerMinute: null }]]),
     members: new Map(),
@@ -143,4 +144,11 @@ test('a removed member is gone and may be added again', (t) => {
   given(t, account, opened, member).when(remove).then(removed)
   given(t, account, opened, member, removed).when(remove).refuses('member-not-found')
   given(t, account, opened, member, removed).when(addMember(2, 'admin@example.com')).then(added(2, 'admin@example.com'))
+})
+
+test('an account remembers that a contact of it was erased, and is told once', (t) => {
+  given(t, account, opened, issued(1)).when({ type: 'BeginErasures' }).then({ type: 'ErasuresBegan', data: {} })
+  given(t, account, opened, { type: 'ErasuresBegan', data: {} }).when({ type: 'BeginErasures' }).isAlreadySo()
+  const state = fold(account, account.initial, [opened, { type: 'ErasuresBegan', data: {} }])
+  t.true(state.kind === 'open' && state.hasErasures)
 })

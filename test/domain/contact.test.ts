@@ -11,6 +11,7 @@ import {
   conversionId,
   details,
   engagementId,
+  erasureId,
   leadId,
   phone,
   playbookId,
@@ -211,7 +212,7 @@ test('a contact knows its newest conversation and those that no conversion has e
   }
   const state = fold(contact, contact.initial, [...known, engaged(2), converted, engaged(3)])
   t.is(state.kind, 'known')
-  if (state.kind === 'unknown') return
+  if (state.kind !== 'known') return
   const newest = { leadId: leadId(3), submittedAt: at(3000), sourceId: sourceId(3), engagementId: engagementId(3) }
   t.deepEqual(state.newest, newest)
   t.deepEqual(state.unconverted, [engagementId(2), engagementId(3)])
@@ -301,4 +302,49 @@ test('what these events make of a contact is version 1 of its snapshot: another 
     unconverted: [engagementId(2)],
     records: [recordId(1)],
   })
+})
+
+const erased = (optedOut = false): ContactEvent => ({
+  type: 'ContactErased',
+  data: { contact_id: contactId(), account_id: accountId(), erasure_id: erasureId(), opted_out: optedOut },
+})
+const erase: ContactCommand = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId() }
+const optedOutIn = (n: number): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id: engagementId(n) } })
+
+test('an erasure leaves of a contact whose it was, and whether it had opted out', (t) => {
+  given(t, contact, created, engaged(1)).when(erase).then(erased(false))
+  given(t, contact, created, engaged(1), optedOutIn(1)).when(erase).then(erased(true))
+})
+
+test('a contact is erased once, also where nothing stands before its erasure any more', (t) => {
+  given(t, contact, created, engaged(1), erased()).when(erase).isAlreadySo()
+  given(t, contact, erased()).when(erase).isAlreadySo()
+})
+
+test('a lead that comes while its contact is erased does not join it', (t) => {
+  const refused: ContactEvent = {
+    type: 'LateLeadRefused',
+    data: { contact_id: contactId(), lead_id: leadId(2), erasure_id: erasureId() },
+  }
+  given(t, contact, erased()).when(engageLead(2)).then(refused)
+  given(t, contact, erased(), refused).when(engageLead(2)).isAlreadySo()
+})
+
+test('an opt-out that comes while its contact is erased counts', (t) => {
+  given(t, contact, erased())
+    .when({ type: 'OptOut', engagementId: engagementId(1) })
+    .then(optedOutIn(1))
+  const state = fold(contact, contact.initial, [erased(), optedOutIn(1)])
+  t.deepEqual(state, { kind: 'erased', accountId: accountId(), erasureId: erasureId(), optedOut: true, lateLeads: [] })
+})
+
+test('a conversion of a contact that was erased meanwhile changes nothing', (t) => {
+  const convert = { type: 'MarkConverted', recordId: recordId(1), conversionId: conversionId(1), ended: [] } as const
+  given(t, contact, erased()).when(convert).isAlreadySo()
+})
+
+test('a number that opted out before its contact was erased is filtered from its first lead on', (t) => {
+  given(t, contact)
+    .when({ ...engageLead(1), optedOutBefore: true })
+    .then(created, optedOutIn(1), engaged(1, { filtered: true }))
 })

@@ -1,9 +1,11 @@
 import test from 'ava'
 import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
-import { delivery, type DeliveryCommand, type DeliveryEvent } from '../../domain/delivery.js'
+import { fold } from '../../domain/decider.js'
+import { delivery, type DeliveryCommand, type DeliveryEvent, type DeliveryKind } from '../../domain/delivery.js'
 import type { ResendId } from '../../domain/ids.js'
 import { at, deliveryFacts, deliveryId, resendId, webhookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
+import { rightOf } from '../kit/right-of.js'
 import { deliveryRetries, maximalAttempts } from '../../domain/retry-schedule.js'
 
 const outcome = (attempt: number, status: number | null = 500): AttemptOutcome => ({
@@ -248,4 +250,59 @@ test('a resend whose webhook was removed waits no longer, and a delivery that su
   given(t, delivery, due, succeeded(1), askedFor()).when({ type: 'AbandonDelivery' }).then(removed)
   given(t, delivery, due, succeeded(1), askedFor(), removed).when({ type: 'AbandonDelivery' }).isAlreadySo()
   t.is([due, succeeded(1), askedFor(), removed].reduce(delivery.evolve, delivery.initial).kind, 'succeeded')
+})
+
+const history = (...types: ReadonlyArray<DeliveryEvent['type']>) => types.map((type, n) => ({ type, at: at(n) }))
+const erase = (...types: ReadonlyArray<DeliveryEvent['type']>): DeliveryCommand => ({
+  type: 'EraseDelivery',
+  why: 'contact-erased',
+  createdAt: at(),
+  history: history(...types),
+})
+const { body: _body, ...subject } = deliveryFacts()
+const erasedAs = (state: DeliveryKind, ...types: ReadonlyArray<DeliveryEvent['type']>): DeliveryEvent => ({
+  type: 'DeliveryErased',
+  data: { ...subject, why: 'contact-erased', state, created_at: at(), history: history(...types) },
+})
+
+test('an erasure drops a delivery that waits, and leaves of any other how it stood', (t) => {
+  given(t, delivery, due).when(erase('DeliveryDue')).then(erasedAs('dropped', 'DeliveryDue'))
+  given(t, delivery, due, held)
+    .when(erase('DeliveryDue', 'DeliveryHeld'))
+    .then(erasedAs('dropped', 'DeliveryDue', 'DeliveryHeld'))
+  given(t, delivery, due, succeeded(1))
+    .when(erase('DeliveryDue', 'DeliverySucceeded'))
+    .then(erasedAs('succeeded', 'DeliveryDue', 'DeliverySucceeded'))
+})
+
+test('nothing follows for a delivery that was erased, and it can not be resent', (t) => {
+  const erased = erasedAs('dropped', 'DeliveryDue')
+  for (const command of [attempt(1, 200), hold, resume, skip, erase('DeliveryDue')])
+    given(t, delivery, erased).when(command).isAlreadySo()
+  given(t, delivery, erased).when(askFor()).refuses('delivery-erased')
+})
+
+test('an erasure that has not read the newest event of a delivery begins anew', (t) => {
+  given(t, delivery, due, failed(1)).when(erase('DeliveryDue')).refuses('delivery-changed')
+})
+
+test('what still waits to be posted is kept, however old it is', (t) => {
+  const expire = (...types: ReadonlyArray<DeliveryEvent['type']>): DeliveryCommand =>
+    ({
+      ...erase(...types),
+      why: 'retention',
+    }) as DeliveryCommand
+  given(t, delivery, due).when(expire('DeliveryDue')).refuses('delivery-waiting')
+  given(t, delivery, due, held).when(expire('DeliveryDue', 'DeliveryHeld')).refuses('delivery-waiting')
+})
+
+test('an erased delivery tells of its first event and of the newest, however many there were', (t) => {
+  const types = [...Array.from({ length: 400 }, () => 'DeliveryAttemptFailed' as const)]
+  const state = delivery.decide(
+    { ...erase('DeliveryDue', ...types) },
+    fold(delivery, delivery.initial, [due, ...failures(18), ...Array.from({ length: 382 }, () => held)]),
+  )
+  const [event] = rightOf(state)
+  t.is(event?.type === 'DeliveryErased' ? event.data.history.length : 0, 200)
+  t.is(event?.type === 'DeliveryErased' ? event.data.history[0]?.type : undefined, 'DeliveryDue')
 })

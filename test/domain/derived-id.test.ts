@@ -5,6 +5,7 @@ import {
   contactIdOf,
   deliveryIdOf,
   derivedEventId,
+  erasureIdOf,
   leadIdOf,
   noticeIdOf,
   recordIdOf,
@@ -39,6 +40,13 @@ test('the derivation never changes, because stored ids were made by it', (t) => 
     '9460572b-7909-52b4-b5dd-40d27ef912e0',
     'ntc_7SD2HJTY4GH31ZT1ZK54K3YB9G',
   ])
+})
+
+test('a number that comes back after an erasure gets other ids, the same each time', (t) => {
+  const after = erasureIdOf(contactId())
+  t.is(after, 'ers_73EDWFV8GA478X26QR89Y0SGK8')
+  t.is(contactIdOf(secret, phone(), after), 'nct_06215TWHYQXR422HFMD9S3SZSC')
+  t.is(leadIdOf(secret, sourceId(), 'crm-1', phone(), after), 'led_28NR5DE37MASMWS2DDEYRVNF4B')
 })
 
 test('an id depends on nothing but its parts', (t) => {

@@ -245,3 +245,30 @@ test('a conversation is ended once', (t) => {
     .when(end)
     .isAlreadySo()
 })
+
+const erase = { type: 'EraseEngagement', at: at(9) } as const
+const erasedNow: EngagementEvent = { type: 'EngagementErased', data: { engagement_id: engagementId() } }
+
+test('an engagement whose contact is erased ends, and is not found any more', (t) => {
+  const ended: EngagementEvent = {
+    type: 'EngagementEnded',
+    data: { engagement_id: engagementId(), reason: 'erased', ended_at: at(9) },
+  }
+  given(t, engagement, started).when(erase).then(ended, erasedNow)
+  given(t, engagement, started, ended).when(erase).then(erasedNow)
+  given(t, engagement, started, ended, erasedNow).when(erase).isAlreadySo()
+  const report = { label: 'opted_out', note: null, properties: {}, at: at(10) } as const
+  given(t, engagement, started, ended, erasedNow)
+    .when({ type: 'RecordActivity', accountId: accountId(), ...report })
+    .refuses('engagement-not-found')
+  given(t, engagement, started, ended, erasedNow)
+    .when({
+      type: 'RecordConversionActivity',
+      recordId: recordId(),
+      label: 'sold',
+      title: 'Sold',
+      ends: true,
+      at: at(10),
+    })
+    .isAlreadySo()
+})

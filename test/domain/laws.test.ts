@@ -172,7 +172,7 @@ test('in whatever order leads arrive, a contact ends up with the values of the n
         .flatMap((command) => (command.type === 'EngageLead' ? [command] : []))
         .toSorted((one, other) => (one.submittedAt + one.leadId < other.submittedAt + other.leadId ? -1 : 1))
         .at(-1)
-      const details = state.kind === 'unknown' ? undefined : state.details
+      const details = state.kind === 'known' ? state.details : undefined
       assert.equal(details?.first_name, newest?.details.first_name)
       assert.deepEqual(
         { ...details?.additional_info, ...newest?.details.additional_info },

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { fold } from '../../domain/decider.js'
 import { lead, type LeadEvent } from '../../domain/lead.js'
-import { accountId, contactId, engagementId, leadFacts, leadId } from '../kit/domain/samples.js'
+import { accountId, at, contactId, engagementId, erasureId, leadFacts, leadId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
 const submitted: LeadEvent = { type: 'LeadSubmitted', data: leadFacts() }
@@ -28,4 +28,16 @@ test('the state of a lead holds no personal value', (t) => {
   const state = JSON.stringify(fold(lead, lead.initial, [submitted, enrolled]))
   for (const personal of ['Ada', 'Example', 'ada@', '+1415', 'consent']) t.false(state.includes(personal))
   t.true(state.includes(leadId()))
+})
+
+const erase = { type: 'EraseLead', erasureId: erasureId(), submittedAt: at(5) } as const
+
+test('an erasure leaves the ids of a lead and when it came', (t) => {
+  const { lead_id, account_id, source_id, playbook_id, contact_id, engagement_id } = leadFacts()
+  const ids = { lead_id, account_id, source_id, playbook_id, contact_id, engagement_id }
+  const erased: LeadEvent = { type: 'LeadErased', data: { ...ids, submitted_at: at(5), erasure_id: erasureId() } }
+  given(t, lead, { type: 'LeadSubmitted', data: leadFacts() }).when(erase).then(erased)
+  given(t, lead, erased).when(erase).isAlreadySo()
+  given(t, lead, erased).when({ type: 'SubmitLead', facts: leadFacts() }).isAlreadySo()
+  given(t, lead).when(erase).isAlreadySo()
 })

@@ -4,6 +4,7 @@ import { conversion } from '../../domain/conversion.js'
 import type { ConversionRecordFacts } from '../../domain/conversion-record.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
+import { erasure } from '../../domain/erasure.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { playbook, standardPlaybook } from '../../domain/playbook.js'
 import { reactingCategories, reactingTypes, reactions, type Intent } from '../../domain/reactions.js'
@@ -22,6 +23,7 @@ import {
   deliveryId,
   details,
   engagementId,
+  erasureId,
   leadFacts,
   leadId,
   playbookId,
@@ -190,7 +192,10 @@ test('a delivery whose webhook was removed turns nothing off', (t) => {
 test('nothing follows from any other event', (t) => {
   t.deepEqual(
     [...reactingTypes],
-    ['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'ConversionRecorded', 'ActivityRecorded', 'DeliveryAbandoned'],
+    [
+      ...['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'LateLeadRefused'],
+      ...['ConversionRecorded', 'ActivityRecorded', 'DeliveryAbandoned'],
+    ],
   )
   const others = goldenEvents().filter(({ type }) => !reactingTypes.has(type))
   t.true(others.length > 20)
@@ -200,4 +205,10 @@ test('nothing follows from any other event', (t) => {
 
 test('whoever follows what has reactions follows the categories of those events, and no other', (t) => {
   t.deepEqual([...reactingCategories], ['account', 'lead', 'contact', 'conversion_contact', 'engagement', 'delivery'])
+})
+
+test('a lead that came while its contact was erased is handed to the erasure', (t) => {
+  const late = { contact_id: contactId(), lead_id: leadId(), erasure_id: erasureId() }
+  const command = { type: 'AddLateLead', erasureId: erasureId(), leadId: leadId() }
+  t.deepEqual(reactionsTo({ type: 'LateLeadRefused', data: late }), [{ decider: erasure, id: erasureId(), command }])
 })

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { E, type Either } from '../../domain/prelude.js'
-import { reasonOf } from '../../projections/subscriptions/failure-reason.js'
-import { roles, type Config } from '../composition/config.js'
-import { run } from './run.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { roles } from '../../composition/config.js'
+import { run } from '../run.js'
+import { answered, calling, type Body } from './calling.js'
 import type { Call } from './service-call.js'
 
 export const parkedCommand = new Command('parked')
@@ -23,21 +23,7 @@ parkedCommand
     run('retry', (config) => calling(config, new Set(roles), (call, isOwn) => retried(call, id, isOwn))),
   )
 
-type Body = Readonly<Record<string, unknown>>
 type Parked = { readonly id: string; readonly at: string }
-
-const calling = async (
-  config: Config,
-  roles: Config['roles'],
-  use: (call: Call, isOwn: boolean) => Promise<Either<string, undefined>>,
-): Promise<Either<string, undefined>> => {
-  try {
-    const { withService } = await import('./service-call.js')
-    return await withService(config, roles, use)
-  } catch (error) {
-    return E.left(`${reasonOf(error)}.`)
-  }
-}
 
 const listed = async (call: Call): Promise<Either<string, undefined>> => {
   const all = await allParked(call)
@@ -84,15 +70,6 @@ const allParked = async (call: Call): Promise<Either<string, ReadonlyArray<Parke
     cursor = page.right['next_cursor']
   }
   return E.right(all)
-}
-
-/** The body of an answer that is no problem. */
-const answered = async (call: Call, method: 'GET' | 'POST', path: string): Promise<Either<string, Body>> => {
-  const called = await call(method, path)
-  const body = called.body as Body
-  if (called.status < 300) return E.right(body)
-  const reason = [body['error'], body['message'], body['errors']].find((one) => one !== undefined)
-  return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
 }
 
 const write = (line: unknown): void => {

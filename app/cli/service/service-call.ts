@@ -1,14 +1,14 @@
 import fetch, { FetchError } from 'node-fetch'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { E, type Either } from '../../domain/prelude.js'
-import { compose } from '../composition/compose.js'
-import type { Config } from '../composition/config.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { compose } from '../../composition/compose.js'
+import type { Config } from '../../composition/config.js'
 
 type Called = { readonly status: number; readonly body: unknown }
 
 /** Calls the management API. */
-export type Call = (method: 'GET' | 'POST', path: string) => Promise<Called>
+export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<Called>
 
 /** Roles of the service that runs for one command alone. */
 type Roles = Config['roles']
@@ -61,8 +61,9 @@ const isListening = async (site: string): Promise<boolean> => {
 
 const callOf =
   (site: string, key: string): Call =>
-  async (method, path) => {
-    const headers = { authorization: `Bearer ${key}` }
-    const response = await fetch(`${site}/manage/v1${path}`, { method, headers })
+  async (method, path, body) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    const response = await fetch(`${site}/manage/v1${path}`, { method, headers, ...sent })
     return { status: response.status, body: await response.json() }
   }

@@ -12,7 +12,7 @@ import { freshness } from './freshness.js'
 import { isAtLeast, streamReads } from './stream-reads.js'
 
 /** In milliseconds: a request is accepted only by a state that is at most this old. */
-const longestTrust = 1_000
+export const longestTrust = 1_000
 
 /** In bytes of the states, about. */
 const capacity = 32_000_000

@@ -19,8 +19,11 @@ import { withWebhook } from './webhook-in-path.js'
 
 /** `undelivered`: whatever has not succeeded. */
 const State = t.keyof(
-  { due: null, held: null, succeeded: null, failed: null, skipped: null, abandoned: null, undelivered: null },
-  'due, held, succeeded, failed, skipped, abandoned or undelivered',
+  {
+    ...{ due: null, held: null, succeeded: null, failed: null, skipped: null, abandoned: null, dropped: null },
+    undelivered: null,
+  },
+  'due, held, succeeded, failed, skipped, abandoned, dropped or undelivered',
 )
 
 const Filter = t.type({

@@ -95,7 +95,7 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   const resent = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
     const loaded = await load(id)
     const { state } = loaded
-    if (state.kind === 'unknown' || state.resend === undefined) return unrecorded(false)
+    if (state.kind === 'unknown' || state.kind === 'erased' || state.resend === undefined) return unrecorded(false)
     const receiver = await receiverOf(queue)
     if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })

@@ -44,6 +44,8 @@ export const contactAsOf = async (
   }
   for (let wanted = 2 * recentEvents; ; wanted *= 2) {
     const first = recent[0]?.revision ?? 0
+    // Of a contact that was erased nothing is left but that.
+    if (recent[0]?.type === 'ContactErased') return E.right(undefined)
     if (first === 0) return E.right(contactFrom(recent.filter((event) => event.position < position)))
     const found = shown && broughtTo(position, shown, recent)
     if (found !== undefined) return E.right(found)

@@ -28,7 +28,7 @@ export const batchSize = 32
 
 /**
  * Executes a command on each delivery and waits until the read model shows what became of them. False where none changed: all
- * were so already.
+ * were so already, or are erased.
  * @throws where the store fails
  */
 export const executeOnBatch = async (
@@ -41,7 +41,10 @@ export const executeOnBatch = async (
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   let newest = beginning
   for (const done of await Promise.all(batch.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
-    if (E.isLeft(done)) throw new Error(`a delivery was ${done.left.kind}`)
+    if (E.isLeft(done)) {
+      if (done.left.kind === 'delivery-erased') continue
+      throw new Error(`a delivery was ${done.left.kind}`)
+    }
     for (const { position } of done.right.events) if (position > newest) newest = position
   }
   if (newest === beginning) return false

@@ -142,7 +142,7 @@ const open = async () => {
       await execute(engagement, known.engagement_id, command)
     } else if (known !== undefined && step.does === 'convert') {
       const { state } = rightOf(await commandHandler.load(contact, known.contact_id))
-      if (state.kind === 'unknown') return
+      if (state.kind !== 'known') return
       const of = {
         contact: { ...state, id: known.contact_id },
         conversion: { ...conversion, id: conversionId(step.which) },

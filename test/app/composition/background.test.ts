@@ -49,6 +49,7 @@ const open = (...roles: ReadonlyArray<string>) => {
   const followers: Followers = {
     readModels,
     reactions,
+    erasures: { ended: () => Promise.reject(new Error('unused')), knownToAll: () => Promise.resolve() },
     processManagers: ['reactions'],
     all: [...readModels.map((one) => one.follower), reactions],
   }

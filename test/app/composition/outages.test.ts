@@ -77,6 +77,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, is
     stores: { ...stores, store: side.store },
     commandHandler: side.workHandler,
     reactor: side.reactor,
+    snapshots: side.snapshots,
   })
   const following = logFollowing(side, stores, followers.reactions, ports)
   let asked = 0

@@ -11,6 +11,7 @@ import {
   contactIdOf,
   deliveryIdOf,
   derivedEventId,
+  erasureIdOf,
   noticeIdOf,
   parkedEventIdOf,
   recordIdOf,
@@ -18,6 +19,7 @@ import {
 } from '../../../domain/derived-id.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { engagement } from '../../../domain/engagement.js'
+import { erasure } from '../../../domain/erasure.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { AccountId, DeliveryId } from '../../../domain/ids.js'
 import { lead } from '../../../domain/lead.js'
@@ -55,7 +57,7 @@ type Of<T extends EventType> = Extract<Recorded<DomainEvent>, { readonly type: T
 
 /** One thing that a vendor, a customer, a receiver or an admin does; the numbers choose to whom among those there are. */
 export type Step = {
-  readonly does: (typeof doings)[number]
+  readonly does: (typeof doings)[number] | 'begin the erasure of a contact'
   readonly whom: number
   readonly how: number
   readonly after: number
@@ -133,7 +135,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
 
   const attemptsOf = (id: DeliveryId): number => {
     const state = stateOf(delivery, id)
-    return state.kind === 'unknown' ? 0 : state.attempts
+    return state.kind === 'unknown' || state.kind === 'erased' ? 0 : state.attempts
   }
 
   const execute = <State, Command extends { readonly type: string }, Event extends DomainEvent, Refusal>(
@@ -243,6 +245,16 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         })
         return
       }
+      case 'begin the erasure of a contact': {
+        const created = pick('ContactCreated')
+        if (created === undefined) return
+        const { contact_id, account_id } = created.data
+        const erasure_id = erasureIdOf(contact_id)
+        const facts = { erasure_id, account_id, contact_id, by: 'operator' }
+        execute(erasure, erasure_id, { type: 'RequestErasure', facts })
+        execute(contact, contact_id, { type: 'EraseContact', contactId: contact_id, erasureId: erasure_id })
+        return
+      }
       case 'report an activity': {
         const started = pick('EngagementStarted')
         if (started === undefined) return
@@ -278,7 +290,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const defined = all('ConversionDefined').filter(({ data }) => data.account_id === account_id)
         const state = stateOf(contact, contact_id)
         const chosen = defined[how % Math.max(defined.length, 1)]
-        if (chosen === undefined || state.kind === 'unknown' || state.newest === undefined) return
+        if (chosen === undefined || state.kind !== 'known' || state.newest === undefined) return
         const { conversion_id, title, label, value } = chosen.data
         const { leadId: lead_id, sourceId: source_id, engagementId: engagement_id } = state.newest
         const record_id = recordIdOf(conversion_id, contact_id)

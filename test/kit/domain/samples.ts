@@ -10,6 +10,7 @@ import type {
   ConversionId,
   DeliveryId,
   EngagementId,
+  ErasureId,
   LeadId,
   MemberId,
   NoticeId,
@@ -43,6 +44,7 @@ export const conversionId = (n = 1): ConversionId => `cnv_${body(n)}`
 export const leadId = (n = 1): LeadId => `led_${body(n)}`
 export const contactId = (n = 1): ContactId => `nct_${body(n)}`
 export const engagementId = (n = 1): EngagementId => `neg_${body(n)}`
+export const erasureId = (n = 1): ErasureId => `ers_${body(n)}`
 export const reportId = (n = 1): ReportId => `rpt_${body(n)}`
 export const recordId = (n = 1): RecordId => `ccv_${body(n)}`
 export const webhookId = (n = 1): WebhookId => `whk_${body(n)}`

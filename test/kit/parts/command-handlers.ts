@@ -6,7 +6,11 @@ import { streamQueue } from '../../../app/commands/stream-queue.js'
 import type { Clock, CommandHandler, EventStore } from '../../../domain/ports.js'
 
 /** As where no stream is long. */
-const noSnapshots: Snapshots = { find: () => Promise.resolve(undefined), save: () => undefined }
+const noSnapshots: Snapshots = {
+  find: () => Promise.resolve(undefined),
+  save: () => undefined,
+  remove: () => Promise.resolve(),
+}
 
 /** As where this process alone writes to the store. */
 export const cachedHandler = (store: EventStore, clock: Clock, snapshots: Snapshots = noSnapshots): CommandHandler =>

@@ -71,6 +71,8 @@ const story = historyOf([
   does('record a conversion', 1),
   does('report an activity', 1),
   does('submit a lead', 8),
+  does('begin the erasure of a contact'),
+  does('submit a lead', 4),
 ])
 
 test('two that run one reaction write the same bytes, and go on with what is stored', async (t) => {

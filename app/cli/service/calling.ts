@@ -1,0 +1,34 @@
+import { E, type Either } from '../../../domain/prelude.js'
+import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import type { Config } from '../../composition/config.js'
+import type { Call } from './service-call.js'
+
+export type Body = Readonly<Record<string, unknown>>
+
+/** Lets `use` call the service of these settings, and says in one sentence why it could not. */
+export const calling = async (
+  config: Config,
+  roles: Config['roles'],
+  use: (call: Call, isOwn: boolean) => Promise<Either<string, undefined>>,
+): Promise<Either<string, undefined>> => {
+  try {
+    const { withService } = await import('./service-call.js')
+    return await withService(config, roles, use)
+  } catch (error) {
+    return E.left(`${reasonOf(error)}.`)
+  }
+}
+
+/** The body of an answer that is no problem. */
+export const answered = async (
+  call: Call,
+  method: 'GET' | 'POST',
+  path: string,
+  sent?: Body,
+): Promise<Either<string, Body>> => {
+  const called = await call(method, path, sent)
+  const body = called.body as Body
+  if (called.status < 300) return E.right(body)
+  const reason = [body['error'], body['message'], body['errors']].find((one) => one !== undefined)
+  return E.left(`The service answers ${called.status}: ${JSON.stringify(reason)}.`)
+}

@@ -1,0 +1,26 @@
+import { contact } from '../../../domain/contact.js'
+import { contactIdOf, type AccountSecret } from '../../../domain/derived-id.js'
+import type { Phone } from '../../../domain/phone.js'
+import type { CommandHandler, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import type { CurrentContact } from '../../../domain/submission.js'
+import { loadState } from './current-states.js'
+
+type Owner = { readonly secret: AccountSecret; readonly hasErasures: boolean }
+
+/** The contact that a number has or would have. Only where contacts were erased must anything be read. */
+export const currentContact = async (
+  handler: Pick<CommandHandler, 'load'>,
+  { secret, hasErasures }: Owner,
+  phone: Phone,
+): Promise<Either<StoreFailure, CurrentContact>> => {
+  let current: CurrentContact = { id: contactIdOf(secret, phone), optedOutBefore: false }
+  while (hasErasures) {
+    const loaded = await loadState(handler, contact, current.id)
+    if (E.isLeft(loaded)) return loaded
+    if (loaded.right.kind !== 'erased') break
+    const { erasureId, optedOut: optedOutBefore } = loaded.right
+    current = { id: contactIdOf(secret, phone, erasureId), optedOutBefore }
+  }
+  return E.right(current)
+}

@@ -1,0 +1,90 @@
+import { NaturalNumber, refined, t } from './codec.js'
+import type { Decider } from './decider.js'
+import { eventOf } from './event.js'
+import { AccountId, ContactId, DeliveryId, ErasureId, LeadId, WebhookId } from './ids.js'
+import { E, unreachable, type Either } from './prelude.js'
+
+/** An id, so that no name and no e-mail address is kept of who asked. */
+export const Asker = refined(
+  'an id of up to 100 letters, digits, dots, colons, dashes and underscores',
+  (value): value is string => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value),
+)
+
+const Facts = t.type({ erasure_id: ErasureId, account_id: AccountId, contact_id: ContactId, by: Asker })
+type ErasureFacts = t.TypeOf<typeof Facts>
+
+/** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
+const Outcome = t.type({
+  webhooks: t.readonlyArray(t.type({ webhook_id: WebhookId, deliveries: NaturalNumber })),
+  dropped: t.readonlyArray(DeliveryId),
+  dropped_count: NaturalNumber,
+})
+export type ErasureOutcome = t.TypeOf<typeof Outcome>
+
+/** Deliveries that an outcome names at most. */
+export const mostNamed = 1_000
+
+/** The erasure of a contact: who asked for it and how it ended, in ids only. */
+export const ErasureEvent = t.union([
+  eventOf('ErasureRequested', Facts),
+  /** The lead was accepted while its contact was being erased, so it is erased too. */
+  eventOf('LateLeadFound', t.type({ erasure_id: ErasureId, lead_id: LeadId })),
+  eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), Outcome])),
+])
+export type ErasureEvent = t.TypeOf<typeof ErasureEvent>
+
+type ErasureState =
+  | { readonly kind: 'unknown' }
+  | {
+      readonly kind: 'requested' | 'completed'
+      readonly facts: ErasureFacts
+      readonly lateLeads: ReadonlyArray<LeadId>
+      /** Undefined until it is completed. */
+      readonly outcome: ErasureOutcome | undefined
+    }
+
+export type ErasureCommand =
+  | { readonly type: 'RequestErasure'; readonly facts: ErasureFacts }
+  | { readonly type: 'AddLateLead'; readonly erasureId: ErasureId; readonly leadId: LeadId }
+  | { readonly type: 'CompleteErasure'; readonly outcome: ErasureOutcome }
+
+const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
+  switch (event.type) {
+    case 'ErasureRequested':
+      return { kind: 'requested', facts: event.data, lateLeads: [], outcome: undefined }
+    case 'LateLeadFound':
+      return state.kind === 'unknown' ? state : { ...state, lateLeads: [...state.lateLeads, event.data.lead_id] }
+    case 'ErasureCompleted': {
+      const { webhooks, dropped, dropped_count } = event.data
+      return state.kind === 'unknown'
+        ? state
+        : { ...state, kind: 'completed', outcome: { webhooks, dropped, dropped_count } }
+    }
+    default:
+      return unreachable(event)
+  }
+}
+
+const decide = (command: ErasureCommand, state: ErasureState): Either<never, ReadonlyArray<ErasureEvent>> => {
+  switch (command.type) {
+    case 'RequestErasure':
+      return E.right(state.kind === 'unknown' ? [{ type: 'ErasureRequested', data: command.facts }] : [])
+    case 'AddLateLead':
+      if (state.kind !== 'unknown' && state.lateLeads.includes(command.leadId)) return E.right([])
+      return E.right([{ type: 'LateLeadFound', data: { erasure_id: command.erasureId, lead_id: command.leadId } }])
+    case 'CompleteErasure': {
+      if (state.kind !== 'requested') return E.right([])
+      const data = { erasure_id: state.facts.erasure_id, ...command.outcome }
+      return E.right([{ type: 'ErasureCompleted', data }])
+    }
+    default:
+      return unreachable(command)
+  }
+}
+
+export const erasure: Decider<ErasureState, ErasureCommand, ErasureEvent, never> = {
+  category: 'erasure',
+  initial: { kind: 'unknown' },
+  evolve,
+  decide,
+}

@@ -1,0 +1,48 @@
+import { streamOf, type Decider } from '../../domain/decider.js'
+import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent, EventType } from '../../domain/events.js'
+import type { AnyCommand, Cause, CommandHandler, EventStore } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { executedOrThrow } from '../parking/final-failure.js'
+
+export type ClosingPorts = {
+  readonly store: Pick<EventStore, 'read' | 'readLast' | 'truncate'>
+  readonly commandHandler: CommandHandler
+}
+
+/** Behind its closing event a stream has a few others at most, of who came too late. */
+const recentEvents = 100
+
+type Closing<State, Command, Event extends DomainEvent, Refusal> = {
+  readonly decider: Decider<State, Command & AnyCommand, Event, Refusal>
+  readonly id: string
+  readonly command: Command
+  /** The type of the event that closes the stream. */
+  readonly by: EventType
+  readonly cause: Cause
+}
+
+/**
+ * Closes a stream by a command, and takes away all that stands in it before its closing event, which it gives; undefined where there
+ * is nothing to close. A repeat changes nothing.
+ * @throws StoreFailed
+ */
+export const close = async <
+  State,
+  Command extends AnyCommand,
+  Event extends DomainEvent,
+  Refusal extends { kind: string },
+>(
+  { store, commandHandler }: ClosingPorts,
+  { decider, id, command, by, cause }: Closing<State, Command, Event, Refusal>,
+): Promise<Recorded<DomainEvent> | undefined> => {
+  const stream = streamOf(decider, id)
+  const { events } = executedOrThrow(
+    `the erasure of a ${decider.category}`,
+    await commandHandler.execute(decider, id, command, cause),
+  )
+  const recent = events.length > 0 ? events : orThrow(await store.readLast(stream, recentEvents))
+  const closing = recent.findLast(({ type }) => type === by)
+  if (closing !== undefined) orThrow(await store.truncate(stream, closing.revision))
+  return closing
+}

@@ -1,0 +1,116 @@
+import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
+import { delivery, type DeliveryEvent, type ErasedDeliveryEvent } from '../../domain/delivery.js'
+import { streamOf } from '../../domain/decider.js'
+import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent } from '../../domain/events.js'
+import type { DeliveryId, ResendId } from '../../domain/ids.js'
+import type { Cause, Time } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import { resend } from '../../domain/resend.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { executedOrThrow } from '../parking/final-failure.js'
+import type { Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import { resends, type ResendDocument } from '../read-models/resends.js'
+import { caughtUp, type Awaited } from './caught-up.js'
+import type { ClosingPorts } from './closing.js'
+
+/** What is left of a delivery. */
+export type ErasedDelivery = Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']
+
+export type DeliveryErasurePorts = ClosingPorts & {
+  readonly documents: Pick<Documents, 'get'>
+  /** Maintains the read model that counts what became of bulk resends. */
+  readonly resends: Awaited
+  readonly time: Pick<Time, 'sleep'>
+}
+
+type Why = {
+  readonly why: ErasedDelivery['why']
+  /** The cause of the events that are written to a stream, by its id. */
+  readonly causeOf: (id: string) => Cause
+  readonly stopping: AbortSignal
+}
+
+/**
+ * Takes away what was posted, and what receivers said; a repeat changes nothing. Undefined where there is no such delivery.
+ * @throws StoreFailed, also where it is changed meanwhile, and where it still waits to be posted and `why` is that it was kept for
+ * too long
+ */
+export const eraseDelivery = async (
+  ports: DeliveryErasurePorts,
+  id: DeliveryId,
+  why: Why,
+): Promise<ErasedDelivery | undefined> => {
+  const { store } = ports
+  const stream = streamOf(delivery, id)
+  const { events } = orThrow(await store.read(stream))
+  if (events.length === 0) return undefined
+  const closing = closingIn(events) ?? closingIn(await closed(ports, id, why, events))
+  if (closing === undefined) throw changed
+  await countResends(ports, id, why, events)
+  orThrow(await store.truncate(stream, closing.revision))
+  return closing.data
+}
+
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
+const closingIn = (events: Events) => events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
+
+const changed = new StoreFailed({ kind: 'unavailable', reason: 'a delivery was changed while it was erased' })
+
+const closed = async (
+  { commandHandler }: DeliveryErasurePorts,
+  id: DeliveryId,
+  { why, causeOf }: Why,
+  events: Events,
+): Promise<Events> => {
+  const createdAt = events[0]?.time
+  if (createdAt === undefined) return []
+  const command = { type: 'EraseDelivery', why, createdAt, history: events.map(told) } as const
+  const done = await commandHandler.execute(delivery, id, command, causeOf(id))
+  if (E.isLeft(done) && (done.left.kind === 'delivery-changed' || done.left.kind === 'delivery-waiting')) throw changed
+  return executedOrThrow('the erasure of a delivery', done).events
+}
+
+/** Records how far the bulk resends have come that it was part of, while the events that say so are still there. */
+const countResends = async (
+  { documents, resends: counting, commandHandler, time }: DeliveryErasurePorts,
+  id: DeliveryId,
+  { causeOf, stopping }: Why,
+  events: Events,
+): Promise<void> => {
+  const ids = new Map<ResendId, Recorded<DomainEvent>>()
+  for (const event of events) {
+    if (event.type !== 'DeliveryResendRequested' && event.type !== 'DeliveryResent') continue
+    if (event.data.resend_id !== null) ids.set(event.data.resend_id, event)
+  }
+  for (const [resendId, { position }] of ids) {
+    await caughtUp(time, counting, position, stopping)
+    const shown = orThrow(await documents.get(collectionOf(resends), [resendId])).get(resendId)?.document
+    if (shown === undefined) throw new StoreFailed({ kind: 'unavailable', reason: 'a resend is not shown' })
+    // A collection holds what its own projection made.
+    const { requested, delivered, failed } = shown as ResendDocument
+    const command = { type: 'CountResend', counts: { requested, delivered, failed } } as const
+    const done = await commandHandler.execute(resend, resendId, command, causeOf(`${resendId}/${id}`))
+    executedOrThrow('the count of a resend', done)
+  }
+}
+
+/** An event of a delivery without anything personal. */
+const told = (event: Recorded<DomainEvent>): ErasedDeliveryEvent => {
+  const at = { type: event.type, at: event.time }
+  switch (event.type) {
+    case 'DeliveryAttemptFailed':
+    case 'DeliverySucceeded':
+      return { ...at, outcome: withoutExcerpt(event.data.outcome) }
+    case 'DeliveryAbandoned':
+      return event.data.outcome === null ? at : { ...at, outcome: withoutExcerpt(event.data.outcome) }
+    case 'DeliveryResent':
+      return { ...at, outcome: withoutExcerpt(event.data.outcome), delivered: event.data.delivered }
+    default:
+      return at
+  }
+}
+
+const withoutExcerpt = ({ excerpt: _excerpt, ...outcome }: AttemptOutcome): AttemptOutcome => outcome

@@ -1,0 +1,170 @@
+import { neverAborted } from '../../domain/abortable.js'
+import { contact } from '../../domain/contact.js'
+import { streamOf } from '../../domain/decider.js'
+import { derivedEventId } from '../../domain/derived-id.js'
+import { engagement } from '../../domain/engagement.js'
+import { erasure, mostNamed, type ErasureOutcome } from '../../domain/erasure.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
+import { lead } from '../../domain/lead.js'
+import type { Cause, EventStore, Logger } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { executedOrThrow } from '../parking/final-failure.js'
+import { parking } from '../parking/parking.js'
+import type { Documents } from '../ports.js'
+import type { ProjectedEvent } from '../projection.js'
+import type { Checkpoint } from '../subscriptions/checkpoint.js'
+import type { Follower } from '../subscriptions/follower.js'
+import { caughtUp, type Awaited } from './caught-up.js'
+import { close } from './closing.js'
+import { entriesOf } from './contact-entries.js'
+import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from './erased-delivery.js'
+
+type EraserPorts = DeliveryErasurePorts & {
+  readonly store: EventStore
+  readonly documents: Pick<Documents, 'find' | 'get'>
+  /** Removes what is kept beside the log of a stream. */
+  readonly removeSnapshot: (stream: string, position: Position) => Promise<void>
+  /** Begin what follows from a lead that the contact has engaged. */
+  readonly reactions: Awaited
+  /** Makes deliveries due, with what it knew of the contact. */
+  readonly deliveryFanOut: Awaited
+  /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
+  readonly timeline: Awaited
+  readonly checkpoint: Checkpoint
+  readonly logger: Logger
+}
+
+type Requested = Extract<ProjectedEvent, { readonly type: 'ErasureRequested' }>
+type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
+
+export const eraserName = 'eraser'
+
+/**
+ * The process manager of erasures: a request in, and closing events out for every stream that holds something of the contact, which
+ * it truncates then. Each step can be repeated.
+ */
+export const eraser = (ports: EraserPorts): Follower => {
+  const { checkpoint } = ports
+  let stopping = neverAborted
+
+  const work = async (event: ProjectedEvent): Promise<void> => {
+    if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
+    else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
+  }
+  const { handle, skip } = parking({ name: eraserName, actor: 'eraser', work }, ports)
+
+  return {
+    name: eraserName,
+    categories: ['erasure', 'parked'],
+    begin: (signal) => {
+      stopping = signal
+      return checkpoint.load()
+    },
+    handle: async (batch) => {
+      for (const event of batch.events) await handle(event)
+      await checkpoint.advance(batch)
+    },
+    skip,
+    end: checkpoint.flush,
+  }
+}
+
+/**
+ * In this order, so that nothing appears behind it: no lead joins the contact any more, nothing is recorded of its engagements, the
+ * fan-out has passed all that was, and what that made due is dropped.
+ */
+const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
+  const { documents, reactions, timeline, deliveryFanOut, time } = ports
+  const { contact_id: contactId } = event.data
+  let newest = await eraseContact(ports, event)
+  await caughtUp(time, reactions, newest, stopping)
+  await caughtUp(time, timeline, newest, stopping)
+  for await (const leads of entriesOf(documents, contactId, 'lead')) {
+    const ends = leads.map((entry) => endEngagement(ports, event, entry['next_engagement_id'] as EngagementId))
+    newest = furthest(newest, await Promise.all(ends))
+  }
+  await caughtUp(time, deliveryFanOut, newest, stopping)
+  for await (const leads of entriesOf(documents, contactId, 'lead')) {
+    const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
+    newest = furthest(newest, await Promise.all(ends))
+  }
+  // What the fan-out made due stands before the ends of the leads.
+  await caughtUp(time, timeline, newest, stopping)
+  const outcome = await eraseDeliveries(ports, event, stopping)
+  const command = { type: 'CompleteErasure', outcome } as const
+  const cause = causeOf(event, 'completed')
+  const done = await ports.commandHandler.execute(erasure, event.data.erasure_id, command, cause)
+  executedOrThrow('the end of an erasure', done)
+}
+
+const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Position> => {
+  const { contact_id: id, erasure_id: erasureId } = event.data
+  const command = { type: 'EraseContact', contactId: id, erasureId } as const
+  const closing = await close(ports, { decider: contact, id, command, by: 'ContactErased', cause: causeOf(event, id) })
+  const position = closing?.position ?? beginning
+  await ports.removeSnapshot(streamOf(contact, id), position)
+  return position
+}
+
+const endEngagement = async (
+  { store, commandHandler }: EraserPorts,
+  event: Requested,
+  id: EngagementId,
+): Promise<Position> => {
+  const command = { type: 'EraseEngagement', at: event.time } as const
+  const done = await commandHandler.execute(engagement, id, command, causeOf(event, id))
+  const { events } = executedOrThrow('the end of an engagement', done)
+  const last = events.length > 0 ? events : orThrow(await store.readLast(streamOf(engagement, id), 1))
+  return last.at(-1)?.position ?? beginning
+}
+
+const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: LeadId): Promise<Position> => {
+  const { events } = orThrow(await ports.store.read(streamOf(lead, id)))
+  const submitted = events.find(({ type }) => type === 'LeadSubmitted')
+  const { erasure_id: erasureId } = event.data
+  const command = { type: 'EraseLead', erasureId, submittedAt: submitted?.time ?? event.time } as const
+  const closing = await close(ports, { decider: lead, id, command, by: 'LeadErased', cause: causeOf(event, id) })
+  return closing?.position ?? beginning
+}
+
+const eraseDeliveries = async (
+  ports: EraserPorts,
+  event: Requested,
+  stopping: AbortSignal,
+): Promise<ErasureOutcome> => {
+  const why = { why: 'contact-erased', causeOf: (id: string) => causeOf(event, id), stopping } as const
+  const told = new Map<WebhookId, number>()
+  const dropped: Array<DeliveryId> = []
+  let droppedCount = 0
+  const counted = new Set<DeliveryId>()
+  for await (const entries of entriesOf(ports.documents, event.data.contact_id, 'delivery')) {
+    const ids = entries.map((entry) => entry['id'] as DeliveryId).filter((id) => !counted.has(id))
+    const erased = await Promise.all(ids.map((id) => eraseDelivery(ports, id, why)))
+    for (const id of ids) counted.add(id)
+    for (const one of erased.filter((found) => found !== undefined)) {
+      const { webhook_id, delivery_id, state } = one
+      if (wasDelivered(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
+      if (state !== 'dropped') continue
+      droppedCount += 1
+      if (dropped.length < mostNamed) dropped.push(delivery_id)
+    }
+  }
+  // In an order that does not depend on where it was interrupted.
+  const webhooks = [...told].toSorted().map(([webhook_id, deliveries]) => ({ webhook_id, deliveries }))
+  return { webhooks, dropped: dropped.toSorted(), dropped_count: droppedCount }
+}
+
+/** The same events whoever erases, and however often: they follow from the request. */
+const causeOf = (event: ProjectedEvent, what: string): Cause => ({
+  actor: 'eraser',
+  event,
+  at: event.time,
+  eventId: (index) => derivedEventId(event.id, what, index),
+})
+
+const wasDelivered = ({ history }: ErasedDelivery): boolean =>
+  history.some(({ type, delivered }) => type === 'DeliverySucceeded' || delivered === true)
+
+const furthest = (one: Position, others: ReadonlyArray<Position>): Position =>
+  others.reduce((newest, position) => (position > newest ? position : newest), one)

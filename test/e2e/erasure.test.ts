@@ -1,0 +1,156 @@
+import test, { type ExecutionContext } from 'ava'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { having, type Answer } from '../kit/network/http.js'
+import { runProgram } from '../kit/parts/program.js'
+import { openAccount } from '../kit/service/account.js'
+import { dataDirectory } from '../kit/service/data-directory.js'
+import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { lead, newPhone } from '../kit/service/leads.js'
+import { operatorKey } from '../kit/service/settings.js'
+import { deliveriesOf, subscribed } from '../kit/service/subscription.js'
+
+/** Values of a person that nobody else has. */
+const person = (name: string) => ({
+  first_name: `${name}-first`,
+  last_name: `${name}-last`,
+  email: `${name}@person.example`,
+  current_residence_address: `${name} street 1`,
+  phone: newPhone(),
+})
+
+/** The files of a folder that hold a text. */
+const holding = (directory: string, text: string): ReadonlyArray<string> =>
+  readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(text))
+
+/** A service on a folder, with an account that has a receiver, and a lead of a person. */
+const openStage = async (t: ExecutionContext) => {
+  const directory = dataDirectory(t)
+  const site = await serviceFor(t, directory)
+  const { account, receiver, webhookId } = await subscribed(t, site)
+  const zelda = person('Zelda')
+  const submitted = await account.submitted(zelda)
+  await receiver.received(1)
+  const erase = (contact = submitted.contact_id, body: unknown = {}): Promise<Answer> =>
+    account.manage('POST', `/contacts/${contact}/erase`, body)
+  return { directory, site, account, receiver, webhookId, zelda, submitted, erase }
+}
+
+test('no byte of an erased person is left in the data folder, and others stay', async (t) => {
+  const { directory, account, receiver, zelda, submitted, erase } = await openStage(t)
+  const yannick = person('Yannick')
+  const other = await account.submitted(yannick)
+  await receiver.received(2)
+  t.not(holding(directory, 'Zelda').length, 0)
+  const answer = await erase(undefined, { by: 'ticket-4711' })
+  t.is(answer.status, 200)
+  t.like(answer.body, { erased: true, dropped: [], dropped_count: 0 })
+  t.deepEqual(holding(directory, 'Zelda'), [])
+  t.deepEqual(holding(directory, zelda.phone), [])
+  t.is((await account.find(zelda.phone)).status, 404)
+  t.is((await account.rest(`/contacts/${submitted.contact_id}`)).status, 404)
+  t.is((await account.find(yannick.phone)).status, 200)
+  t.is((await account.rest(`/contacts/${other.contact_id}`)).status, 200)
+})
+
+test('the answer names the webhooks that were told and the deliveries that are dropped, each time that it is asked', async (t) => {
+  const { account, receiver, webhookId, submitted, erase } = await openStage(t)
+  receiver.answer(() => 500)
+  await account.report(submitted.next_engagement_id, 'event', 'phone_call_scheduled')
+  await receiver.received(2)
+  const asked = await erase()
+  const [waiting] = await deliveriesOf(account, webhookId, '&state=dropped')
+  const expected = {
+    erased: true,
+    webhooks: [{ id: webhookId, deliveries: 1 }],
+    dropped: [waiting?.id],
+    dropped_count: 1,
+  }
+  t.deepEqual(asked.body as unknown, expected)
+  t.deepEqual((await erase()).body as unknown, expected)
+  const resent = await account.manage('POST', `/webhooks/${webhookId}/deliveries/${waiting?.id}/resend`)
+  t.is(resent.status, 409)
+  t.deepEqual(resent.body as unknown, { errors: ['what was to be posted is erased'] })
+})
+
+test('whoever reports something of an erased contact is told that there is none', async (t) => {
+  const { account, submitted, erase } = await openStage(t)
+  const { sold } = await account.standardConversions()
+  await erase()
+  t.is((await account.record(sold, { contact_id: submitted.contact_id })).status, 404)
+  t.is((await account.report(submitted.next_engagement_id, 'event', 'phone_call_scheduled')).status, 404)
+  t.is((await account.report(submitted.next_engagement_id, 'outcome', 'opted_out')).status, 404)
+  t.is((await account.manage('GET', `/contacts/${submitted.contact_id}/timeline`)).status, 404)
+})
+
+test('a number that comes back is another contact, again and again, and is found under that one', async (t) => {
+  const { account, zelda, submitted, erase } = await openStage(t)
+  const ids = [submitted.contact_id]
+  for (let n = 0; n < 3; n += 1) {
+    await erase(ids.at(-1))
+    const { contact_id } = await account.submitted({ ...zelda, first_name: `again-${n}` })
+    t.false(ids.includes(contact_id))
+    ids.push(contact_id)
+    const found = having(await account.find(zelda.phone), 'contact')
+    t.like(found, { id: contact_id, first_name: `again-${n}`, opted_out: false })
+  }
+})
+
+test('who opted out is not contacted when they come back after an erasure', async (t) => {
+  const { account, receiver, zelda, submitted, erase } = await openStage(t)
+  await account.report(submitted.next_engagement_id, 'outcome', 'opted_out')
+  await receiver.received(2)
+  await erase()
+  await account.submitted(zelda)
+  t.like(having(await account.find(zelda.phone), 'contact'), { opted_out: true })
+  const [, , third] = await receiver.received(3)
+  t.regex(third?.body.toString() ?? '', /"label":"filtered"/)
+})
+
+test('an originator whose lead was erased makes a new lead, and that is repeated as itself', async (t) => {
+  const { account, zelda } = await openStage(t)
+  const first = await account.submitted({ ...zelda, lead_id: 'crm-1' })
+  await account.manage('POST', `/contacts/${first.contact_id}/erase`, {})
+  const second = await account.submitted({ ...zelda, lead_id: 'crm-1' })
+  t.not(second.lead_id, first.lead_id)
+  t.deepEqual(await account.submitted({ ...zelda, lead_id: 'crm-1' }), second)
+})
+
+test('an idempotency key stands for its lead also when that is erased', async (t) => {
+  const { account, zelda } = await openStage(t)
+  const key = { 'idempotency-key': 'once' }
+  const first = await account.submit(lead(zelda), key)
+  await account.manage('POST', `/contacts/${having(first, 'contact_id')}/erase`, {})
+  const again = await account.submit(lead(zelda), key)
+  t.is(again.status, 200)
+  t.deepEqual(again.body, first.body)
+})
+
+test('a contact of another account, an unknown one and a name instead of an id are refused', async (t) => {
+  const { site, submitted, erase, account } = await openStage(t)
+  const stranger = await openAccount(site)
+  t.is((await stranger.manage('POST', `/contacts/${submitted.contact_id}/erase`, {})).status, 404)
+  t.is((await erase(`nct_${'0'.repeat(26)}`)).status, 404)
+  const named = await erase(undefined, { by: 'Ada Lovelace' })
+  t.is(named.status, 400)
+  t.notRegex(named.text, /Ada/)
+  t.is((await account.rest(`/contacts/${submitted.contact_id}`)).status, 200)
+})
+
+test('an erased person does not come back with a restart or a rebuild', async (t) => {
+  const { directory, site, zelda, account, submitted, erase } = await openStage(t)
+  await erase()
+  await site.stop()
+  const rebuilt = await runProgram(new URL('../../app/cli/leadloop.js', import.meta.url), ['rebuild'], {
+    DATA_DIR: directory,
+    OPERATOR_KEY: operatorKey,
+  })
+  t.is(rebuilt.code, 0, rebuilt.stderr)
+  t.deepEqual(holding(directory, 'Zelda'), [])
+  const service = await openService(directory)
+  t.teardown(service.stop)
+  const find = new URL(`/api/v3/contacts/${submitted.contact_id}`, service.url)
+  const answer = await fetch(find, { headers: { authorization: `Bearer ${account.apiKey}` } })
+  t.is(answer.status, 404)
+  t.deepEqual(holding(directory, zelda.phone), [])
+})

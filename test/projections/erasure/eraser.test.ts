@@ -1,0 +1,243 @@
+import test from 'ava'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { neverAborted } from '../../../domain/abortable.js'
+import { erasureIdOf } from '../../../domain/derived-id.js'
+import { erasure } from '../../../domain/erasure.js'
+import { beginning, type Recorded } from '../../../domain/event.js'
+import { categories, type DomainEvent } from '../../../domain/events.js'
+import type { AccountId, ContactId } from '../../../domain/ids.js'
+import { personalFields } from '../../../domain/personal-data.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { eraser } from '../../../projections/erasure/eraser.js'
+import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
+import { resends } from '../../../projections/read-models/resends.js'
+import { readModels } from '../../../projections/registry.js'
+import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { eventfulHistory, type History } from '../../kit/domain/histories.js'
+import { writeHistory } from '../../kit/domain/lively-history.js'
+import { holdsAsync } from '../../kit/domain/property.js'
+import { uuid } from '../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { atOnce, type Steps } from '../../kit/memory/steps.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { project } from '../../kit/parts/project.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { turnTime } from '../../kit/time/turns.js'
+
+type Contact = { readonly id: ContactId; readonly accountId: AccountId }
+
+const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
+  const all: Array<Recorded<DomainEvent>> = []
+  for await (const { events } of store.history(beginning, categories, neverAborted)) all.push(...events)
+  return all
+}
+
+/** A log with a history in it, and a process manager of erasures that begins anew each time it is run. */
+const openStage = async (history: History) => {
+  const log = memoryLog()
+  const documentsState = documentState()
+  const store = await writeHistory(memoryEventStore(log), history)
+  const documents = memoryDocuments(documentsState)
+  const clock = manualClock()
+  const timeline = anyProjection(contactTimeline)
+  const project = async (projection: AnyProjection): Promise<void> => {
+    const collection = collectionOf(projection)
+    const events = (await visibleIn(store)).filter((event) => projection.keyOf(event) !== undefined)
+    const keys = events.map((event) => projection.keyOf(event) ?? '')
+    const stored = rightOf(await documents.get(collection, keys))
+    const end = events.at(-1)?.position ?? beginning
+    rightOf(await documents.apply(collection, changesOf(projection, stored, events), end))
+  }
+  for (const one of [timeline, anyProjection(resends)]) rightOf(await documents.prepare(collectionOf(one)))
+  await project(timeline)
+  const removed: Array<string> = []
+
+  return {
+    visible: () => visibleIn(store),
+    removed,
+    request: async ({ id, accountId }: Contact): Promise<void> => {
+      const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
+      const command = { type: 'RequestErasure', facts } as const
+      const cause = { actor: 'operator', eventId: () => uuid(999) }
+      rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
+    },
+    /** Handles the log from its beginning. */
+    run: async (steps: Steps = atOnce): Promise<void> => {
+      const stepped = memoryEventStore(log, steps)
+      const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
+      const manager = eraser({
+        store: stepped,
+        documents,
+        commandHandler: sharedHandler(stepped, clock),
+        removeSnapshot: (stream: string) => {
+          removed.push(stream)
+          return Promise.resolve()
+        },
+        reactions: follower('reactions'),
+        deliveryFanOut: follower('delivery_projector'),
+        resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
+        timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
+        checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
+        time: turnTime,
+        logger: recordingLogger(),
+      })
+      await manager.begin(neverAborted)
+      for await (const batch of store.history(beginning, manager.categories, neverAborted)) await manager.handle(batch)
+    },
+  }
+}
+
+const history = eventfulHistory(11)
+const contacts = history.flatMap((event): ReadonlyArray<Contact> =>
+  event.type === 'ContactCreated' ? [{ id: event.data.contact_id, accountId: event.data.account_id }] : [],
+)
+const some = contacts.slice(0, 5)
+const [first] = some
+if (first === undefined) throw new Error('nobody became a contact')
+
+/** The contact that an event is about, as its own data says. */
+const contactIn = (event: Recorded<DomainEvent>): unknown =>
+  'contact_id' in event.data ? event.data.contact_id : event.stream.replace(/^contact-/, '')
+
+const isPersonal = ({ type, data }: Recorded<DomainEvent>): boolean =>
+  personalFields[type].some(
+    (path) => path.split('.').reduce<unknown>((value, name) => fieldOf(value, name), data) !== undefined,
+  )
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+
+/** Streams whose events are about a contact, personal or not. */
+const streamsOf = (events: History, { id }: Contact): ReadonlySet<string> =>
+  new Set(events.filter((event) => contactIn(event) === id).map(({ stream }) => stream))
+
+test('nothing personal of an erased contact is left in the log, and nothing of anybody else is touched', async (t) => {
+  for (const one of some) {
+    const stage = await openStage(history)
+    await stage.request(one)
+    await stage.run()
+    const visible = await stage.visible()
+    const own = streamsOf(history, one)
+    t.deepEqual(
+      visible
+        .filter((event) => own.has(event.stream) && isPersonal(event) && event.type !== 'ActivityRecorded')
+        .map(({ type }) => type),
+      [],
+    )
+    const isOther = ({ stream, type }: Recorded<DomainEvent>): boolean =>
+      !own.has(stream) && !stream.startsWith('erasure-') && type !== 'ResendCounted'
+    const others = (events: History) => events.filter(isOther)
+    t.deepEqual(others(visible), others(history))
+    t.deepEqual(stage.removed, [`contact-${one.id}`])
+  }
+})
+
+test('read models that are built anew are those that were there, before an erasure and after it', async (t) => {
+  for (const one of some) {
+    const stage = await openStage(history)
+    await stage.request(one)
+    await stage.run()
+    const visible = await stage.visible()
+    const before = new Set(history.map(({ id }) => id))
+    const lived = [...history, ...visible.filter(({ id }) => !before.has(id))]
+    for (const projection of readModels)
+      t.deepEqual(project(projection, visible), project(projection, lived), projection.name)
+  }
+})
+
+test('an erasure says what was told to which webhooks, and which deliveries it dropped', async (t) => {
+  let told = 0
+  let droppedInAll = 0
+  for (const one of some) {
+    const stage = await openStage(history)
+    await stage.request(one)
+    await stage.run()
+    const completed = (await stage.visible()).find(({ type }) => type === 'ErasureCompleted')
+    if (completed?.type !== 'ErasureCompleted') return t.fail('it did not end')
+    const { webhooks, dropped, dropped_count } = completed.data
+    const due = history.flatMap((event) =>
+      event.type === 'DeliveryDue' && event.data.contact_id === one.id ? [event.data] : [],
+    )
+    const eventsOf = (id: string) => history.filter(({ stream }) => stream === `delivery-${id}`)
+    const isDelivered = (event: Recorded<DomainEvent>) =>
+      event.type === 'DeliverySucceeded' || (event.type === 'DeliveryResent' && event.data.delivered)
+    for (const { id, deliveries } of webhooksOf(webhooks)) {
+      const delivered = due.filter(
+        ({ webhook_id, delivery_id }) => webhook_id === id && eventsOf(delivery_id).some(isDelivered),
+      )
+      t.is(deliveries, delivered.length)
+      told += deliveries
+    }
+    const waiting = project(deliveriesModel, history)
+    const isWaiting = (id: string) => ['due', 'held'].includes(String(waiting[id]?.['state']))
+    t.deepEqual(
+      [...dropped].toSorted(),
+      due
+        .map(({ delivery_id }) => delivery_id)
+        .filter(isWaiting)
+        .toSorted(),
+    )
+    t.is(dropped_count, dropped.length)
+    droppedInAll += dropped_count
+  }
+  t.true(told > 0)
+  t.true(droppedInAll > 0)
+})
+
+const webhooksOf = (webhooks: ReadonlyArray<{ readonly webhook_id: string; readonly deliveries: number }>) =>
+  webhooks.map(({ webhook_id: id, deliveries }) => ({ id, deliveries }))
+
+const found = readModels.find(({ name }) => name === 'deliveries')
+if (found === undefined) throw new Error('there are no deliveries')
+const deliveriesModel = found
+
+test('an erasure that is repeated changes nothing', async (t) => {
+  const stage = await openStage(history)
+  await stage.request(first)
+  await stage.run()
+  const once = await stage.visible()
+  await stage.request(first)
+  await stage.run()
+  t.deepEqual(await stage.visible(), once)
+})
+
+class Crash extends Error {}
+
+/** Crashes at the `nth` write, before or after it was done. */
+const crashingAt = (nth: number, isDone: boolean): Steps => {
+  let left = nth
+  return {
+    ...atOnce,
+    write: (_of, put) => {
+      left -= 1
+      if (left >= 0) return Promise.resolve(put())
+      if (left === -1 && isDone) put()
+      return Promise.reject(new Crash())
+    },
+  }
+}
+
+test('wherever it crashes, an erasure that goes on ends as one that was never interrupted', async (t) => {
+  const shapeOf = (events: History) =>
+    events.map(({ type, stream, data }) => JSON.stringify({ type, stream, data })).toSorted()
+  const straight = await openStage(history)
+  await straight.request(first)
+  await straight.run()
+  const expected = shapeOf(await straight.visible())
+  await holdsAsync(
+    t,
+    fc.asyncProperty(fc.array(fc.tuple(fc.nat(40), fc.boolean()), { maxLength: 4 }), async (crashes) => {
+      const stage = await openStage(history)
+      await stage.request(first)
+      for (const [nth, isDone] of crashes) await stage.run(crashingAt(nth, isDone)).catch(() => undefined)
+      await stage.run()
+      assert.deepEqual(shapeOf(await stage.visible()), expected)
+    }),
+    { numRuns: 25 },
+  )
+})
