@@ -96,7 +96,8 @@ test.serial(
     const upgraded = await start()
     await until('it is ready', 60_000, () => isReady(upgraded))
     await upgraded.stop()
-    t.is(saved(), processManagers.length)
+    // The one of erasures had handled nothing, and had saved nothing before.
+    t.is(saved(), processManagers.length + 1)
     await emptyDocuments()
     const service = await start()
     await until('it is ready', 60_000, () => isReady(service))
