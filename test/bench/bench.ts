@@ -10,7 +10,7 @@ import { measureLarge } from './large.js'
 import { measureLatency } from './latency.js'
 import { besideNoise } from './noisy.js'
 import { measureRebuild } from './rebuild.js'
-import { seed, type Seeded } from './seed.js'
+import { seed, settle, type Seeded } from './seed.js'
 import { measureServerLeads } from './server-leads.js'
 import { measureServerRebuild } from './server-rebuild.js'
 import { measureAppends, measureBatches, measureDocuments, measureSubscription, eventStoreServer } from './servers.js'
@@ -64,6 +64,7 @@ const growth = (measured: string, few: Compared, many: Compared): Row => {
 const stores: Array<Seeded> = []
 const seeded = async (leads: number): Promise<Seeded> => {
   const store = await seed(leads)
+  await settle(store.directory)
   stores.push(store)
   say(`seeded ${store.leads} leads, ${store.events} events`)
   return store

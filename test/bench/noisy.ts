@@ -12,7 +12,7 @@ import { closedLoop, openLoop, requestText } from './http-load.js'
 import { leadFields, leadRequest } from './leads.js'
 import { isCaughtUp } from '../kit/service/readiness.js'
 import { shown, type Row } from './row.js'
-import { makeDue, startMeasured } from './seed.js'
+import { makeDue, settle, startMeasured } from './seed.js'
 import { startServer } from './servers.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 import { embedded, forEach, openTools, type StoreUrls } from './tools.js'
@@ -87,9 +87,7 @@ const settled = async (place: Place, receiver: Child, noisy?: Bad): Promise<Neig
   await first.stop()
   if (account === undefined || noisy === undefined) return { place, leads, noise: undefined }
   await seedDue(place, account, noisy.due)
-  const second = await startMeasured(directory, urls)
-  await until('nothing lags', longestStart, () => isCaughtUp(second))
-  await second.stop()
+  await settle(directory, urls)
   return { place, leads, noise: noiseOf(account) }
 }
 

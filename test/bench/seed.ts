@@ -1,4 +1,5 @@
 import { openAccount, type Account } from '../kit/service/account.js'
+import { isCaughtUp } from '../kit/service/readiness.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { account } from '../../domain/account.js'
 import { neverAborted } from '../../domain/abortable.js'
@@ -23,6 +24,7 @@ import { startChild, type Child } from './child.js'
 import { leadFields, phoneOf } from './leads.js'
 import { embedded, forEach, openTools, orFail, type StoreUrls, type Tools } from './tools.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 
 /** A store of its own, and what a client needs to use it. */
 export type Seeded = {
@@ -42,6 +44,16 @@ export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: St
   const servers = eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
   const settings = environmentOf(directory, servers) as Readonly<Record<string, string>>
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
+}
+
+/** In milliseconds. */
+const longestCatchUp = 600_000
+
+/** Lets a service catch up with a log that was written beside it: what is measured afterwards is not that. */
+export const settle = async (directory: string, urls = embedded): Promise<void> => {
+  const service = await startMeasured(directory, urls)
+  await until('nothing lags', longestCatchUp, () => isCaughtUp(service))
+  await service.stop()
 }
 
 /**
