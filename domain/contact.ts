@@ -16,6 +16,7 @@ import {
 import { Instant, strictlyAfter } from './instant.js'
 import { LeadDetails } from './lead.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { ResidenceState, residenceStateOf } from './residence-state.js'
 
 export const ContactEvent = t.union([
   eventOf(
@@ -44,8 +45,8 @@ export const ContactEvent = t.union([
         /** The lead may not be contacted, because its contact opted out before. */
         filtered: t.boolean,
       }),
-      /** The oldest engagements, which end since there would be too many. */
-      t.partial({ supersedes: t.readonlyArray(EngagementId) }),
+      /** `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives. */
+      t.partial({ supersedes: t.readonlyArray(EngagementId), state: ResidenceState }),
     ]),
   ),
   eventOf(
@@ -244,6 +245,7 @@ const engage = (
   state: ContactState,
 ): Either<ForgottenLead, ReadonlyArray<ContactEvent>> => {
   const { contactId, accountId, leadId, sourceId, sourceTitle, playbookId, engagementId, submittedAt } = command
+  const livesIn = residenceStateOf(command.details)
   const engaged = {
     contact_id: contactId,
     account_id: accountId,
@@ -252,6 +254,7 @@ const engage = (
     playbook_id: playbookId,
     engagement_id: engagementId,
     submitted_at: submittedAt,
+    ...(livesIn === undefined ? {} : { state: livesIn }),
   }
   if (state.kind === 'unknown') {
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }

@@ -6,6 +6,7 @@ import { eventOf } from './event.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, ReportId, SourceId } from './ids.js'
 import { Instant, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { ResidenceState } from './residence-state.js'
 
 const Attribution = t.type(
   {
@@ -22,7 +23,11 @@ export type Attribution = t.TypeOf<typeof Attribution>
 
 /** `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable report that it was. */
 export const EngagementEvent = t.union([
-  eventOf('EngagementStarted', Attribution),
+  /** `submitted_at` and `state`, where it lives, are of the lead. Older versions wrote neither. */
+  eventOf(
+    'EngagementStarted',
+    t.intersection([Attribution, t.partial({ submitted_at: Instant, state: ResidenceState })]),
+  ),
   eventOf(
     'ActivityRecorded',
     t.intersection([
@@ -56,6 +61,9 @@ export type EngagementCommand =
   | {
       readonly type: 'StartEngagement'
       readonly attribution: Attribution
+      readonly submittedAt: Instant
+      /** Where the lead lives. */
+      readonly state?: ResidenceState
       readonly engagedAt: Instant
       readonly filtered: boolean
     }
@@ -101,7 +109,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
   if (event.type === 'EngagementStarted') {
     return {
       kind: 'started',
-      attribution: event.data,
+      attribution: attributionIn(event.data),
       ended: false,
       erased: false,
       lastActivityAt: undefined,
@@ -125,6 +133,11 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
     default:
       return unreachable(event)
   }
+}
+
+const attributionIn = (started: Attribution): Attribution => {
+  const { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id } = started
+  return { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
 }
 
 const decide = (
@@ -179,8 +192,9 @@ const bytesOfJson = (value: unknown): number => Buffer.byteLength(JSON.stringify
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
-  const { attribution, engagedAt: at, filtered } = command
-  const started: EngagementEvent = { type: 'EngagementStarted', data: attribution }
+  const { attribution, submittedAt, state, engagedAt: at, filtered } = command
+  const lead = { submitted_at: submittedAt, ...(state === undefined ? {} : { state }) }
+  const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
   const properties = {}
   if (!filtered) {
     const note = 'The playbook started'

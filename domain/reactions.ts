@@ -66,8 +66,9 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
 const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   const { contact_id, account_id, lead_id, source_id, playbook_id, engagement_id } = data
   const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
-  const { engaged_at: engagedAt, filtered, supersedes = [] } = data
-  const command: EngagementCommand = { type: 'StartEngagement', attribution, engagedAt, filtered }
+  const { submitted_at: submittedAt, state, engaged_at: engagedAt, filtered, supersedes = [] } = data
+  const lead = { submittedAt, ...(state === undefined ? {} : { state }) }
+  const command: EngagementCommand = { type: 'StartEngagement', attribution, ...lead, engagedAt, filtered }
   return [
     { decider: engagement, id: engagement_id, command },
     ...supersedes.map((id): Intent => {

@@ -5,6 +5,7 @@ import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { MarketingSourceState } from './marketing-source.js'
 import { phoneFromText, type Phone } from './phone.js'
 import { E, type Either } from './prelude.js'
+import { ResidenceState, residenceStateFromText } from './residence-state.js'
 import { webAddressFromText } from './web-address.js'
 
 /** A lead's fields as a vendor sent them, checked (contract 4.6). */
@@ -170,13 +171,6 @@ const textOf = (value: unknown): string | undefined => {
 /** A name is the vendor's own word: where a form was sent as something else, it may be the whole lead. */
 const shown = (name: string): string => (/^[\w.[\] -]{1,100}$/.test(name) ? name : 'a field')
 
-const states = new Set(
-  (
-    'AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI ' +
-    'SC SD TN TX UT VT VA WA WV WI WY DC AS GU MP PR UM VI'
-  ).split(' '),
-)
-
 /** `name` completes "must be …"; `now` decides which dates are past. */
 type Format = { readonly name: string; readonly accepts: (text: string, now: Instant) => boolean }
 
@@ -194,8 +188,8 @@ const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   [
     'current_residence_state',
     {
-      name: 'the two letters of a US state or territory',
-      accepts: (text) => states.has(text.trim().toUpperCase()),
+      name: ResidenceState.name,
+      accepts: (text) => residenceStateFromText(text) !== undefined,
     },
   ],
   [

@@ -97,6 +97,20 @@ test('the same lead again is already so', (t) => {
     .isAlreadySo()
 })
 
+test('a lead that names the state it lives in is engaged with it, and any other text there goes no further', (t) => {
+  const living = (text: string) => details({ additional_info: { current_residence_state: text } })
+  const states = { CA: 'CA', ' ca ': 'CA', California: undefined, ZZ: undefined }
+  for (const [text, state] of Object.entries(states)) {
+    const lead = engaged(1)
+    given(t, contact)
+      .when(engageLead(1, { details: living(text) }))
+      .then({ ...created, data: { ...created.data, details: living(text) } }, {
+        ...lead,
+        data: { ...lead.data, ...(state === undefined ? {} : { state }) },
+      } as ContactEvent)
+  }
+})
+
 test('another lead with the same details only engages', (t) => {
   given(t, contact, ...known)
     .when(engageLead(2))

@@ -10,6 +10,7 @@ import { given } from '../kit/domain/specification.js'
 const start = (filtered = false): EngagementCommand => ({
   type: 'StartEngagement',
   attribution: attribution(),
+  submittedAt: at(-100),
   engagedAt: at(),
   filtered,
 })
@@ -24,7 +25,7 @@ const report = (label: ActivityLabel, when: Instant = at(1000)) =>
     at: when,
   }) as const
 
-const started: EngagementEvent = { type: 'EngagementStarted', data: attribution() }
+const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution(), submitted_at: at(-100) } }
 
 const recorded = (changed: Partial<Activity>, record: RecordId | null = null): EngagementEvent => ({
   type: 'ActivityRecorded',
@@ -42,6 +43,16 @@ test('the playbook starts with a started activity at the time of the engagement'
   given(t, engagement)
     .when(start())
     .then(started, recorded({ note: 'The playbook started' }))
+})
+
+test('a conversation says when its lead was submitted and in which state it lives, and its activities say neither', (t) => {
+  const inOhio: EngagementEvent = { ...started, data: { ...started.data, state: 'OH' } }
+  given(t, engagement)
+    .when({ ...start(), state: 'OH' } as EngagementCommand)
+    .then(inOhio, recorded({ note: 'The playbook started' }))
+  given(t, engagement, inOhio)
+    .when(report('interested'))
+    .then(recorded({ label: 'interested', at: at(1000) }))
 })
 
 test('a filtered lead begins and ends its conversation at once', (t) => {

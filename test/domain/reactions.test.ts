@@ -92,13 +92,17 @@ test('a submitted lead engages its contact, submitted when the log says so', (t)
 })
 
 test('an engaged contact starts the conversation, filtered where it opted out before', (t) => {
-  for (const filtered of [true, false]) {
-    const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered }
+  for (const [filtered, lives] of [
+    [true, {}],
+    [false, { state: 'CA' }],
+  ] as const) {
+    const data = { ...attribution(), submitted_at: at(1000), engaged_at: at(1001), filtered, ...lives }
+    const lead = { submittedAt: at(1000), ...lives }
     t.deepEqual(reactionsTo({ type: 'ContactEngaged', data }), [
       {
         decider: engagement,
         id: engagementId(),
-        command: { type: 'StartEngagement', attribution: attribution(), engagedAt: at(1001), filtered },
+        command: { type: 'StartEngagement', attribution: attribution(), ...lead, engagedAt: at(1001), filtered },
       },
     ])
   }

@@ -4,6 +4,7 @@ import { delivery, kindAfter, type DeliveryEvent } from '../../../domain/deliver
 import type { Recorded } from '../../../domain/event.js'
 import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
+import { residenceStateOf } from '../../../domain/residence-state.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -45,9 +46,7 @@ const stagesByName = {
     category: 'lead',
     columns: { ...attribution, state: 'VARCHAR' },
     rowOf: ({ type, data }) =>
-      type === 'LeadSubmitted'
-        ? { ...data, state: data.details.additional_info['current_residence_state'] }
-        : undefined,
+      type === 'LeadSubmitted' ? { ...data, state: residenceStateOf(data.details) } : undefined,
   },
   contact_engaged: {
     category: 'contact',

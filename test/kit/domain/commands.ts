@@ -164,7 +164,10 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
       sourceTitle: `Source ${n}`,
       playbookId: playbookId(),
       engagementId: engagementId(n),
-      details: details({ first_name: `Name ${n}`, additional_info: { [`field_${n % 3}`]: `${n}` } }),
+      details: details({
+        first_name: `Name ${n}`,
+        additional_info: { [`field_${n % 3}`]: `${n}`, current_residence_state: 'CA' },
+      }),
       submittedAt: at((n * 7) % 4),
       at: when,
     })),
@@ -182,6 +185,15 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({
     type: is('StartEngagement'),
     attribution: fc.constant(attribution()),
+    submittedAt: moment,
+    engagedAt: moment,
+    filtered: fc.boolean(),
+  }),
+  fc.record({
+    type: is('StartEngagement'),
+    attribution: fc.constant(attribution()),
+    submittedAt: moment,
+    state: fc.constantFrom('CA', 'OH'),
     engagedAt: moment,
     filtered: fc.boolean(),
   }),
