@@ -48,17 +48,6 @@ const stagesByName = {
     rowOf: ({ type, data }) =>
       type === 'LeadSubmitted' ? { ...data, state: residenceStateOf(data.details) } : undefined,
   },
-  contact_engaged: {
-    category: 'contact',
-    columns: { lead_id: 'VARCHAR', filtered: 'BOOLEAN' },
-    rowOf: ({ type, data }) => (type === 'ContactEngaged' ? data : undefined),
-  },
-  contact_created: {
-    category: 'contact',
-    columns: { contact_id: 'VARCHAR', account_id: 'VARCHAR', first_source_id: 'VARCHAR' },
-    rowOf: ({ type, data }) =>
-      type === 'ContactCreated' ? { ...data, first_source_id: data.referral.marketing_source_id } : undefined,
-  },
   contact_details: {
     category: 'contact',
     columns: {
@@ -74,14 +63,9 @@ const stagesByName = {
         ? { ...data.details, contact_id: idIn(contact, stream) }
         : undefined,
   },
-  contact_opted_out: {
-    category: 'contact',
-    columns: { contact_id: 'VARCHAR' },
-    rowOf: ({ type, stream }) => (type === 'ContactOptedOut' ? { contact_id: idIn(contact, stream) } : undefined),
-  },
   engagement_started: {
     category: 'engagement',
-    columns: attribution,
+    columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR' },
     rowOf: ({ type, data }) => (type === 'EngagementStarted' ? data : undefined),
   },
   engagement_ended: {

@@ -13,6 +13,20 @@ type Table = {
   readonly sql: string
 }
 
+/**
+ * Leads as their engagements tell of them, which outlasts an erasure. Events of older versions lack the state, and a lead may be
+ * submitted and not yet engaged: both stand with the lead alone.
+ */
+const leadRows = `(
+        SELECT begun.* REPLACE (coalesce(begun.state, lead.state) AS state)
+        FROM (
+          SELECT * REPLACE (coalesce(submitted_at, recorded_at) AS submitted_at) FROM engagement_started
+          UNION ALL BY NAME
+          SELECT *, recorded_at AS submitted_at FROM lead_submitted ANTI JOIN engagement_started USING (lead_id)
+        ) AS begun
+        LEFT JOIN lead_submitted AS lead USING (lead_id)
+      )`
+
 const tables = {
   leads: {
     columns: [
@@ -26,12 +40,11 @@ const tables = {
       ['state', 'VARCHAR'],
       ['filtered', 'BOOLEAN'],
     ],
-    stages: ['lead_submitted', 'contact_engaged'],
+    stages: ['engagement_started', 'activity_recorded', 'lead_submitted'],
     order: ['submitted_at', 'lead_id'],
     sql: `
-      SELECT lead.*, lead.recorded_at AS submitted_at, coalesce(engaged.filtered, false) AS filtered
-      FROM lead_submitted AS lead
-      LEFT JOIN contact_engaged AS engaged USING (lead_id)`,
+      SELECT *, lead_id IN (SELECT lead_id FROM activity_recorded WHERE label = 'filtered') AS filtered
+      FROM ${leadRows}`,
   },
   contacts: {
     columns: [
@@ -46,17 +59,24 @@ const tables = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: ['contact_created', 'contact_details', 'contact_opted_out'],
+    stages: ['engagement_started', 'activity_recorded', 'lead_submitted', 'contact_details'],
     order: ['created_at', 'contact_id'],
     sql: `
-      SELECT
-        contact.*,
-        contact.recorded_at AS created_at,
-        opted_out.recorded_at IS NOT NULL AS opted_out,
-        opted_out.recorded_at AS opted_out_at,
-        first_name, last_name, email, phone
-      FROM contact_created AS contact
-      LEFT JOIN contact_opted_out AS opted_out USING (contact_id)
+      SELECT contact.*, opted_out_at IS NOT NULL AS opted_out, opted_out_at, first_name, last_name, email, phone
+      FROM (
+        SELECT
+          contact_id,
+          any_value(account_id) AS account_id,
+          min(submitted_at) AS created_at,
+          arg_min(source_id, (submitted_at, lead_id)) AS first_source_id
+        FROM ${leadRows}
+        GROUP BY contact_id
+      ) AS contact
+      LEFT JOIN (
+        SELECT contact_id, min(recorded_at) AS opted_out_at
+        FROM activity_recorded WHERE label = 'opted_out'
+        GROUP BY contact_id
+      ) AS opted_out USING (contact_id)
       LEFT JOIN (
         FROM contact_details
         QUALIFY row_number() OVER (PARTITION BY contact_id ORDER BY revision DESC) = 1
@@ -131,13 +151,13 @@ const tables = {
       ['submitted_at', 'TIMESTAMPTZ'],
       ['converted_at', 'TIMESTAMPTZ'],
     ],
-    stages: ['conversion_recorded', 'lead_submitted'],
+    stages: ['conversion_recorded', 'engagement_started', 'lead_submitted'],
     order: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
     sql: `
-      SELECT conversion.record_id, conversion.converted_at, lead.*, lead.recorded_at AS submitted_at
+      SELECT conversion.record_id, conversion.converted_at, lead.*
       FROM conversion_recorded AS conversion
-      JOIN lead_submitted AS lead
-        ON lead.contact_id = conversion.contact_id AND lead.recorded_at <= conversion.converted_at`,
+      JOIN ${leadRows} AS lead
+        ON lead.contact_id = conversion.contact_id AND lead.submitted_at <= conversion.converted_at`,
   },
   sources: {
     columns: [

@@ -9,7 +9,7 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
 import { tableQuery } from '../../analysis/tables/tidy-tables.js'
 import type { ExportRequest } from './export-request.js'
-import { beginStaging, identityOf, stage, stagedSoFar, type Staging } from './staging.js'
+import { beginStaging, identityOf, stage, stagedSoFar, type Progress, type Staging } from './staging.js'
 
 /** What the tables are made of, and how far the log was read: the next export may go on there. */
 const stagingFile = 'leadloop-staging.duckdb'
@@ -55,7 +55,8 @@ const openStaging = async (folder: string, isContinued: boolean): Promise<Either
   }
 }
 
-const differenceOf = (staged: Staging, wanted: Staging): string | undefined => {
+const differenceOf = (staged: Progress, wanted: Staging): string | undefined => {
+  if (!staged.isOfThisVersion) return 'was made by another version'
   if (staged.log !== wanted.log) return 'was of another log'
   if (staged.isPersonalShown !== wanted.isPersonalShown)
     return `was made ${staged.isPersonalShown ? 'with' : 'without'} --personal`

@@ -20,6 +20,9 @@ export type Staging = {
   readonly log: string
 }
 
+/** The columns of all stages: what another version staged may have others. */
+const columns = JSON.stringify(stageNames.map((name) => [name, stageColumns(name)]))
+
 /** Events whose rows are committed at once. */
 const committedAtOnce = 5_000
 
@@ -29,24 +32,26 @@ export const beginStaging = async (connection: DuckDBConnection, staging: Stagin
   await connection.run('BEGIN')
   await connection.run('CREATE SCHEMA staged')
   for (const name of stageNames) {
-    const columns = stageColumns(name).map(([column, type]) => `"${column}" ${type}`)
-    await connection.run(`CREATE TABLE staged.${name} (${columns.join(', ')})`)
+    const typed = stageColumns(name).map(([column, type]) => `"${column}" ${type}`)
+    await connection.run(`CREATE TABLE staged.${name} (${typed.join(', ')})`)
   }
   await connection.run(
-    `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log`,
-    { tables: tables.join(','), personal: isPersonalShown, log },
+    `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log, $columns AS columns`,
+    { tables: tables.join(','), personal: isPersonalShown, log, columns },
   )
   await connection.run('COMMIT')
-  return { ...staging, position: beginning }
+  return { ...staging, position: beginning, isOfThisVersion: true }
 }
 
-type Progress = Staging & { readonly position: Position }
+export type Progress = Staging & { readonly position: Position; readonly isOfThisVersion: boolean }
 
 type StoredProgress = {
   readonly tables: string
   readonly personal: boolean
   readonly log: string
   readonly position: string
+  /** Older versions did not tell. */
+  readonly columns?: string
 }
 
 /** How far the log is staged, and for what; undefined where nothing is. */
@@ -54,12 +59,13 @@ export const stagedSoFar = async (connection: DuckDBConnection): Promise<Progres
   const begun = await connection.runAndReadAll("FROM duckdb_tables() WHERE schema_name = 'staged'")
   if (begun.currentRowCount === 0) return undefined
   const [row] = (await connection.runAndReadAll('FROM staged.progress')).getRowObjectsJson()
-  const { tables, personal, log, position } = row as unknown as StoredProgress
+  const { tables, personal, log, position, columns: stored } = row as unknown as StoredProgress
   return {
     tables: tables.split(',') as ReadonlyArray<TableName>,
     isPersonalShown: personal,
     log,
     position: positionOf(BigInt(position)),
+    isOfThisVersion: stored === columns,
   }
 }
 

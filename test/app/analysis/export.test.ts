@@ -242,6 +242,15 @@ test('an export goes on only as what it was, and a folder that is none is named'
   t.regex(await refusal(t, log, { folder: join(folder, 'leads.csv') }), /^--out: EEXIST/)
 })
 
+test('an export does not go on from what another version left in the folder', async (t) => {
+  const log = await logOf(history.slice(0, middle))
+  const folder = await exported(log, temporaryDirectory(t))
+  const { connection, close } = await openDuckDb(join(folder, 'leadloop-staging.duckdb'))
+  await connection.run('ALTER TABLE staged.progress DROP COLUMN columns')
+  close()
+  t.regex(await refusal(t, log, { folder, isContinued: true }), /^--continue: .* another version\. Without --continue/)
+})
+
 test('what the README shows in SQL runs on an export', async (t) => {
   const folder = temporaryDirectory(t)
   await exported(await logOf(history), join(folder, 'tables'), { format: 'parquet', isPersonalShown: false })
