@@ -8,6 +8,7 @@ import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
+import { retention, retentionName } from '../../projections/erasure/retention.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import type { MailSender } from '../../projections/notices/sender.js'
 import { collectionOf } from '../../projections/projection.js'
@@ -54,12 +55,14 @@ type Ports = {
   readonly logger: Logger
   readonly time: Time
   readonly observe: (response: WebhookResponse) => void
+  /** How long bodies of deliveries are kept after their end; undefined: for ever. */
+  readonly deliveryRetentionDays: number | undefined
 }
 
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const { delivery, mails } = workers(ports)
+  const { delivery, mails, keeping } = workers(ports)
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
@@ -79,6 +82,8 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
         async (lease) => byName.get(lease.name)?.run(lease),
       )
     }
+    if (roles.has('projector') && keeping !== undefined)
+      membership.share('retention', () => [retentionName], keeping.run)
     if (roles.has('delivery')) {
       membership.share('delivery', () => shards, delivery.work)
       membership.share('mailer', () => [mailerName], mails.work)
@@ -148,7 +153,11 @@ const workers = (ports: Ports) => {
     sender: ports.mail,
     projected: followerOf(followers.readModels, notices.name),
   })
-  return { delivery, mails }
+  const { deliveryRetentionDays: days } = ports
+  const keepingFor = (kept: number) =>
+    retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
+  return { delivery, mails, keeping: days === undefined ? undefined : keepingFor(days) }
+}
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

@@ -176,6 +176,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     vault,
     ...ports,
     observe: metrics.attempt,
+    deliveryRetentionDays: config.deliveryRetentionDays,
   })
   const stopping = new AbortController()
   const draining = new AbortController()

@@ -14,6 +14,8 @@ export type Config = {
   readonly allowPrivateWebhooks: boolean
   readonly logLevel: string
   readonly clockRate: number
+  /** Undefined: bodies of deliveries are kept for ever. */
+  readonly deliveryRetentionDays: number | undefined
   /** Undefined: the log is embedded in the data directory. */
   readonly eventStoreUrl: string | undefined
   /** Undefined: the read models are embedded in the data directory. */
@@ -36,7 +38,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
-  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, ROLES } = decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, ROLES, DELIVERY_RETENTION_DAYS } = decoded.right
   if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
     return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
   }
@@ -50,6 +52,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     allowPrivateWebhooks: ALLOW_PRIVATE_WEBHOOKS ?? false,
     logLevel: LOG_LEVEL ?? 'info',
     clockRate: CLOCK_RATE ?? 1,
+    deliveryRetentionDays: DELIVERY_RETENTION_DAYS,
     eventStoreUrl: EVENTSTORE_URL,
     mongoUrl: MONGODB_URL,
     smtpUrl: SMTP_URL,
@@ -142,6 +145,7 @@ const Settings = t.partial({
   ),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
+  DELIVERY_RETENTION_DAYS: setting('a whole number of days from 1 to 36500', numberWithin(1, 36_500, true)),
   EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
   SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),

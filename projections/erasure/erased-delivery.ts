@@ -33,9 +33,9 @@ type Why = {
 }
 
 /**
- * Takes away what was posted, and what receivers said; a repeat changes nothing. Undefined where there is no such delivery.
- * @throws StoreFailed, also where it is changed meanwhile, and where it still waits to be posted and `why` is that it was kept for
- * too long
+ * Takes away what was posted, and what receivers said; a repeat changes nothing. Undefined where there is no such delivery, and where
+ * it still waits to be posted and was only kept for too long.
+ * @throws StoreFailed, also where it is changed meanwhile
  */
 export const eraseDelivery = async (
   ports: DeliveryErasurePorts,
@@ -47,7 +47,7 @@ export const eraseDelivery = async (
   const { events } = orThrow(await store.read(stream))
   if (events.length === 0) return undefined
   const closing = closingIn(events) ?? closingIn(await closed(ports, id, why, events))
-  if (closing === undefined) throw changed
+  if (closing === undefined) return undefined
   await countResends(ports, id, why, events)
   orThrow(await store.truncate(stream, closing.revision))
   return closing.data
@@ -56,8 +56,6 @@ export const eraseDelivery = async (
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 const closingIn = (events: Events) => events.flatMap((event) => (event.type === 'DeliveryErased' ? [event] : [])).at(-1)
-
-const changed = new StoreFailed({ kind: 'unavailable', reason: 'a delivery was changed while it was erased' })
 
 const closed = async (
   { commandHandler }: DeliveryErasurePorts,
@@ -69,7 +67,9 @@ const closed = async (
   if (createdAt === undefined) return []
   const command = { type: 'EraseDelivery', why, createdAt, history: events.map(told) } as const
   const done = await commandHandler.execute(delivery, id, command, causeOf(id))
-  if (E.isLeft(done) && (done.left.kind === 'delivery-changed' || done.left.kind === 'delivery-waiting')) throw changed
+  if (E.isLeft(done) && done.left.kind === 'delivery-waiting') return []
+  if (E.isLeft(done) && done.left.kind === 'delivery-changed')
+    throw new StoreFailed({ kind: 'unavailable', reason: 'a delivery was changed while it was erased' })
   return executedOrThrow('the erasure of a delivery', done).events
 }
 

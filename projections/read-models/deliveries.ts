@@ -34,8 +34,8 @@ export type DeliveryDocument = {
   readonly next_attempt_at?: Instant
   /** When its schedule began. Present only while it waits for a retry: whatever else is due, that which fails longest goes on. */
   readonly failing_since?: Instant
-  /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. */
-  readonly state_since: Instant
+  /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. Of an erased one absent. */
+  readonly state_since?: Instant
   /** The webhook, while somebody asked for a resend that was not posted yet. */
   readonly resend?: WebhookId
   readonly resend_at?: Instant
@@ -155,7 +155,6 @@ const erased = (facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' 
     lead_submitted_at: facts.lead_submitted_at ?? created_at,
     webhook_state: stateOf(webhook_id, state),
     webhook_lead: leadOf(webhook_id, lead_id),
-    state_since: created_at,
     erased: true,
   }
 }

@@ -154,3 +154,21 @@ test('an erased person does not come back with a restart or a rebuild', async (t
   t.is(answer.status, 404)
   t.deepEqual(holding(directory, zelda.phone), [])
 })
+
+test('leadloop erase calls the service that runs, and is refused without the id of who asks', async (t) => {
+  const { directory, site, account, submitted } = await openStage(t)
+  const { port } = new URL(site.url)
+  const settings = { DATA_DIR: directory, PORT: port, OPERATOR_KEY: operatorKey }
+  const leadloop = (...args: ReadonlyArray<string>) =>
+    runProgram(new URL('../../app/cli/leadloop.js', import.meta.url), ['erase', ...args], settings)
+  const ids = [account.id, submitted.contact_id]
+  t.is((await leadloop(...ids)).code, 2)
+  t.is((await leadloop(...ids, '--by', 'Ada Lovelace')).code, 2)
+  const erased = await leadloop(...ids, '--by', 'ticket-4711')
+  t.is(erased.code, 0, erased.stderr)
+  t.like(JSON.parse(erased.stdout), { erased: true, dropped_count: 0 })
+  t.deepEqual(holding(directory, 'Zelda'), [])
+  const unknown = await leadloop(account.id, `nct_${'0'.repeat(26)}`, '--by', 'ticket-4711')
+  t.is(unknown.code, 1)
+  t.regex(unknown.stderr, /404/)
+})

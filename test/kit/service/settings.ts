@@ -16,6 +16,7 @@ export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config
   allowPrivateWebhooks: true,
   logLevel: 'silent',
   clockRate: 1,
+  deliveryRetentionDays: undefined,
   eventStoreUrl: undefined,
   mongoUrl: undefined,
   smtpUrl: undefined,
