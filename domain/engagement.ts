@@ -1,5 +1,5 @@
 import { Activity, typeOf, type ActivityLabel } from './activity.js'
-import { t } from './codec.js'
+import { NaturalNumber, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
@@ -21,7 +21,10 @@ const Attribution = t.type(
 )
 export type Attribution = t.TypeOf<typeof Attribution>
 
-/** `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable report that it was. */
+/**
+ * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable report that it was, `remark`, a
+ * revision in the stream of the engagement's remarks, to what was said of it. Of older versions the activity itself holds that.
+ */
 export const EngagementEvent = t.union([
   /** `submitted_at` and `state`, where it lives, are of the lead. Older versions wrote neither. */
   eventOf(
@@ -32,7 +35,7 @@ export const EngagementEvent = t.union([
     'ActivityRecorded',
     t.intersection([
       t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) }),
-      t.partial({ report_id: ReportId }),
+      t.partial({ report_id: ReportId, remark: NaturalNumber }),
     ]),
   ),
   /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
@@ -71,11 +74,11 @@ export type EngagementCommand =
       readonly type: 'RecordActivity'
       readonly accountId: AccountId
       readonly label: ActivityLabel
-      readonly note: string | null
-      readonly properties: Readonly<Record<string, unknown>>
       readonly at: Instant
       /** The same where the report is repeated; left out where nobody can tell. */
       readonly reportId?: ReportId
+      /** Where what was said of it stands among the remarks of the engagement. */
+      readonly remark?: number
     }
   | {
       readonly type: 'RecordConversionActivity'
@@ -91,8 +94,6 @@ export type EngagementCommand =
 export type EngagementRefusal =
   | { readonly kind: 'engagement-not-found' }
   | { readonly kind: 'engagement-ended' }
-  /** Note and properties are more than an event can carry. */
-  | { readonly kind: 'report-too-large' }
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
 
@@ -151,15 +152,18 @@ const decide = (
   switch (command.type) {
     case 'RecordActivity': {
       if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
-      const { label, note, properties, reportId } = command
+      const { label, reportId, remark } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
-      if (bytesOfJson({ note, properties }) > maximalReport) return E.left({ kind: 'report-too-large' })
       const isOutcome = typeOf(label) === 'outcome'
       // A contact that opts out is heard, even where the engagement has ended.
       if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
-      const activity = recorded(attribution, { label, note, properties, at }, null, reportId)
+      const what = { label, note: null, properties: {}, at }
+      const activity = recorded(attribution, what, null, {
+        ...(reportId === undefined ? {} : { report_id: reportId }),
+        ...(remark === undefined ? {} : { remark }),
+      })
       return E.right(isOutcome && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
     }
     case 'RecordConversionActivity': {
@@ -184,11 +188,6 @@ const decide = (
   }
 }
 
-/** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
-const maximalReport = 32 * 1024
-
-const bytesOfJson = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
-
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
@@ -209,13 +208,13 @@ const recorded = (
   attribution: Attribution,
   what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
-  reportId?: ReportId,
+  report: { readonly report_id?: ReportId; readonly remark?: number } = {},
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
   data: {
     activity: { ...attribution, type: typeOf(what.label), ...what },
     record_id: recordId,
-    ...(reportId === undefined ? {} : { report_id: reportId }),
+    ...report,
   },
 })
 

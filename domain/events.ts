@@ -11,6 +11,7 @@ import { MarketingSourceEvent } from './marketing-source.js'
 import { NoticeEvent } from './notice.js'
 import { ParkedEventEvent } from './parked-event.js'
 import { PlaybookEvent } from './playbook.js'
+import { RemarkEvent } from './remark.js'
 import { ResendEvent } from './resend.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
@@ -26,6 +27,7 @@ const eventsByCategory = {
   contact: ContactEvent,
   conversion_contact: ConversionRecordEvent,
   engagement: EngagementEvent,
+  remark: RemarkEvent,
   webhook: WebhookEvent,
   delivery: DeliveryEvent,
   resend: ResendEvent,

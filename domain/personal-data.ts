@@ -34,9 +34,12 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   LateLeadRefused: [],
   ConversionRecorded: [],
   EngagementStarted: [],
+  // Of older versions: now they stand in remarks.
   ActivityRecorded: ['activity.note', 'activity.properties'],
   EngagementEnded: [],
   EngagementErased: [],
+  RemarkMade: ['note', 'properties'],
+  RemarksErased: [],
   // Receivers often put a token into the path or the query.
   WebhookAdded: ['settings.url'],
   WebhookChanged: ['settings.url'],

@@ -162,6 +162,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ActivityRecorded: onActivityRecorded,
   EngagementEnded: none,
   EngagementErased: none,
+  RemarkMade: none,
+  RemarksErased: none,
   WebhookAdded: none,
   WebhookChanged: none,
   WebhookSigningSecretIssued: none,

@@ -158,7 +158,6 @@ const workers = (ports: Ports) => {
     retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
   return { delivery, mails, keeping: days === undefined ? undefined : keepingFor(days) }
 }
-}
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */
 const longestStart = 3_000

@@ -9,6 +9,7 @@ import type { ParkedEventRefusal } from '../../domain/parked-event.js'
 import type { PlaybookRefusal } from '../../domain/playbook.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
+import type { RemarkRefusal } from '../../domain/remark.js'
 import type { ResendRefusal } from '../../domain/resend.js'
 import type { WebhookRefusal } from '../../domain/webhook.js'
 
@@ -37,6 +38,7 @@ export type Problem =
   | ContactRefusal
   | ReportRefusal
   | EngagementRefusal
+  | RemarkRefusal
   | WebhookRefusal
   | DeliveryRefusal
   | ResendRefusal
@@ -139,6 +141,8 @@ export const answerTo = (problem: Problem): Answer => {
       return message('parked event not found')
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
+    case 'remarks-erased':
+      return errors(409, 'the contact of the engagement was erased: note and properties can not be taken any more')
     case 'value-negative':
       return errors(422, 'custom_value must be greater than or equal to 0')
     case 'label-not-reportable':

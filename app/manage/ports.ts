@@ -8,7 +8,7 @@ import type { Queries } from '../../projections/queries.js'
 /** What the management API works with. */
 export type ManagePorts = {
   readonly store: EventStore
-  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly commandHandler: CommandHandler
   readonly clientCommands: ClientCommands
   readonly erasures: Erasures
   readonly queries: Queries

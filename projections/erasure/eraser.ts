@@ -7,6 +7,7 @@ import { erasure, mostNamed, type ErasureOutcome } from '../../domain/erasure.js
 import { beginning, type Position } from '../../domain/event.js'
 import type { DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
+import { remark } from '../../domain/remark.js'
 import type { Cause, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
@@ -81,7 +82,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead')) {
-    const ends = leads.map((entry) => endEngagement(ports, event, entry['next_engagement_id'] as EngagementId))
+    const ends = leads.map((entry) => eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId))
     newest = furthest(newest, await Promise.all(ends))
   }
   await caughtUp(time, deliveryFanOut, newest, stopping)
@@ -107,14 +108,21 @@ const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Posit
   return position
 }
 
-const endEngagement = async (
-  { store, commandHandler }: EraserPorts,
-  event: Requested,
-  id: EngagementId,
-): Promise<Position> => {
+/** Its remarks are closed even where it has none: nobody who is in the midst of a report can make one any more. */
+const eraseEngagement = async (ports: EraserPorts, event: Requested, id: EngagementId): Promise<Position> => {
+  const { store, commandHandler } = ports
   const command = { type: 'EraseEngagement', at: event.time } as const
   const done = await commandHandler.execute(engagement, id, command, causeOf(event, id))
   const { events } = executedOrThrow('the end of an engagement', done)
+  const { account_id: accountId, contact_id: contactId } = event.data
+  const erase = { type: 'EraseRemarks', engagementId: id, accountId, contactId } as const
+  await close(ports, {
+    decider: remark,
+    id,
+    command: erase,
+    by: 'RemarksErased',
+    cause: causeOf(event, `${id}/remarks`),
+  })
   const last = events.length > 0 ? events : orThrow(await store.readLast(streamOf(engagement, id), 1))
   return last.at(-1)?.position ?? beginning
 }

@@ -4,7 +4,10 @@ import type { ContactId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Projection } from '../projection.js'
 
-/** One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and what was reported of an activity. */
+/**
+ * One thing that happened with a contact: a lead, an activity, a conversion or a delivery. Ids, and of an activity what the service
+ * says of it. What somebody else said stands in the `remark` of its engagement at that revision: see `remarksAt`.
+ */
 export type TimelineEntry = {
   readonly contact_id: ContactId
   /** Twenty digits: where the entry stands in the log, and so in the order of the timeline. */
@@ -16,7 +19,7 @@ export type TimelineEntry = {
 
 export const contactTimeline: Projection<TimelineEntry> = {
   name: 'contact_timeline',
-  version: 2,
+  version: 3,
   categories: ['lead', 'engagement', 'conversion_contact', 'delivery'],
   indexes: { by_contact: ['contact_id', 'order'] },
   namedByOthers: ['properties'],
@@ -62,8 +65,10 @@ export const contactTimeline: Projection<TimelineEntry> = {
         return { contact_id, order, kind: 'lead', at, ...ids }
       }
       case 'ActivityRecorded': {
-        const { contact_id, at, type, label, engagement_id, note, properties } = event.data.activity
-        const what = { type, label, next_engagement_id: engagement_id, note, properties }
+        const { activity, remark } = event.data
+        const { contact_id, at, type, label, engagement_id, note, properties } = activity
+        const said = remark === undefined ? {} : { remark }
+        const what = { type, label, next_engagement_id: engagement_id, note, properties, ...said }
         return { contact_id, order, kind: 'activity', at, ...what }
       }
       case 'ConversionRecorded': {

@@ -20,8 +20,6 @@ const report = (label: ActivityLabel, when: Instant = at(1000)) =>
     type: 'RecordActivity',
     accountId: accountId(),
     label,
-    note: null,
-    properties: {},
     at: when,
   }) as const
 
@@ -74,10 +72,11 @@ test('a conversation is started once', (t) => {
     .isAlreadySo()
 })
 
-test('an event is recorded with its note and properties and ends nothing', (t) => {
+test('an event is recorded without a word of what was said of it, which it refers to, and ends nothing', (t) => {
+  const { data } = recorded({ label: 'phone_call_completed', at: at(1000) })
   given(t, engagement, ...playing)
-    .when({ ...report('phone_call_completed'), note: 'Ten minutes', properties: { seconds: 600 } })
-    .then(recorded({ label: 'phone_call_completed', note: 'Ten minutes', properties: { seconds: 600 }, at: at(1000) }))
+    .when({ ...report('phone_call_completed'), remark: 3 })
+    .then({ type: 'ActivityRecorded', data: { ...data, remark: 3 } } as EngagementEvent)
 })
 
 test('a report that says which one it is is recorded once, whatever has happened since', (t) => {

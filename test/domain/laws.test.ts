@@ -14,6 +14,7 @@ import { marketingSource } from '../../domain/marketing-source.js'
 import { parkedEvent } from '../../domain/parked-event.js'
 import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
+import { remark } from '../../domain/remark.js'
 import { resend } from '../../domain/resend.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
@@ -29,6 +30,7 @@ import {
   parkedEventCommands,
   playbookCommands,
   recordCommands,
+  remarkCommands,
   resendCommands,
   sourceCommands,
   submissionKeyCommands,
@@ -137,6 +139,7 @@ obeysTheLaws(lead, leadCommands)
 obeysTheLaws(submissionKey, submissionKeyCommands)
 obeysTheLaws(contact, contactCommands)
 obeysTheLaws(engagement, engagementCommands, (type) => type !== 'RecordActivity')
+obeysTheLaws(remark, remarkCommands, (type) => type !== 'MakeRemark')
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)

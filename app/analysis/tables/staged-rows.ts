@@ -82,6 +82,7 @@ const stagesByName = {
       label: 'VARCHAR',
       at: 'TIMESTAMPTZ',
       record_id: 'VARCHAR',
+      remark: 'BIGINT',
       note: 'VARCHAR',
       properties: 'VARCHAR',
     },
@@ -92,9 +93,22 @@ const stagesByName = {
             ...data.activity,
             activity_id: id,
             record_id: data.record_id,
+            remark: data.remark,
             properties: JSON.stringify(data.activity.properties),
           }
         : undefined,
+  },
+  remark_made: {
+    category: 'remark',
+    columns: { engagement_id: 'VARCHAR', note: 'VARCHAR', properties: 'VARCHAR' },
+    personal: new Set(['note', 'properties']),
+    rowOf: ({ type, data }) =>
+      type === 'RemarkMade' ? { ...data, properties: JSON.stringify(data.properties) } : undefined,
+  },
+  remarks_erased: {
+    category: 'remark',
+    columns: { engagement_id: 'VARCHAR' },
+    rowOf: ({ type, data }) => (type === 'RemarksErased' ? data : undefined),
   },
   conversion_recorded: {
     category: 'conversion_contact',
@@ -173,6 +187,11 @@ export type StageName = keyof typeof stagesByName
 const stages: Readonly<Record<StageName, Stage>> = stagesByName
 
 export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
+
+/** Rows that go once an erasure is staged of what they tell of: whatever moment is asked about, nobody is shown them again. */
+export const erasures = [
+  { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
+] as const satisfies ReadonlyArray<{ readonly rows: StageName; readonly erasure: StageName; readonly of: string }>
 
 export const stageColumns = (name: StageName): ReadonlyArray<readonly [name: string, type: ColumnType]> =>
   Object.entries({ ...stages[name].columns, ...always })

@@ -1,4 +1,5 @@
 import type { Instant } from '../../../domain/instant.js'
+import { leadRows } from './lead-rows.js'
 import type { ColumnType, StageName } from './staged-rows.js'
 
 /** A column's name, and its type in DuckDB's words; `personal` where it is there only if personal values are shown. */
@@ -12,20 +13,6 @@ type Table = {
   /** Over its stages. It has all columns, and may have more. */
   readonly sql: string
 }
-
-/**
- * Leads as their engagements tell of them, which outlasts an erasure. Events of older versions lack the state, and a lead may be
- * submitted and not yet engaged: both stand with the lead alone.
- */
-const leadRows = `(
-        SELECT begun.* REPLACE (coalesce(begun.state, lead.state) AS state)
-        FROM (
-          SELECT * REPLACE (coalesce(submitted_at, recorded_at) AS submitted_at) FROM engagement_started
-          UNION ALL BY NAME
-          SELECT *, recorded_at AS submitted_at FROM lead_submitted ANTI JOIN engagement_started USING (lead_id)
-        ) AS begun
-        LEFT JOIN lead_submitted AS lead USING (lead_id)
-      )`
 
 const tables = {
   leads: {
@@ -117,9 +104,16 @@ const tables = {
       ['note', 'VARCHAR', 'personal'],
       ['properties', 'VARCHAR', 'personal'],
     ],
-    stages: ['activity_recorded'],
+    stages: ['activity_recorded', 'remark_made', 'remarks_erased'],
     order: ['at', 'activity_id'],
-    sql: 'SELECT * FROM activity_recorded',
+    // What the service says of an activity, and what anybody says of one in an older version, stands in it.
+    sql: `
+      SELECT activity.* REPLACE (
+        coalesce(said.note, activity.note) AS note,
+        coalesce(said.properties, activity.properties) AS properties
+      )
+      FROM activity_recorded AS activity
+      LEFT JOIN remark_made AS said ON said.engagement_id = activity.engagement_id AND said.revision = activity.remark`,
   },
   conversions: {
     columns: [

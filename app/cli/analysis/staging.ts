@@ -5,6 +5,7 @@ import { categoryOf, type DomainEvent } from '../../../domain/events.js'
 import type { LogReader } from '../../../domain/ports.js'
 import {
   categoryOfStage,
+  erasures,
   stageColumns,
   stagedRow,
   stageNames,
@@ -111,6 +112,10 @@ export const stage = async (
       uncommitted = 0
     }
     onPosition(position)
+  }
+  for (const { rows } of stages) rows.flush()
+  for (const { rows, erasure, of } of erasures) {
+    await connection.run(`DELETE FROM staged.${rows} WHERE ${of} IN (SELECT ${of} FROM staged.${erasure})`)
   }
   await commit(last)
   for (const { rows } of stages) rows.close()

@@ -158,8 +158,7 @@ const happen = async (tools: Tools, month: Month, happening: Happening): Promise
     case 'report': {
       const id = leads.get(happening.lead)?.engagement_id
       if (id === undefined) return []
-      const report = { label: happening.label, note: null, properties: {}, at: clock.now() }
-      return run(engagement, id, { type: 'RecordActivity', accountId, ...report })
+      return run(engagement, id, { type: 'RecordActivity', accountId, label: happening.label, at: clock.now() })
     }
     case 'conversion':
       return convert(tools, month, happening)

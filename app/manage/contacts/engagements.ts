@@ -1,7 +1,7 @@
 import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
 import { optional, t } from '../../../domain/codec.js'
 import { reportIdOf } from '../../../domain/derived-id.js'
-import { engagement, type EngagementState } from '../../../domain/engagement.js'
+import type { EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId, type ReportId } from '../../../domain/ids.js'
@@ -14,6 +14,7 @@ import { answer, bind, check, execute, pathId, withBody } from '../../http/steps
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
+import { recordReport } from './activity-report.js'
 
 const ReportRequest = t.type({
   type: ActivityType,
@@ -35,9 +36,8 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       check(({ body }) => labelProblem(body)),
       bind('reportId', ({ request, account, engagement_id }) => reportIdIn(ports, request, account, engagement_id)),
       execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {
-        const what = { label, note: note ?? null, properties: properties ?? {} }
-        const command = { type: 'RecordActivity', accountId, ...what, at: ports.clock.now(), ...reportId } as const
-        return ports.clientCommands.execute(engagement, engagement_id, command, caller.actor)
+        const said = { note: note ?? null, properties: properties ?? {} }
+        return recordReport(ports, { accountId, engagementId: engagement_id, label, said, ...reportId }, caller.actor)
       }),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),

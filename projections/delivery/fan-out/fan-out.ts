@@ -1,3 +1,4 @@
+import type { Activity } from '../../../domain/activity.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
@@ -15,6 +16,7 @@ import type { ProjectedEvent } from '../../projection.js'
 import type { WebhookDocument } from '../../read-models/webhook-list.js'
 import { followedWebhooks } from './followed-webhooks.js'
 import { passingContacts, type RecordedActivity } from './passing-contacts.js'
+import { remarksAt } from '../../remarks.js'
 import { passingLeads, type PassingLeads, type Submitted } from './passing-leads.js'
 import { payloadOf } from './payload.js'
 
@@ -41,11 +43,11 @@ type FanOutPorts = {
  * repeat writes nothing, since the stream of a delivery is derived from its webhook and its activity.
  */
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
-  const { store, commandHandler, checkpoint } = ports
+  const { store, checkpoint } = ports
   const webhooks = followedWebhooks(ports)
   const contacts = passingContacts(ports)
   const leads = passingLeads(store)
-  const makeDue = makeDueWith(commandHandler, leads)
+  const makeDue = makeDueWith(ports, leads)
   /** The activities of the batch that is handled now. */
   let fanned: ReadonlyMap<ProjectedEvent, FannedOut> = new Map()
   /** The event that is handled now: others of its batch may stand behind it. */
@@ -107,28 +109,41 @@ const gone: Either<never, undefined> = E.right(undefined)
 
 /** Makes the deliveries of an activity due. */
 const makeDueWith =
-  ({ execute }: CommandHandler, leads: Pick<PassingLeads, 'submitted'>) =>
+  ({ commandHandler, store }: Pick<FanOutPorts, 'commandHandler' | 'store'>, leads: Pick<PassingLeads, 'submitted'>) =>
   async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
-    const { activity } = event.data
     const passing = orThrow(shown)
     if (passing === undefined) return
+    const activity = await toldActivity(store, event.data)
     // A contact opts out by an activity, though its own stream says so only after it.
     const contact = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
     const submitted = await leads.submitted(activity.lead_id)
     for (const subscriber of to) {
-      const facts = factsOf(event, subscriber, contact, submitted)
+      const facts = factsOf(event, activity, subscriber, contact, submitted)
       const heldAt = subscriber.state === 'off' ? subscriber.version : undefined
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
       const cause = { actor: 'delivery', event, at: event.time, eventId }
-      const done = await execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
+      const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
       executedOrThrow('a delivery', done)
     }
   }
 
+/**
+ * The activity with what was said of it, unless that was erased.
+ * @throws StoreFailed where it can't be read
+ */
+const toldActivity = async (
+  store: FanOutPorts['store'],
+  { activity, remark }: RecordedActivity['data'],
+): Promise<Activity> => {
+  if (remark === undefined) return activity
+  return { ...activity, ...orThrow(await remarksAt(store, activity.engagement_id, [remark])).get(remark) }
+}
+
 /** What a webhook is to be told of an activity, and with which body. */
 const factsOf = (
-  { id: activityId, time, data: { activity } }: RecordedActivity,
+  { id: activityId, time }: RecordedActivity,
+  activity: Activity,
   { id: webhookId, format }: WebhookDocument,
   shown: Contact,
   submitted: Submitted | undefined,

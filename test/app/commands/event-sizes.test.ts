@@ -18,6 +18,7 @@ import { lead } from '../../../domain/lead.js'
 import { largestAppend } from '../../../domain/append-limit.js'
 import type { AnyCommand, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { remark } from '../../../domain/remark.js'
 import { decodeSubmission, leadFactsOf } from '../../../domain/submission.js'
 import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
@@ -137,9 +138,20 @@ const open = async () => {
     } else if (known !== undefined && step.does === 'report') {
       const label = step.optsOut ? 'opted_out' : 'interested'
       const properties = { [step.unit]: longOf(step.unit, 5_000), numbers: Array.from({ length: 400 }, () => 1e20) }
-      const said = { label, note: longOf(step.unit, step.noteBytes), properties } as const
-      const command = { type: 'RecordActivity', accountId: accountId(), ...said, at: clock.now() } as const
-      await execute(engagement, known.engagement_id, command)
+      const said = { note: longOf(step.unit, step.noteBytes), properties }
+      const { engagement_id: engagementId, account_id, contact_id: contactId } = known
+      const making = { type: 'MakeRemark', engagementId, accountId: account_id, contactId, remark: said } as const
+      await execute(remark, engagementId, making)
+      const { made } = rightOf(await commandHandler.load(remark, engagementId)).state
+      if (made === 0) return
+      const command = {
+        type: 'RecordActivity',
+        accountId: account_id,
+        label,
+        at: clock.now(),
+        remark: made - 1,
+      } as const
+      await execute(engagement, engagementId, command)
     } else if (known !== undefined && step.does === 'convert') {
       const { state } = rightOf(await commandHandler.load(contact, known.contact_id))
       if (state.kind !== 'known') return

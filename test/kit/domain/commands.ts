@@ -10,6 +10,7 @@ import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
 import { standardPlaybook, type PlaybookCommand } from '../../../domain/playbook.js'
 import type { ParkedEventCommand } from '../../../domain/parked-event.js'
+import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
@@ -201,16 +202,13 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     type: is('RecordActivity'),
     accountId: fc.constantFrom(accountId(1), accountId(1), accountId(2)),
     label: fc.constantFrom(...activityLabels, ...labelsOf.outcome),
-    note: fc.constantFrom(null, 'a note'),
-    properties: fc.dictionary(word, fc.jsonValue()),
     at: moment,
+    remark: fc.nat(2),
   }),
   fc.record({
     type: is('RecordActivity'),
     accountId: fc.constant(accountId(1)),
     label: fc.constantFrom(...activityLabels),
-    note: fc.constant(null),
-    properties: fc.constant({}),
     at: moment,
     reportId: few(reportId),
   }),
@@ -223,6 +221,20 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     at: moment,
   }),
   fc.record({ type: is('EndEngagement'), reason: word, at: moment }),
+)
+
+const concerned = {
+  engagementId: fc.constant(engagementId()),
+  accountId: fc.constant(accountId()),
+  contactId: fc.constant(contactId()),
+}
+
+const said = fc.record({ note: fc.constantFrom(null, 'a note'), properties: fc.dictionary(word, fc.jsonValue()) })
+
+export const remarkCommands: fc.Arbitrary<RemarkCommand> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ type: is('MakeRemark'), ...concerned, remark: said }) },
+  { weight: 4, arbitrary: fc.record({ type: is('MakeRemark'), ...concerned, remark: said, reportId: few(reportId) }) },
+  fc.record({ type: is('EraseRemarks'), ...concerned }),
 )
 
 // Not `fc.webUrl`, which takes most of a second to make.

@@ -73,12 +73,13 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
       const ended = all('EngagementEnded').find((one) => one.stream === stream)?.data
       return { ...data, started_at: time, ended_at: ended?.ended_at ?? null, end_reason: ended?.reason ?? null }
     }),
-    activities: all('ActivityRecorded').map(({ id, data }) => ({
-      ...data.activity,
-      activity_id: id,
-      record_id: data.record_id,
-      properties: JSON.stringify(data.activity.properties),
-    })),
+    activities: all('ActivityRecorded').map(({ id, data }) => {
+      const { engagement_id } = data.activity
+      const said = streamOf({ stream: `remark-${engagement_id}` })[data.remark ?? -1]
+      const { note, properties } = said?.type === 'RemarkMade' ? said.data : data.activity
+      const ids = { activity_id: id, record_id: data.record_id }
+      return { ...data.activity, ...ids, note, properties: JSON.stringify(properties) }
+    }),
     touches: conversions.flatMap(({ record_id, converted_at, contact_id }) =>
       leads
         .filter((lead) => lead.contact_id === contact_id && lead.submitted_at <= converted_at)

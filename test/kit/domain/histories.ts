@@ -29,6 +29,7 @@ import { parkedEvent } from '../../../domain/parked-event.js'
 import { playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
+import { remark } from '../../../domain/remark.js'
 import { resend } from '../../../domain/resend.js'
 import { webhook } from '../../../domain/webhook.js'
 import {
@@ -260,14 +261,17 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         if (started === undefined) return
         const labels = how % 2 === 0 ? labelsOf.event : labelsOf.outcome
         const label = labels[how % labels.length] ?? 'interested'
-        execute(engagement, started.data.engagement_id, {
-          type: 'RecordActivity',
-          accountId: started.data.account_id,
-          label,
-          note: how % 3 === 0 ? null : 'a note',
-          properties: how % 5 === 0 ? { seconds: how } : {},
-          at: at(now),
-        })
+        const { engagement_id: engagementId, account_id: accountId, contact_id: contactId } = started.data
+        const report = { type: 'RecordActivity', accountId, label, at: at(now) } as const
+        if (E.isLeft(engagement.decide(report, stateOf(engagement, engagementId)))) return
+        const said = { note: how % 3 === 0 ? null : 'a note', properties: how % 5 === 0 ? { seconds: how } : {} }
+        if (how % 15 === 0) {
+          execute(engagement, engagementId, report)
+          return
+        }
+        execute(remark, engagementId, { type: 'MakeRemark', engagementId, accountId, contactId, remark: said })
+        const { made } = stateOf(remark, engagementId)
+        execute(engagement, engagementId, { ...report, remark: made - 1 })
         return
       }
       case 'define a conversion': {

@@ -19,8 +19,8 @@ export const countedReads = (
   }
   const store: EventStore = {
     ...stored,
-    read: async (stream, from) => {
-      const read = await stored.read(stream, from)
+    read: async (stream, from, wanted) => {
+      const read = await stored.read(stream, from, wanted)
       count(stream, E.isRight(read) ? read.right.events : [])
       return read
     },

@@ -96,7 +96,5 @@ export const recordActivity =
       type: 'RecordActivity',
       accountId: accountId(),
       label,
-      note: null,
-      properties: {},
       at: clock.now(),
     })

@@ -52,6 +52,24 @@ const sold = [
   },
 ] as const
 
+test('an activity that somebody said something of refers to it, and holds no word of it', (t) => {
+  const [stream, { data }] = recorded
+  const said = { ...data, activity: activity({ note: null }), remark: 2 }
+  const remark = {
+    engagement_id: engagementId(),
+    account_id: accountId(),
+    contact_id: contactId(),
+    note: 'A word',
+    properties: { word: 1 },
+  }
+  const shown = timeline(
+    [`remark-${engagementId()}`, { type: 'RemarkMade', data: remark }],
+    [stream, { type: 'ActivityRecorded', data: said }],
+  )
+  t.notRegex(JSON.stringify(shown), /word/)
+  t.like(shown[uuid(2)], { remark: 2, note: null, properties: {} })
+})
+
 test('a lead, an activity and a conversion each stand where they stand in the log', (t) => {
   const contact_id = contactId()
   t.deepEqual(timeline(submitted, recorded, sold), {
