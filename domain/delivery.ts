@@ -40,10 +40,12 @@ const DeliveryKind = t.keyof({
 })
 export type DeliveryKind = t.TypeOf<typeof DeliveryKind>
 
+const WhyAbandoned = t.keyof({ 'retries-exhausted': null, 'webhook-removed': null })
+
 /** An event that an erasure took away: without what was posted, and what came back. */
 const ErasedEvent = t.intersection([
   t.type({ type: t.string, at: Instant }),
-  t.partial({ outcome: AttemptOutcome, delivered: t.boolean }),
+  t.partial({ outcome: AttemptOutcome, delivered: t.boolean, why: WhyAbandoned }),
 ])
 export type ErasedDeliveryEvent = t.TypeOf<typeof ErasedEvent>
 
@@ -67,7 +69,7 @@ export const DeliveryEvent = t.union([
       t.type({
         delivery_id: DeliveryId,
         webhook_id: WebhookId,
-        why: t.keyof({ 'retries-exhausted': null, 'webhook-removed': null }),
+        why: WhyAbandoned,
         outcome: t.union([AttemptOutcome, t.null]),
       }),
       t.partial({ failing_since: Instant }),

@@ -104,8 +104,10 @@ const told = (event: Recorded<DomainEvent>): ErasedDeliveryEvent => {
     case 'DeliveryAttemptFailed':
     case 'DeliverySucceeded':
       return { ...at, outcome: withoutExcerpt(event.data.outcome) }
-    case 'DeliveryAbandoned':
-      return event.data.outcome === null ? at : { ...at, outcome: withoutExcerpt(event.data.outcome) }
+    case 'DeliveryAbandoned': {
+      const { why, outcome } = event.data
+      return { ...at, why, ...(outcome === null ? {} : { outcome: withoutExcerpt(outcome) }) }
+    }
     case 'DeliveryResent':
       return { ...at, outcome: withoutExcerpt(event.data.outcome), delivered: event.data.delivered }
     default:

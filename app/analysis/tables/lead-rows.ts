@@ -1,3 +1,8 @@
+import type { StageName } from './staged-rows.js'
+
+/** The stages that `leadRows` is made of. */
+export const leadStages: ReadonlyArray<StageName> = ['engagement_started', 'lead_submitted', 'leads_erased']
+
 /**
  * Leads as their engagements tell of them, which outlasts an erasure. Events of older versions lack the state, and a lead may be
  * submitted and not yet engaged: both stand with the lead alone.

@@ -1,10 +1,10 @@
 import { contact } from '../../../domain/contact.js'
 import { idIn } from '../../../domain/decider.js'
-import { delivery, kindAfter, type DeliveryEvent } from '../../../domain/delivery.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
+import { deliveryChanges } from './delivery-changes.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -13,14 +13,19 @@ export type ColumnType = 'VARCHAR' | 'TIMESTAMPTZ' | 'BIGINT' | 'INTEGER' | 'BOO
 
 type Cell = string | number | boolean | null
 
+type Row = Readonly<Record<string, unknown>>
+
 /** Rows as they follow from one event each. The tables for analysts are made of them in SQL: see `tidy-tables.ts`. */
 type Stage = {
   readonly category: Category
   readonly columns: Readonly<Record<string, ColumnType>>
   /** Columns that stay empty where no personal value is shown. */
   readonly personal?: ReadonlySet<string>
-  /** The values of the columns, perhaps among others; undefined where no row follows. */
-  readonly rowOf: (event: Event) => Readonly<Record<string, unknown>> | undefined
+  /**
+   * The values of the columns, perhaps among others, of the row or rows that follow; undefined where none does. A row may have been
+   * recorded before its event.
+   */
+  readonly rowOf: (event: Event) => Row | ReadonlyArray<Row> | undefined
 }
 
 /** These every stage has: when its event was recorded, and where that stands in its stream. */
@@ -35,11 +40,16 @@ const attribution = {
   engagement_id: 'VARCHAR',
 } as const
 
-/** The state that a delivery has after an event whatever it was before; null where it stays as it was. */
-const stateAfter = (event: DeliveryEvent): string | null => {
-  const after = kindAfter('held', event)
-  return after === kindAfter('skipped', event) ? after : null
-}
+const dueColumns = {
+  delivery_id: 'VARCHAR',
+  account_id: 'VARCHAR',
+  webhook_id: 'VARCHAR',
+  contact_id: 'VARCHAR',
+  engagement_id: 'VARCHAR',
+  lead_id: 'VARCHAR',
+  label: 'VARCHAR',
+  due_at: 'TIMESTAMPTZ',
+} as const
 
 const stagesByName = {
   lead_submitted: {
@@ -47,6 +57,11 @@ const stagesByName = {
     columns: { ...attribution, state: 'VARCHAR' },
     rowOf: ({ type, data }) =>
       type === 'LeadSubmitted' ? { ...data, state: residenceStateOf(data.details) } : undefined,
+  },
+  leads_erased: {
+    category: 'lead',
+    columns: { lead_id: 'VARCHAR' },
+    rowOf: ({ type, data }) => (type === 'LeadErased' ? data : undefined),
   },
   contact_details: {
     category: 'contact',
@@ -62,6 +77,11 @@ const stagesByName = {
       type === 'ContactCreated' || type === 'ContactDetailsChanged'
         ? { ...data.details, contact_id: idIn(contact, stream) }
         : undefined,
+  },
+  contacts_erased: {
+    category: 'contact',
+    columns: { contact_id: 'VARCHAR' },
+    rowOf: ({ type, data }) => (type === 'ContactErased' ? data : undefined),
   },
   engagement_started: {
     category: 'engagement',
@@ -142,45 +162,21 @@ const stagesByName = {
   },
   delivery_due: {
     category: 'delivery',
-    columns: {
-      delivery_id: 'VARCHAR',
-      account_id: 'VARCHAR',
-      webhook_id: 'VARCHAR',
-      contact_id: 'VARCHAR',
-      engagement_id: 'VARCHAR',
-      lead_id: 'VARCHAR',
-      label: 'VARCHAR',
-      due_at: 'TIMESTAMPTZ',
-    },
+    columns: dueColumns,
     rowOf: ({ type, data }) => (type === 'DeliveryDue' ? data : undefined),
+  },
+  deliveries_erased: {
+    category: 'delivery',
+    columns: dueColumns,
+    rowOf: ({ type, data }) =>
+      type === 'DeliveryErased' ? { ...data, recorded_at: data.created_at, revision: 0 } : undefined,
   },
   delivery_changed: {
     category: 'delivery',
     columns: { delivery_id: 'VARCHAR', state: 'VARCHAR', attempt: 'INTEGER' },
-    rowOf: (event) => {
-      const change = changeOf(event)
-      return change && { ...change, delivery_id: idIn(delivery, event.stream) }
-    },
+    rowOf: deliveryChanges,
   },
 } as const satisfies Readonly<Record<string, Stage>>
-
-const changeOf = (
-  event: Event,
-): { readonly state: string | null; readonly attempt?: number | undefined } | undefined => {
-  switch (event.type) {
-    case 'DeliveryAttemptFailed':
-    case 'DeliverySucceeded':
-    case 'DeliveryAbandoned':
-    case 'DeliveryResent':
-      return { state: stateAfter(event), attempt: event.data.outcome?.attempt }
-    case 'DeliveryHeld':
-    case 'DeliveryResumed':
-    case 'DeliverySkipped':
-      return { state: stateAfter(event) }
-    default:
-      return undefined
-  }
-}
 
 export type StageName = keyof typeof stagesByName
 
@@ -191,6 +187,10 @@ export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 /** Rows that go once an erasure is staged of what they tell of: whatever moment is asked about, nobody is shown them again. */
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
+  { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
+  { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
+  // What is left of it stands with the erasure.
+  { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },
 ] as const satisfies ReadonlyArray<{ readonly rows: StageName; readonly erasure: StageName; readonly of: string }>
 
 export const stageColumns = (name: StageName): ReadonlyArray<readonly [name: string, type: ColumnType]> =>
@@ -198,16 +198,18 @@ export const stageColumns = (name: StageName): ReadonlyArray<readonly [name: str
 
 export const categoryOfStage = (name: StageName): Category => stages[name].category
 
-/** What stands in a stage of an event, a value for each of its columns; undefined where nothing does. */
-export const stagedRow = (
+/** What stands in a stage of an event: rows with a value for each of its columns. */
+export const stagedRows = (
   name: StageName,
   event: Event,
   { isPersonalShown }: { readonly isPersonalShown: boolean },
-): ReadonlyArray<Cell> | undefined => {
+): ReadonlyArray<ReadonlyArray<Cell>> => {
   const { columns, personal, rowOf } = stages[name]
-  const row = rowOf(event)
-  if (row === undefined) return undefined
   const isHidden = (column: string): boolean => !isPersonalShown && personal?.has(column) === true
-  const cells = Object.keys(columns).map((column) => (isHidden(column) ? null : ((row[column] ?? null) as Cell)))
-  return [...cells, event.time, event.revision]
+  const names = Object.keys({ ...columns, ...always })
+  const recorded = { recorded_at: event.time, revision: event.revision }
+  return [rowOf(event) ?? []].flat().map((row) => {
+    const values: Row = { ...recorded, ...row }
+    return names.map((column) => (isHidden(column) ? null : ((values[column] ?? null) as Cell)))
+  })
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '../../../domain/instant.js'
-import { leadRows } from './lead-rows.js'
+import { leadRows, leadStages } from './lead-rows.js'
 import type { ColumnType, StageName } from './staged-rows.js'
 
 /** A column's name, and its type in DuckDB's words; `personal` where it is there only if personal values are shown. */
@@ -27,7 +27,7 @@ const tables = {
       ['state', 'VARCHAR'],
       ['filtered', 'BOOLEAN'],
     ],
-    stages: ['engagement_started', 'activity_recorded', 'lead_submitted'],
+    stages: [...leadStages, 'activity_recorded'],
     order: ['submitted_at', 'lead_id'],
     sql: `
       SELECT *, lead_id IN (SELECT lead_id FROM activity_recorded WHERE label = 'filtered') AS filtered
@@ -46,7 +46,7 @@ const tables = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: ['engagement_started', 'activity_recorded', 'lead_submitted', 'contact_details'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased'],
     order: ['created_at', 'contact_id'],
     sql: `
       SELECT contact.*, opted_out_at IS NOT NULL AS opted_out, opted_out_at, first_name, last_name, email, phone
@@ -145,7 +145,7 @@ const tables = {
       ['submitted_at', 'TIMESTAMPTZ'],
       ['converted_at', 'TIMESTAMPTZ'],
     ],
-    stages: ['conversion_recorded', 'engagement_started', 'lead_submitted'],
+    stages: ['conversion_recorded', ...leadStages],
     order: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
     sql: `
       SELECT conversion.record_id, conversion.converted_at, lead.*
@@ -187,7 +187,7 @@ const tables = {
       ['ended_at', 'TIMESTAMPTZ'],
       ['delay_ms', 'BIGINT'],
     ],
-    stages: ['delivery_due', 'delivery_changed'],
+    stages: ['delivery_due', 'deliveries_erased', 'delivery_changed'],
     order: ['due_at', 'delivery_id'],
     // What was delivered stays so, whatever becomes of its webhook or of a resend.
     sql: `
@@ -198,10 +198,10 @@ const tables = {
         coalesce(changed.attempts, 0) AS attempts,
         CASE
           WHEN delivered_at IS NOT NULL THEN delivered_at
-          WHEN changed.state IN ('failed', 'skipped', 'abandoned') THEN changed_at
+          WHEN changed.state IN ('failed', 'skipped', 'abandoned', 'dropped') THEN changed_at
         END AS ended_at,
         epoch_ms(delivered_at) - epoch_ms(due_at) AS delay_ms
-      FROM delivery_due AS due
+      FROM (FROM delivery_due UNION ALL BY NAME FROM deliveries_erased) AS due
       LEFT JOIN (
         SELECT
           delivery_id,

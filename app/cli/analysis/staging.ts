@@ -7,7 +7,7 @@ import {
   categoryOfStage,
   erasures,
   stageColumns,
-  stagedRow,
+  stagedRows,
   stageNames,
   type StageName,
 } from '../../analysis/tables/staged-rows.js'
@@ -129,7 +129,6 @@ const append = (
   const category = categoryOf(event.stream)
   for (const { name, rows } of stages) {
     if (categoryOfStage(name) !== category) continue
-    const row = stagedRow(name, event, shown)
-    if (row !== undefined) rows.append(row)
+    for (const row of stagedRows(name, event, shown)) rows.append(row)
   }
 }

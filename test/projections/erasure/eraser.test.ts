@@ -1,102 +1,26 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { neverAborted } from '../../../domain/abortable.js'
-import { erasureIdOf } from '../../../domain/derived-id.js'
-import { erasure } from '../../../domain/erasure.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
-import { categories, type DomainEvent } from '../../../domain/events.js'
-import type { AccountId, ContactId } from '../../../domain/ids.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import { personalFields } from '../../../domain/personal-data.js'
-import type { EventStore } from '../../../domain/ports.js'
-import { eraser } from '../../../projections/erasure/eraser.js'
-import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
-import { resends } from '../../../projections/read-models/resends.js'
 import { readModels } from '../../../projections/registry.js'
-import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
-import { writeHistory } from '../../kit/domain/lively-history.js'
 import { holdsAsync } from '../../kit/domain/property.js'
-import { uuid } from '../../kit/domain/samples.js'
-import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
-import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { contactsIn, openErasureStage, type Contact } from '../../kit/parts/erasure-stage.js'
 import { project } from '../../kit/parts/project.js'
-import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { rightOf } from '../../kit/right-of.js'
-import { manualClock } from '../../kit/time/manual-clock.js'
-import { turnTime } from '../../kit/time/turns.js'
 
-type Contact = { readonly id: ContactId; readonly accountId: AccountId }
-
-const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
-  const all: Array<Recorded<DomainEvent>> = []
-  for await (const { events } of store.history(beginning, categories, neverAborted)) all.push(...events)
-  return all
-}
-
-/** A log with a history in it, and a process manager of erasures that begins anew each time it is run. */
+/** A log in memory with a history in it; `run` may be given the steps that its store takes. */
 const openStage = async (history: History) => {
   const log = memoryLog()
-  const documentsState = documentState()
-  const store = await writeHistory(memoryEventStore(log), history)
-  const documents = memoryDocuments(documentsState)
-  const clock = manualClock()
-  const timeline = anyProjection(contactTimeline)
-  const project = async (projection: AnyProjection): Promise<void> => {
-    const collection = collectionOf(projection)
-    const events = (await visibleIn(store)).filter((event) => projection.keyOf(event) !== undefined)
-    const keys = events.map((event) => projection.keyOf(event) ?? '')
-    const stored = rightOf(await documents.get(collection, keys))
-    const end = events.at(-1)?.position ?? beginning
-    rightOf(await documents.apply(collection, changesOf(projection, stored, events), end))
-  }
-  for (const one of [timeline, anyProjection(resends)]) rightOf(await documents.prepare(collectionOf(one)))
-  await project(timeline)
-  const removed: Array<string> = []
-
-  return {
-    visible: () => visibleIn(store),
-    removed,
-    request: async ({ id, accountId }: Contact): Promise<void> => {
-      const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
-      const command = { type: 'RequestErasure', facts } as const
-      const cause = { actor: 'operator', eventId: () => uuid(999) }
-      rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
-    },
-    /** Handles the log from its beginning. */
-    run: async (steps: Steps = atOnce): Promise<void> => {
-      const stepped = memoryEventStore(log, steps)
-      const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
-      const manager = eraser({
-        store: stepped,
-        documents,
-        commandHandler: sharedHandler(stepped, clock),
-        removeSnapshot: (stream: string) => {
-          removed.push(stream)
-          return Promise.resolve()
-        },
-        reactions: follower('reactions'),
-        deliveryFanOut: follower('delivery_projector'),
-        resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
-        timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
-        checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
-        time: turnTime,
-        logger: recordingLogger(),
-      })
-      await manager.begin(neverAborted)
-      for await (const batch of store.history(beginning, manager.categories, neverAborted)) await manager.handle(batch)
-    },
-  }
+  const { run, ...stage } = await openErasureStage(memoryEventStore(log), history)
+  return { ...stage, run: (steps: Steps = atOnce) => run(memoryEventStore(log, steps)) }
 }
 
 const history = eventfulHistory(11)
-const contacts = history.flatMap((event): ReadonlyArray<Contact> =>
-  event.type === 'ContactCreated' ? [{ id: event.data.contact_id, accountId: event.data.account_id }] : [],
-)
-const some = contacts.slice(0, 5)
+const some = contactsIn(history).slice(0, 5)
 const [first] = some
 if (first === undefined) throw new Error('nobody became a contact')
 

@@ -1,0 +1,67 @@
+import test, { type ExecutionContext } from 'ava'
+import { tableNames } from '../../../app/analysis/tables/tidy-tables.js'
+import { loadTables } from '../../../app/cli/analysis/load-tables.js'
+import { neverAborted } from '../../../domain/abortable.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { EventStore, LogReader } from '../../../domain/ports.js'
+import { eventfulHistory } from '../../kit/domain/histories.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
+import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
+
+const history = eventfulHistory(5)
+const middle = history[Math.floor(history.length / 2)]?.time
+const end = history.at(-1)?.time
+
+/** Every table as of a moment, its rows as JSON. */
+const tablesOf = async (
+  log: LogReader,
+  asOf: Instant | undefined,
+  isPersonalShown = false,
+): Promise<Readonly<Record<string, string>>> => {
+  const { connection, close } = await loadTables(log, { asOf, isPersonalShown }, neverAborted)
+  const rows: Record<string, string> = {}
+  for (const name of tableNames)
+    rows[name] = JSON.stringify((await connection.runAndReadAll(`FROM ${name}`)).getRowsJson())
+  await close()
+  return rows
+}
+
+/** Erases the first three contacts of the history. */
+const eraseSome = async (t: ExecutionContext, empty: EventStore) => {
+  const stage = await openErasureStage(empty, history)
+  const erased = contactsIn(history).slice(0, 3)
+  t.is(erased.length, 3)
+  for (const contact of erased) {
+    await stage.request(contact)
+    await stage.run()
+  }
+  return erased
+}
+
+test('of every moment before an erasure the tables for analysts are what they were', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const whole = memoryEventStore(memoryLog())
+  await openErasureStage(whole, history)
+  await eraseSome(t, store)
+  for (const moment of [middle, end]) t.deepEqual(await tablesOf(store, moment), await tablesOf(whole, moment))
+})
+
+test('no export shows a person who was erased, whatever the moment', async (t) => {
+  const store = memoryEventStore(memoryLog())
+  const erased = await eraseSome(t, store)
+  for (const moment of [middle, end, undefined]) {
+    const { contacts = '' } = await tablesOf(store, moment, true)
+    for (const [id, , , , , , ...personal] of JSON.parse(contacts) as ReadonlyArray<ReadonlyArray<unknown>>)
+      if (erased.some((one) => one.id === id)) t.deepEqual(personal, [null, null, null, null])
+  }
+})
+
+test.serial('a scavenge of EventStoreDB changes no figure', async (t) => {
+  const { store, double } = await openEventStoreDb(t)
+  await eraseSome(t, store)
+  const [before, then] = [await tablesOf(store, undefined), await tablesOf(store, middle)]
+  double.scavenge()
+  t.deepEqual(await tablesOf(store, undefined), before)
+  t.deepEqual(await tablesOf(store, middle), then)
+})

@@ -1,0 +1,90 @@
+import { aborted, neverAborted } from '../../../domain/abortable.js'
+import { erasureIdOf } from '../../../domain/derived-id.js'
+import { erasure } from '../../../domain/erasure.js'
+import { beginning, type Recorded } from '../../../domain/event.js'
+import { categories, type DomainEvent } from '../../../domain/events.js'
+import type { AccountId, ContactId } from '../../../domain/ids.js'
+import { later } from '../../../domain/instant.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { eraser } from '../../../projections/erasure/eraser.js'
+import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
+import { resends } from '../../../projections/read-models/resends.js'
+import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import type { History } from '../domain/histories.js'
+import { writeHistory } from '../domain/lively-history.js'
+import { uuid } from '../domain/samples.js'
+import { documentState, memoryDocuments } from '../memory/documents.js'
+import { rightOf } from '../right-of.js'
+import { manualClock } from '../time/manual-clock.js'
+import { sharedHandler } from './command-handlers.js'
+import { recordingLogger } from './recording-logger.js'
+
+export type Contact = { readonly id: ContactId; readonly accountId: AccountId }
+
+/** What anybody is given of the log. */
+export const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
+  const all: Array<Recorded<DomainEvent>> = []
+  for await (const { events } of store.history(beginning, categories, neverAborted)) all.push(...events)
+  return all
+}
+
+/** A store with a history in it, and a process manager of erasures that begins anew each time it is run. */
+export const openErasureStage = async (empty: EventStore, history: History) => {
+  const store = await writeHistory(empty, history)
+  const documents = memoryDocuments(documentState())
+  const clock = manualClock()
+  clock.set(later(history.at(-1)?.time ?? clock.now(), 1_000))
+  const timeline = anyProjection(contactTimeline)
+  const project = async (projection: AnyProjection): Promise<void> => {
+    const collection = collectionOf(projection)
+    const events = (await visibleIn(store)).filter((event) => projection.keyOf(event) !== undefined)
+    const keys = events.map((event) => projection.keyOf(event) ?? '')
+    const stored = rightOf(await documents.get(collection, keys))
+    const end = events.at(-1)?.position ?? beginning
+    rightOf(await documents.apply(collection, changesOf(projection, stored, events), end))
+  }
+  for (const one of [timeline, anyProjection(resends)]) rightOf(await documents.prepare(collectionOf(one)))
+  await project(timeline)
+  const removed: Array<string> = []
+
+  return {
+    visible: () => visibleIn(store),
+    /** The streams whose snapshots were removed. */
+    removed,
+    request: async ({ id, accountId }: Contact): Promise<void> => {
+      const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
+      const command = { type: 'RequestErasure', facts } as const
+      const cause = { actor: 'operator', eventId: () => uuid(999) }
+      rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
+    },
+    /** Handles the log from its beginning. */
+    run: async (stepped: EventStore = store): Promise<void> => {
+      const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
+      const manager = eraser({
+        store: stepped,
+        documents,
+        commandHandler: sharedHandler(stepped, clock),
+        removeSnapshot: (stream: string) => {
+          removed.push(stream)
+          return Promise.resolve()
+        },
+        reactions: follower('reactions'),
+        deliveryFanOut: follower('delivery_projector'),
+        resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
+        timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
+        checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
+        time: { sleep: (_milliseconds, signal) => aborted(signal) },
+        logger: recordingLogger(),
+      })
+      await manager.begin(neverAborted)
+      for await (const batch of store.history(beginning, manager.categories, neverAborted)) await manager.handle(batch)
+    },
+  }
+}
+
+/** Who became a contact in a history. */
+export const contactsIn = (history: History): ReadonlyArray<Contact> =>
+  history.flatMap((event) =>
+    event.type === 'ContactCreated' ? [{ id: event.data.contact_id, accountId: event.data.account_id }] : [],
+  )
