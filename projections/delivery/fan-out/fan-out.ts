@@ -113,7 +113,8 @@ const makeDueWith =
   async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
     const passing = orThrow(shown)
     if (passing === undefined) return
-    const activity = await toldActivity(store, event.data)
+    const { remark } = event.data
+    const activity = remark === undefined ? event.data.activity : await withRemark(store, event.data.activity, remark)
     // A contact opts out by an activity, though its own stream says so only after it.
     const contact = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
     const submitted = await leads.submitted(activity.lead_id)
@@ -132,13 +133,10 @@ const makeDueWith =
  * The activity with what was said of it, unless that was erased.
  * @throws StoreFailed where it can't be read
  */
-const toldActivity = async (
-  store: FanOutPorts['store'],
-  { activity, remark }: RecordedActivity['data'],
-): Promise<Activity> => {
-  if (remark === undefined) return activity
-  return { ...activity, ...orThrow(await remarksAt(store, activity.engagement_id, [remark])).get(remark) }
-}
+const withRemark = async (store: FanOutPorts['store'], activity: Activity, revision: number): Promise<Activity> => ({
+  ...activity,
+  ...orThrow(await remarksAt(store, activity.engagement_id, [revision])).get(revision),
+})
 
 /** What a webhook is to be told of an activity, and with which body. */
 const factsOf = (
