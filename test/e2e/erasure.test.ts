@@ -9,6 +9,7 @@ import { openService, serviceFor } from '../kit/service/in-process-service.js'
 import { lead, newPhone } from '../kit/service/leads.js'
 import { operatorKey } from '../kit/service/settings.js'
 import { deliveriesOf, subscribed } from '../kit/service/subscription.js'
+import { serversOf } from '../kit/stores/servers.js'
 
 /** Values of a person that nobody else has. */
 const person = (name: string) => ({
@@ -19,9 +20,19 @@ const person = (name: string) => ({
   phone: newPhone(),
 })
 
-/** The files of a folder that hold a text. */
-const holding = (directory: string, text: string): ReadonlyArray<string> =>
-  readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(text))
+/**
+ * What holds a text of all that a service keeps: the files of its folder, and on servers the log of the one, after a scavenge, and the
+ * documents of the other.
+ */
+const holding = async (directory: string, text: string): Promise<ReadonlyArray<string>> => {
+  const files = readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(text))
+  const servers = serversOf(directory)
+  if (servers === undefined) return files
+  servers.double.scavenge()
+  const events = servers.double.log().filter(({ data }) => data.includes(text))
+  const documents = await servers.database.holding(text)
+  return [...files, ...events.map(({ stream }) => stream), ...documents]
+}
 
 /** A service on a folder, with an account that has a receiver, and a lead of a person. */
 const openStage = async (t: ExecutionContext) => {
@@ -42,12 +53,12 @@ test('no byte of an erased person is left in the data folder, and others stay', 
   const other = await account.submitted(yannick)
   await account.report(submitted.next_engagement_id, 'event', 'phone_call_scheduled', { note: 'Zelda, mornings' })
   await receiver.received(3)
-  t.not(holding(directory, 'Zelda').length, 0)
+  t.not((await holding(directory, 'Zelda')).length, 0)
   const answer = await erase(undefined, { by: 'ticket-4711' })
   t.is(answer.status, 200)
   t.like(answer.body, { erased: true, dropped: [], dropped_count: 0 })
-  t.deepEqual(holding(directory, 'Zelda'), [])
-  t.deepEqual(holding(directory, zelda.phone), [])
+  t.deepEqual(await holding(directory, 'Zelda'), [])
+  t.deepEqual(await holding(directory, zelda.phone), [])
   t.is((await account.find(zelda.phone)).status, 404)
   t.is((await account.rest(`/contacts/${submitted.contact_id}`)).status, 404)
   t.is((await account.find(yannick.phone)).status, 200)
@@ -147,13 +158,13 @@ test('an erased person does not come back with a restart or a rebuild', async (t
     OPERATOR_KEY: operatorKey,
   })
   t.is(rebuilt.code, 0, rebuilt.stderr)
-  t.deepEqual(holding(directory, 'Zelda'), [])
+  t.deepEqual(await holding(directory, 'Zelda'), [])
   const service = await openService(directory)
   t.teardown(service.stop)
   const find = new URL(`/api/v3/contacts/${submitted.contact_id}`, service.url)
   const answer = await fetch(find, { headers: { authorization: `Bearer ${account.apiKey}` } })
   t.is(answer.status, 404)
-  t.deepEqual(holding(directory, zelda.phone), [])
+  t.deepEqual(await holding(directory, zelda.phone), [])
 })
 
 test('leadloop erase calls the service that runs, and is refused without the id of who asks', async (t) => {
@@ -168,7 +179,7 @@ test('leadloop erase calls the service that runs, and is refused without the id 
   const erased = await leadloop(...ids, '--by', 'ticket-4711')
   t.is(erased.code, 0, erased.stderr)
   t.like(JSON.parse(erased.stdout), { erased: true, dropped_count: 0 })
-  t.deepEqual(holding(directory, 'Zelda'), [])
+  t.deepEqual(await holding(directory, 'Zelda'), [])
   const unknown = await leadloop(account.id, `nct_${'0'.repeat(26)}`, '--by', 'ticket-4711')
   t.is(unknown.code, 1)
   t.regex(unknown.stderr, /404/)

@@ -9,8 +9,8 @@ import { openLoadedAccount } from '../../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../../kit/load/load-receiver.js'
 
-/** The read models, the reactions and the two fan-outs; the shards of the webhooks; the mailer. */
-const kindsOfWork = [readModels.length + 3, 64, 1]
+/** The read models, the reactions, the two fan-outs and the eraser; the shards of the webhooks; the mailer. */
+const kindsOfWork = [readModels.length + 4, 64, 1]
 const names = kindsOfWork.reduce((sum, count) => sum + count, 0)
 
 /** Each kind of work is shared out by itself. */

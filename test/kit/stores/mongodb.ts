@@ -1,3 +1,4 @@
+import { BSON } from 'mongodb'
 import { randomBytes } from 'node:crypto'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
 import { rightOf } from '../right-of.js'
@@ -8,6 +9,8 @@ import { urlWith } from './mongo-url.js'
 export type TestDatabase = {
   readonly url: string
   readonly open: () => MongoConnection
+  /** The collections of which a document holds a text. */
+  readonly holding: (text: string) => Promise<ReadonlyArray<string>>
   readonly drop: () => Promise<void>
 }
 
@@ -19,6 +22,16 @@ export const testDatabase = (url: string): TestDatabase => {
   return {
     url: own,
     open,
+    holding: async (text) => {
+      const { db, close } = open()
+      const found: Array<string> = []
+      for (const { name } of await db.listCollections().toArray()) {
+        const documents = await db.collection(name).find().toArray()
+        if (BSON.EJSON.stringify(documents).includes(text)) found.push(name)
+      }
+      await close()
+      return found
+    },
     drop: async () => {
       const { db, close } = open()
       // FerretDB can crash when a database goes while a killed process's last command still runs; MongoDB forgets an empty one.
