@@ -22,6 +22,8 @@ export type EventStoreDouble = {
   readonly calls: () => Calls
   /** Takes out of the log what can't be read any more, as an operator has a server do. */
   readonly scavenge: () => void
+  /** Whether any byte of what it keeps is of this text. */
+  readonly holds: (text: string) => boolean
   /** The streams that were read so far, each as often as it was. */
   readonly streamsRead: () => ReadonlyArray<string>
   /** Breaks every connection and refuses new ones. Nothing of the double keeps the process alive then. */
@@ -82,6 +84,7 @@ export const startDouble = async ({ port = 0, version = '24.10' }: Options = {})
     log: () => log.all.filter((event) => !isSystemEvent(event)),
     calls: () => ({ ...calls }),
     scavenge: log.scavenge,
+    holds: log.holds,
     streamsRead: () => [...streamsRead],
     stop: listener.close,
     start: listener.open,

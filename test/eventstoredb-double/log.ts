@@ -44,6 +44,10 @@ export type Log = {
    * the next position leaps.
    */
   readonly scavenge: () => void
+  /** Whether any byte of what it keeps is of this text: names, types, data and metadata, the system's too. */
+  readonly holds: (text: string) => boolean
+  /** Where the last scavenge ended: from any position before that a read goes on, since an event that is gone may have stood there. */
+  readonly scavengedTo: () => bigint
   /** Calls back after each write, until the function that it gives is called. */
   readonly onWritten: (listener: () => void) => () => void
 }
@@ -78,6 +82,7 @@ export const openLog = (): Log => {
   const byId = new Map<string, LoggedEvent>()
   const listeners = new Set<() => void>()
   let end = firstPosition
+  let scavengedTo = 0n
 
   const record = (stream: string, revision: number, event: NewEvent): LoggedEvent => {
     const logged = { ...event, stream, revision, created: Date.now(), position: BigInt(end) }
@@ -155,7 +160,15 @@ export const openLog = (): Log => {
         for (const [index, event] of events.entries())
           if (!left.has(event)) events[index] = { ...event, data: Buffer.alloc(0), metadata: Buffer.alloc(0) }
       end = Math.ceil(end / chunkSize) * chunkSize
+      scavengedTo = BigInt(end)
     },
+    holds: (text) => {
+      const kept = [...all, ...byId.values(), ...[...streams.values()].flatMap(({ events }) => events)]
+      return kept.some((event) =>
+        [event.stream, event.type, event.data, event.metadata].some((bytes) => bytes.includes(text)),
+      )
+    },
+    scavengedTo: () => scavengedTo,
     onWritten: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

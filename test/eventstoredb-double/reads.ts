@@ -30,9 +30,12 @@ const refusalOf = (
     : undefined
 }
 
-/** A position is an event's, the beginning or beyond the end: in between a real server finds no record to begin with. */
-export const isInLog = ({ all, indexAfter }: Log, from: ReadRequest['from']): boolean => {
-  if (typeof from === 'string' || from === 0n) return true
+/**
+ * A position is an event's, the beginning or beyond the end: in between a real server finds no record to begin with. A scavenged chunk
+ * has a map, which leads from every position to the next record that is left.
+ */
+export const isInLog = ({ all, indexAfter, scavengedTo }: Log, from: ReadRequest['from']): boolean => {
+  if (typeof from === 'string' || from === 0n || from < scavengedTo()) return true
   const after = indexAfter(from)
   return after === all.length || all[after - 1]?.position === from
 }

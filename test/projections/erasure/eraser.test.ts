@@ -11,6 +11,7 @@ import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage, type Contact } from '../../kit/parts/erasure-stage.js'
 import { project } from '../../kit/parts/project.js'
+import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 
 /** A log in memory with a history in it; `run` may be given the steps that its store takes. */
 const openStage = async (history: History) => {
@@ -131,6 +132,32 @@ test('an erasure that is repeated changes nothing', async (t) => {
   await stage.request(first)
   await stage.run()
   t.deepEqual(await stage.visible(), once)
+})
+
+/** Every text within a value. */
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  typeof value === 'string'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(textsIn)
+      : []
+
+test.serial('after a scavenge EventStoreDB holds no byte of what was personal to an erased contact', async (t) => {
+  const { store, double } = await openEventStoreDb(t)
+  const stage = await openErasureStage(store, history)
+  const own = streamsOf(history, first)
+  const others = JSON.stringify(history.filter(({ stream }) => !own.has(stream)).map(({ data }) => data))
+  const texts = history
+    .filter(({ stream, type }) => own.has(stream) && ['LeadSubmitted', 'ContactCreated'].includes(type))
+    .flatMap(({ data }) => ('details' in data ? textsIn(data.details) : []))
+    // What somebody else is called too, or what is part of any text, tells nothing.
+    .filter((text) => text.length > 5 && !others.includes(text))
+  t.true(texts.length > 0)
+  t.deepEqual(texts.filter(double.holds), texts)
+  await stage.request(first)
+  await stage.run()
+  double.scavenge()
+  t.deepEqual(texts.filter(double.holds), [])
 })
 
 class Crash extends Error {}
