@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/instant.js'
 import type { NewEvent } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { decodeStoredEvent } from '../../domain/stored-event.js'
-import type { LogEntry } from '../in-process/log-tail.js'
+import type { LogEntry, Truncation } from '../in-process/log-tail.js'
 
 /** The first two names are those by which EventStoreDB's own tools and projections find related events; the rest is ours. */
 type Metadata = {
@@ -22,6 +22,16 @@ export const positionFrom = (named: { readonly commit: bigint } | undefined): Po
 
 /** Of the streams that say how far followers of the log have come. */
 export const checkpointCategory = 'checkpoint'
+
+/** The metadata of a stream stands in a stream of its own. */
+export const metadataPrefix = '$$'
+
+/** Undefined for an event that truncates no stream. */
+export const decodeTruncation = ({ event }: ResolvedEvent): Truncation | undefined => {
+  if (event?.type !== '$metadata' || !event.streamId.startsWith(metadataPrefix)) return undefined
+  const { $tb } = event.data as { readonly $tb?: number }
+  return $tb === undefined ? undefined : { stream: event.streamId.slice(metadataPrefix.length), before: $tb }
+}
 
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i
 

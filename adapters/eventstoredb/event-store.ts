@@ -91,9 +91,10 @@ export const eventStoreDb = (
     subscribe,
     history,
     head,
-    truncate: (stream, before) => {
-      shared.remove((entry) => entry.stream === stream && 'revision' in entry && entry.revision < before)
-      return truncate(stream, before)
+    truncate: async (stream, before) => {
+      const done = await truncate({ stream, before })
+      if (E.isRight(done) && done.right !== undefined) shared.truncate({ stream, before }, done.right)
+      return E.asUnit(done)
     },
     // Its files are the server's: a scavenge takes out of them what was truncated.
     purge: () => Promise.resolve(E.right(true)),

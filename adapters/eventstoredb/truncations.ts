@@ -1,7 +1,8 @@
-import { ANY, BACKWARDS, END, jsonEvent, START, type ResolvedEvent } from '@eventstore/db-client'
+import { ANY, BACKWARDS, END, jsonEvent, START, type AppendResult, type ResolvedEvent } from '@eventstore/db-client'
 import type { Position, Recorded } from '../../domain/event.js'
-import type { EventStore, StoreFailure } from '../../domain/ports.js'
+import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import type { Truncation } from '../in-process/log-tail.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
 import type { Connection } from './connection.js'
@@ -23,17 +24,19 @@ const eventSize = 200
 /** Whether an event was truncated. */
 export type IsTruncated = (event: Pick<Recorded<unknown>, 'stream' | 'revision'>) => boolean
 
-type Truncations = Pick<EventStore, 'truncate'> & {
+type Truncations = {
+  /** Gives where the truncation stands in the log; undefined where nothing was to be done. */
+  readonly truncate: (truncation: Truncation) => Promise<Either<StoreFailure, Position | undefined>>
   /** What was truncated of the log after a position. */
   readonly after: (position: Position) => Promise<Either<StoreFailure, IsTruncated>>
 }
 
 export const truncations = ({ appends, reads }: Connection, retry: Retry, stopping: AbortSignal): Truncations => {
-  const send = async (write: () => Promise<unknown>): Promise<Either<StoreFailure, void>> => {
+  const send = async (write: () => Promise<AppendResult>): Promise<Either<StoreFailure, Position>> => {
     const sent = await appendsOfThisProcess.track(() =>
       retry(appends, () => appendsOfThisProcess.send(eventSize, write)),
     )
-    return E.isLeft(sent) ? E.left(withoutConflict(sent.left)) : E.right(undefined)
+    return E.isLeft(sent) ? E.left(withoutConflict(sent.left)) : E.right(positionFrom(sent.right.position))
   }
   const page = async (
     from: string,
@@ -48,7 +51,7 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
   }
 
   /** Named first: what is truncated and not named would be given to whoever reads the whole log. */
-  const name = async (truncated: string, before: number): Promise<Either<StoreFailure, void>> => {
+  const name = async (truncated: string, before: number): Promise<Either<StoreFailure, unknown>> => {
     const newest = await page(stream, { direction: BACKWARDS, fromRevision: END, maxCount: 1 })
     if (E.isLeft(newest)) return newest
     const limit = () => appends.current().setStreamMetadata(stream, { maxCount: mostKnown })
@@ -59,7 +62,7 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
   }
 
   return {
-    truncate: async (truncated, before) => {
+    truncate: async ({ stream: truncated, before }) => {
       const first = await page(truncated, { fromRevision: START, maxCount: 1 })
       if (E.isLeft(first)) return first
       const revision = first.right[0]?.event?.revision

@@ -28,11 +28,17 @@ export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
   return { events, position }
 }
 
+/** The events of a stream before a revision are given to nobody any more. */
+export type Truncation = { readonly stream: string; readonly before: number }
+
+export const isTruncatedBy = ({ stream, before }: Truncation, entry: LogEntry): boolean =>
+  entry.stream === stream && 'revision' in entry && entry.revision < before
+
 export type LogTail = {
   /** Adds all that stands in the log after `after` and up to the position of the batch. */
   readonly add: (after: Position, batch: EntryBatch) => void
-  /** Takes entries out, which were removed from the log. */
-  readonly remove: (isGone: (entry: LogEntry) => boolean) => void
+  /** Takes out what was truncated. */
+  readonly truncate: (truncation: Truncation) => void
   /** The wanted entries among the next `limit` ones; undefined when `position` lies before the tail. */
   readonly after: (position: Position, isWanted: (entry: LogEntry) => boolean, limit: number) => EntryBatch | undefined
   /** Resolves at the next `add`, or when `signal` aborts. */
@@ -100,8 +106,8 @@ export const logTail = (head: Position, capacity: Capacity): LogTail => {
     return { entries: slice.filter(isWanted), position: isLast ? end : (slice.at(-1)?.position ?? end) }
   }
 
-  const remove: LogTail['remove'] = (isGone) => {
-    const kept = entries.map((entry) => !isGone(entry))
+  const truncate: LogTail['truncate'] = (truncation) => {
+    const kept = entries.map((entry) => !isTruncatedBy(truncation, entry))
     bytes -= sizes.filter((_, index) => kept[index] !== true).reduce((sum, size) => sum + size, 0)
     entries = entries.filter((_, index) => kept[index])
     sizes = sizes.filter((_, index) => kept[index])
@@ -113,7 +119,7 @@ export const logTail = (head: Position, capacity: Capacity): LogTail => {
       return () => waiting.delete(done)
     })
 
-  return { add, remove, after, changed }
+  return { add, truncate, after, changed }
 }
 
 /** The index of the first entry after `position`. */

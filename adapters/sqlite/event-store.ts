@@ -49,8 +49,10 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     readLast,
     append,
     truncate: async (stream, before) => {
-      tail.remove((entry) => entry.stream === stream && 'revision' in entry && entry.revision < before)
-      return E.asUnit(await database.write({ kind: 'truncate', stream, before }))
+      const written = await database.write({ kind: 'truncate', stream, before })
+      // Only now: the answers to the appends of these events came in front of this one, and put them into the tail.
+      if (E.isRight(written) && written.right.kind === 'truncated') tail.truncate({ stream, before })
+      return E.asUnit(written)
     },
     purge: database.purge,
     subscribe,

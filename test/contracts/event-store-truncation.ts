@@ -1,3 +1,4 @@
+import { beginning, type Position } from '../../domain/event.js'
 import { rightOf } from '../kit/right-of.js'
 import type { Behaviour } from './behaviour.js'
 import {
@@ -69,5 +70,52 @@ export const eventStoreTruncation = (behaviour: Behaviour<OpenStore>): void => {
     rightOf(await store.truncate(stream, 9))
     t.deepEqual(rightOf(await store.read(stream)).events, written)
     rightOf(await store.truncate(freshStream('account'), 0))
+  })
+
+  behaviour(
+    'what is asked to be truncated before no event is given to a subscriber as before',
+    async (t, { store }) => {
+      // With its first subscription a store begins to follow the log.
+      const first = freshStream('engagement')
+      await append(store, first, 'no-stream', [enabled()])
+      await eventsUntilMarker(store, beginning, ['engagement'], first)
+      const start = rightOf(await store.head())
+      const stream = freshStream('account')
+      const written = await append(store, stream, 'no-stream', many(2))
+      const marker = freshStream('engagement')
+      await append(store, marker, 'no-stream', [enabled()])
+      await eventsUntilMarker(store, start, ['engagement'], marker)
+      rightOf(await store.truncate(stream, 9))
+      const given = await eventsUntilMarker(store, start, ['account', 'engagement'], marker)
+      t.deepEqual(idsOf(given.filter((event) => event.stream === stream)), idsOf(written))
+    },
+  )
+
+  behaviour('events that were truncated are not written again when their append is repeated', async (t, { store }) => {
+    const stream = freshStream('account')
+    const batch = many(3)
+    const written = await append(store, stream, 'no-stream', batch)
+    rightOf(await store.truncate(stream, 2))
+    await store.append(stream, 'no-stream', batch)
+    t.deepEqual(rightOf(await store.read(stream)), { events: written.slice(2), revision: 2 })
+    const [, , last] = batch
+    if (last !== undefined) t.is(rightOf(await store.append(stream, 1, [last])).revision, 2)
+    t.deepEqual(rightOf(await store.read(stream)), { events: written.slice(2), revision: 2 })
+  })
+
+  behaviour('a live subscription comes to the head, though only a truncation stands there', async (t, { store }) => {
+    const start = rightOf(await store.head())
+    const stream = freshStream('account')
+    await append(store, stream, 'no-stream', many(2))
+    const following = new AbortController()
+    let head: Position | undefined
+    for await (const batch of store.subscribe(start, ['account'], following.signal)) {
+      if (head === undefined && batch.events.some((event) => event.stream === stream)) {
+        rightOf(await store.truncate(stream, 1))
+        head = rightOf(await store.head())
+      }
+      if (head !== undefined && batch.position >= head) following.abort()
+    }
+    t.true(head !== undefined)
   })
 }

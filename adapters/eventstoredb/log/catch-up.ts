@@ -1,14 +1,17 @@
 import { START, streamNameFilter, type AllStreamSubscription, type ResolvedEvent } from '@eventstore/db-client'
 import { abortable } from '../../../domain/abortable.js'
 import { beginning, type Position } from '../../../domain/event.js'
-import type { EntryBatch, LogEntry } from '../../in-process/log-tail.js'
+import type { EntryBatch, LogEntry, Truncation } from '../../in-process/log-tail.js'
 import { classify } from '../error-classification.js'
-import { decodeEvent, positionFrom } from '../event-codec.js'
+import { decodeEvent, decodeTruncation, positionFrom } from '../event-codec.js'
 import { PendingCheckpoints } from './pending-checkpoints.js'
 import type { ReconnectingClient } from '../reconnecting-client.js'
 
-/** A batch of the log, and whether its end was reached with it. */
-export type CatchUpBatch = EntryBatch & { readonly isCaughtUp: boolean }
+/** A batch of the log, which truncations were made in this part of it, and whether its end was reached with it. */
+export type CatchUpBatch = EntryBatch & {
+  readonly truncations: ReadonlyArray<Truncation>
+  readonly isCaughtUp: boolean
+}
 
 /** The server or the network ended a subscription: the driver never subscribes again by itself. */
 export class SubscriptionDropped extends Error {}
@@ -100,6 +103,7 @@ class CatchUpSubscription {
   take(): CatchUpBatch | undefined {
     this.#hasArrived = false
     const entries: Array<LogEntry> = []
+    const truncations: Array<Truncation> = []
     const before = this.#takenEvents
     while (this.#takenEvents - before < pageSize) {
       const resolved = this.#subscription.read() as ResolvedEvent | null
@@ -107,12 +111,15 @@ class CatchUpSubscription {
       this.#takenEvents += 1
       this.#moveTo(positionFrom(resolved.event?.position))
       const entry = decodeEvent(resolved)
+      const truncation = decodeTruncation(resolved)
       if (entry !== undefined) entries.push(entry)
+      if (truncation !== undefined) truncations.push(truncation)
     }
     const reached = this.#checkpoints.takeReached(this.#takenEvents)
     if (this.#takenEvents === before && reached.length === 0) return undefined
     for (const { position } of reached) this.#moveTo(position)
-    return { entries, position: this.#position, isCaughtUp: reached.some(({ isCaughtUp }) => isCaughtUp) }
+    const isCaughtUp = reached.some((one) => one.isCaughtUp)
+    return { entries, truncations, position: this.#position, isCaughtUp }
   }
 
   /**

@@ -1,10 +1,10 @@
-import type { Category } from '../../../domain/events.js'
+import { categories as allCategories, type Category } from '../../../domain/events.js'
 import type { Position } from '../../../domain/event.js'
 import type { EventBatch, Time } from '../../../domain/ports.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { backoffAfter } from '../../../projections/subscriptions/backoff.js'
 import { decodedPart, type EntryBatch } from '../../in-process/log-tail.js'
-import { checkpointCategory } from '../event-codec.js'
+import { checkpointCategory, metadataPrefix } from '../event-codec.js'
 import { catchUp, SubscriptionDropped, type CatchUpBatch } from './catch-up.js'
 import type { ReconnectingClient } from '../reconnecting-client.js'
 import type { RetryPolicy } from '../retry.js'
@@ -27,8 +27,9 @@ export type LogReader = {
 
 export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time: Time): LogReader => {
   async function* follow({ after, categories, signal, retryFor }: LogPart): AsyncGenerator<CatchUpBatch> {
-    // With the checkpoints, which are no events of the log: where the head is one of them nobody would come to it.
-    const prefixes = [...categories, checkpointCategory].map((category) => `${category}-`)
+    // With the checkpoints and the truncations, which are no events of ours: where one is the head nobody would come to it.
+    const own = [...categories, checkpointCategory].map((category) => `${category}-`)
+    const prefixes = [...own, ...allCategories.map((category) => `${metadataPrefix}${category}-`)]
     let position = after
     let failures = 0
     let answeredAt = time.now()

@@ -1,14 +1,14 @@
-import type { Position } from '../../../domain/event.js'
+import { beginning, type Position } from '../../../domain/event.js'
 import { categories } from '../../../domain/events.js'
-import { logTail, type LogTail } from '../../in-process/log-tail.js'
+import { isTruncatedBy, logTail, type LogEntry, type LogTail, type Truncation } from '../../in-process/log-tail.js'
 import type { LogReader } from './log-reader.js'
 
 /** The tail of the log, which one subscription follows for all live subscriptions of this process. */
 type SharedTail = {
   /** Begins to follow the log with the first call. Undefined when `signal` aborts before the head is known. */
   readonly open: (signal: AbortSignal) => Promise<LogTail | undefined>
-  /** Takes events out that were truncated. */
-  readonly remove: LogTail['remove']
+  /** Takes out what this process truncated, also what has not come here yet. `position`: of the truncation. */
+  readonly truncate: (truncation: Truncation, position: Position) => void
   /** Resolves when the subscription has ended, which it does when the store closes. */
   readonly ended: () => Promise<void>
 }
@@ -22,12 +22,24 @@ export const sharedTail = (
   stopping: AbortSignal,
 ): SharedTail => {
   let following: { readonly tail: LogTail; readonly done: Promise<void> } | undefined
+  let reached = beginning
+  /** By stream: what this process truncated, until the subscription tells of it too. */
+  const untold = new Map<string, Truncation>()
+  const isLeft = (entry: LogEntry): boolean => {
+    const truncation = untold.get(entry.stream)
+    return truncation === undefined || !isTruncatedBy(truncation, entry)
+  }
 
   const fill = async (tail: LogTail, head: Position): Promise<void> => {
-    let position = head
-    for await (const batch of follow({ after: head, categories, signal: stopping, retryFor: Infinity })) {
-      tail.add(position, batch)
-      position = batch.position
+    reached = head
+    const part = { after: head, categories, signal: stopping, retryFor: Infinity }
+    for await (const { entries, position, truncations } of follow(part)) {
+      tail.add(reached, { entries: entries.filter(isLeft), position })
+      for (const truncation of truncations) {
+        tail.truncate(truncation)
+        if (truncation.before >= (untold.get(truncation.stream)?.before ?? Infinity)) untold.delete(truncation.stream)
+      }
+      reached = position
     }
   }
   return {
@@ -40,7 +52,11 @@ export const sharedTail = (
       }
       return following?.tail
     },
-    remove: (isGone) => following?.tail.remove(isGone),
+    truncate: (truncation, position) => {
+      if (following === undefined) return
+      following.tail.truncate(truncation)
+      if (position > reached) untold.set(truncation.stream, truncation)
+    },
     ended: async () => {
       await following?.done
     },

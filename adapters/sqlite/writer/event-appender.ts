@@ -40,8 +40,8 @@ export class EventAppender {
   }
 
   truncate({ stream, before }: TruncateWrite): WriteResult {
-    this.#truncate.run(stream, before, stream, before)
-    return { kind: 'done' }
+    const { changes } = this.#truncate.run(stream, before, stream, before)
+    return { kind: changes > 0 ? 'truncated' : 'done' }
   }
 
   append({ stream, category, expected, events }: AppendWrite): WriteResult {

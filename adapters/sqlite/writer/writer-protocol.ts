@@ -54,6 +54,8 @@ export type WriteResult =
     }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
+  /** Events were removed. */
+  | { readonly kind: 'truncated' }
   | { readonly kind: 'purged'; readonly isEmpty: boolean }
   /** Nothing was written; `code` is the driver's. */
   | { readonly kind: 'failed'; readonly code: string }

@@ -96,9 +96,15 @@ const notPurged: WriteResult = { kind: 'purged', isEmpty: false }
 const purged = (database: Database.Database): WriteResult => {
   const timeout = Number(database.pragma('busy_timeout', { simple: true }))
   database.pragma('busy_timeout = 0')
-  const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as ReadonlyArray<{ readonly busy: number }>
-  database.pragma(`busy_timeout = ${timeout}`)
-  return { kind: 'purged', isEmpty: result?.busy === 0 }
+  try {
+    const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as ReadonlyArray<{ readonly busy: number }>
+    return { kind: 'purged', isEmpty: result?.busy === 0 }
+  } catch (error) {
+    // It fails alone: the writes beside it are committed.
+    return { kind: 'failed', code: codeOf(error) }
+  } finally {
+    database.pragma(`busy_timeout = ${timeout}`)
+  }
 }
 
 /** What arrived while the disk was busy goes into the same commit: the slower the disk, the larger the commits. */

@@ -41,9 +41,15 @@ const logOf = async (store: EventStore): Promise<ReadonlyArray<Recorded<DomainEv
   return log
 }
 
+type Program = 'append-until-refused' | 'purge-beside-append'
+
 /** Another process that appends to the store in `directory`; no file of its may grow beyond `kilobytes`. */
-const appender = (directory: string, kilobytes: number | 'unlimited'): ChildProcess => {
-  const script = fileURLToPath(new URL('../../kit/stores/append-until-refused.js', import.meta.url))
+const appender = (
+  directory: string,
+  kilobytes: number | 'unlimited',
+  program: Program = 'append-until-refused',
+): ChildProcess => {
+  const script = fileURLToPath(new URL(`../../kit/stores/${program}.js`, import.meta.url))
   const limited = `ulimit -f ${kilobytes} && exec "$0" "$@"`
   return spawn('bash', ['-c', limited, process.execPath, script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
@@ -243,6 +249,18 @@ inDirectory('a full disk refuses appends and loses none that was acknowledged', 
   t.true(E.isRight(await store.append('account-1', 'no-stream', [newEvent(1)])))
   await database.close()
 })
+
+inDirectory(
+  'where a full disk keeps the write-ahead log from being emptied, what was written beside it is acknowledged',
+  async (t, directory) => {
+    const said: Array<Said> = []
+    for await (const one of saidBy(appender(directory, 1024, 'purge-beside-append'))) said.push(one)
+    t.deepEqual(
+      said.map(({ kind }) => kind),
+      ['acknowledged', 'purged', 'acknowledged', 'unavailable'],
+    )
+  },
+)
 
 inDirectory('a write to a closed store fails at once', async (t, directory) => {
   const database = await openIn(directory)

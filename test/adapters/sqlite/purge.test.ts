@@ -6,10 +6,10 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { beginning } from '../../../domain/event.js'
 import type { Collection } from '../../../projections/ports.js'
-import { newEvent, recorded } from '../../contracts/event-store-fixtures.js'
+import { eventsUntil, newEvent, recorded } from '../../contracts/event-store-fixtures.js'
 import { engagementId, positionAt } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
-import { byHand, openIn } from '../../kit/stores/sqlite.js'
+import { byHand, openIn, openSqliteStores } from '../../kit/stores/sqlite.js'
 import { openTemporaryDirectory } from '../../kit/temporary-directory.js'
 
 /** Long enough for pages of its own. */
@@ -82,4 +82,20 @@ test('what an older version removed is gone once its folder was opened', async (
   await opened.close()
   t.false(isMarked(directory.path))
   await directory.remove()
+})
+
+test('what is truncated before its append was answered is given to no subscription that begins afterwards', async (t) => {
+  const { store, close } = await openSqliteStores()
+  const appends = [
+    store.append(stream, 'no-stream', [newEvent(recorded({ mark }))]),
+    store.append(stream, 0, [newEvent(recorded({}))]),
+  ]
+  rightOf(await store.truncate(stream, 1))
+  for (const append of appends) rightOf(await append)
+  const given = await eventsUntil(store, beginning, ['engagement'], ({ position }) => position >= positionAt(2))
+  t.deepEqual(
+    given.map(({ revision }) => revision),
+    [1],
+  )
+  await close()
 })
