@@ -5,6 +5,7 @@ import { asOfCommand, diffCommand } from './analysis/as-of-command.js'
 import { exportCommand } from './analysis/export-command.js'
 import { replayCommand } from './analysis/replay-command.js'
 import { attributionCommand } from './attribution/attribution-command.js'
+import { reportCommand } from './report/report-command.js'
 import { run } from './run.js'
 import { eraseCommand } from './service/erase-command.js'
 import { parkedCommand } from './service/parked-command.js'
@@ -57,7 +58,7 @@ program
     }),
   )
 
-const reading = [replayCommand, exportCommand, attributionCommand, asOfCommand, diffCommand]
+const reading = [replayCommand, exportCommand, attributionCommand, reportCommand, asOfCommand, diffCommand]
 for (const command of [...reading, eraseCommand, parkedCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }

@@ -72,12 +72,12 @@ const jsonOf = (row: AttributionRow): string => {
 
 type TableColumn = readonly [heading: string, cell: (row: AttributionRow) => string]
 
-const money = (cents: bigint | null): string =>
+export const money = (cents: bigint | null): string =>
   cents === null ? '' : `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
 
-const percent = (share: number | null): string => (share === null ? '' : (share * 100).toFixed(1))
+export const percent = (share: number | null): string => (share === null ? '' : (share * 100).toFixed(1))
 
-const duration = (minutes: number | null): string => {
+export const duration = (minutes: number | null): string => {
   if (minutes === null) return ''
   if (minutes < 60) return `${minutes.toFixed(1)} min`
   return minutes < 1440 ? `${(minutes / 60).toFixed(1)} h` : `${(minutes / 1440).toFixed(1)} d`

@@ -2,7 +2,7 @@ import type { Instant } from '../../../domain/instant.js'
 import type { CostLine } from './costs.js'
 
 export const attributionModels = ['last-touch', 'first-touch', 'linear', 'time-decay', 'position-based'] as const
-type AttributionModel = (typeof attributionModels)[number]
+export type AttributionModel = (typeof attributionModels)[number]
 
 export const attributionGroupings = ['source', 'playbook', 'week', 'state', 'first-contact'] as const
 export type AttributionGrouping = (typeof attributionGroupings)[number]
@@ -30,13 +30,14 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 const timeOf = (instant: Instant | undefined): string =>
   instant === undefined ? 'NULL::TIMESTAMPTZ' : `TIMESTAMPTZ '${instant}'`
 
-const within = (column: string, { from, to }: AttributionRequest): string =>
+/** Which rows concern the range, by a column with their time. */
+export const within = (column: string, { from, to }: Pick<AttributionRequest, 'from' | 'to'>): string =>
   [
     ...(from === undefined ? [] : [`${column} >= ${timeOf(from)}`]),
     ...(to === undefined ? [] : [`${column} < ${timeOf(to)}`]),
   ].join(' AND ') || 'true'
 
-const ofAccount = ({ accountId }: AttributionRequest): string =>
+export const ofAccount = ({ accountId }: Pick<AttributionRequest, 'accountId'>): string =>
   accountId === undefined ? 'true' : `account_id = ${quoted(accountId)}`
 
 const costRows = ({ costs = [] }: AttributionRequest): string =>

@@ -1,0 +1,34 @@
+import { Command } from 'commander'
+import { wallTime } from '../../../adapters/node/clock.js'
+import { AccountId } from '../../../domain/ids.js'
+import { instantOf, type Instant } from '../../../domain/instant.js'
+import { idIn, timeIn } from '../arguments.js'
+import { run } from '../run.js'
+
+type ReportOptions = {
+  readonly out: string
+  readonly from?: Instant
+  readonly to?: Instant
+  readonly account?: AccountId
+}
+
+export const reportCommand = new Command('report')
+  .description('draw leads, the funnel, revenue, cohorts, first contact and webhooks as one HTML file')
+  .requiredOption('--out <file>', 'into this file')
+  .option('--from <time>', 'leads, sales and deliveries at or after this time', timeIn)
+  .option('--to <time>', 'leads, sales and deliveries before this time', timeIn)
+  .option('--account <id>', 'only what concerns this account', idIn(AccountId))
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ npx leadloop report --out report.html
+  $ npx leadloop report --out january.html --from 2026-01-01 --to 2026-02-01 --account acc_…`,
+  )
+  .action(({ out, from, to, account }: ReportOptions) =>
+    run('report', async (config) => {
+      const { reportTo } = await import('./report.js')
+      const request = { ...(from && { from }), ...(to && { to }), ...(account && { accountId: account }) }
+      return reportTo(config, out, { ...request, madeAt: instantOf(wallTime()) })
+    }),
+  )
