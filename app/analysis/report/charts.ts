@@ -33,6 +33,15 @@ const facetOf = (field: string) => ({ field, type: 'nominal', sort: { field: 'or
 /** A value of a panel from one day until before another. */
 type PanelValue = { readonly panel: string; readonly since: string; readonly until: string; readonly value: number }
 
+/** Dates on the axis of time. */
+const dates = 6
+
+/** Every so many-th of the days, or weeks, that are drawn, in milliseconds. */
+const datesOf = (values: ReadonlyArray<PanelValue>): Array<number> => {
+  const days = [...new Set(values.map(({ since }) => since))]
+  return days.filter((_, n) => n % Math.ceil(days.length / dates) === 0).map((day) => Date.parse(day))
+}
+
 /** Bars along the time, a panel below another for each name, all to one scale. */
 export const timeChart = (values: ReadonlyArray<PanelValue>, axis: string): TopLevelSpec => ({
   data: { values: ordered(values, ({ panel }) => panel) },
@@ -41,13 +50,21 @@ export const timeChart = (values: ReadonlyArray<PanelValue>, axis: string): TopL
   spec: {
     width: 600,
     height: 48,
+    // One of the kind bar would not begin at 0 where it ends at a time.
     mark: { type: 'rect', color: bar, stroke: 'white', strokeWidth: 0.5 },
     encoding: {
       x: {
         field: 'since',
         type: 'temporal',
         scale: { type: 'utc' },
-        axis: { title: null, format: '%-d %b %Y', labelOverlap: true, tickCount: 6, grid: false },
+        axis: {
+          title: null,
+          format: '%-d %b %Y',
+          values: datesOf(values),
+          labelFlush: false,
+          labelOverlap: 'greedy',
+          grid: false,
+        },
       },
       x2: { field: 'until' },
       y: {

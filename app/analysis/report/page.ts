@@ -63,7 +63,8 @@ tfoot td { border-top: 1px solid #888; font-weight: bold; }
 @media print {
   body { margin: 0; max-width: none; padding: 0; font-size: 10pt; }
   table { font-size: 8.5pt; }
-  h2, caption { break-after: avoid; }
+  h2, h2 + p, caption { break-after: avoid; }
+  tfoot { display: table-row-group; }
   svg, tr { break-inside: avoid; }
 }
 `

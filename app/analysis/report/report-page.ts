@@ -21,7 +21,7 @@ const rangeText = ({ from, to }: Pick<ReportHeading, 'from' | 'to'>): string => 
 }
 
 /** Accounts that are named; more are counted. */
-const accountsNamed = 10
+const accountsNamed = 5
 
 const accountsText = (accounts: ReportHeading['accounts']): string => {
   const named = accounts.slice(0, accountsNamed).map(({ id, title }) => `${title} (${id})`)
@@ -53,7 +53,7 @@ export const reportPage = async (figures: ReportFigures, heading: ReportHeading)
       ['Range', rangeText(heading)],
       [heading.accounts.length === 1 ? 'Account' : 'Accounts', accountsText(heading.accounts)],
       ['Made', timeText(heading.madeAt)],
-      ['Shows', `what was recorded up to and at that moment`],
+      ['Shows', 'what was recorded up to and at that moment'],
     ],
     summary: summaryOf(figures),
     sections: [
