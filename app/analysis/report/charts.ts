@@ -77,7 +77,7 @@ export const timeChart = (values: ReadonlyArray<PanelValue>, axis: string): TopL
   },
 })
 
-export type RankedValue = { readonly row: string; readonly value: number; readonly label: string }
+type RankedValue = { readonly row: string; readonly value: number; readonly label: string }
 
 /** A bar for each row, with its label. */
 export const rankedChart = (values: ReadonlyArray<RankedValue>): TopLevelSpec => {
@@ -110,7 +110,7 @@ export const gridChart = (values: ReadonlyArray<GridValue>): TopLevelSpec => {
   }
 }
 
-export type RateValue = {
+type RateValue = {
   readonly row: string
   readonly contacts: number
   readonly contactsLabel: string

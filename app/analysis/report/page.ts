@@ -22,7 +22,7 @@ export type Section = {
   readonly nothing: string
 }
 
-export type Page = {
+type Page = {
   readonly title: string
   /** What the report is of: a name and what it says of it. */
   readonly facts: ReadonlyArray<readonly [name: string, fact: string]>

@@ -33,7 +33,7 @@ export const words = (label: string): string => label.replaceAll('_', ' ')
 const longest = 32
 
 /** What a source or a webhook is called in a chart. */
-export const short = (name: string): string => (name.length <= longest ? name : `${name.slice(0, longest - 1)}…`)
+const short = (name: string): string => (name.length <= longest ? name : `${name.slice(0, longest - 1)}…`)
 
 /**
  * A name of its own for each source, by its id: its title, and the end of the id where others have the same one. Charts and
