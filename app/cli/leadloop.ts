@@ -9,6 +9,7 @@ import { reportCommand } from './report/report-command.js'
 import { run } from './run.js'
 import { eraseCommand } from './service/erase-command.js'
 import { parkedCommand } from './service/parked-command.js'
+import { rebuildCommand } from './rebuild/rebuild-command.js'
 
 const program = new Command('leadloop')
   .description('Lead follow-up. Every command takes the settings of the service (app/README.md).')
@@ -46,20 +47,8 @@ program
     }
   })
 
-program
-  .command('rebuild')
-  .description('build read models anew from the log, all or those that are named')
-  .argument('[name...]', 'such as contacts')
-  .addHelpText('after', '\nExample:\n  $ npx leadloop rebuild contacts deliveries')
-  .action((names: ReadonlyArray<string>) =>
-    run('rebuild', async (config) => {
-      const { rebuildReadModels } = await import('./rebuild.js')
-      return rebuildReadModels(config, names)
-    }),
-  )
-
 const reading = [replayCommand, exportCommand, attributionCommand, reportCommand, asOfCommand, diffCommand]
-for (const command of [...reading, eraseCommand, parkedCommand]) {
+for (const command of [...reading, eraseCommand, parkedCommand, rebuildCommand]) {
   program.addCommand(command.copyInheritedSettings(program))
 }
 

@@ -205,7 +205,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     vault,
     sender,
     rateLimit: rateLimit(clock),
-    erasures: followers.erasures,
+    ...{ erasures: followers.erasures, rebuilds: followers.rebuilds },
     draining: draining.signal,
     siteUrl: site.now,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),

@@ -1,4 +1,4 @@
-import type { CommandHandler, Logger, Time } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
@@ -19,6 +19,7 @@ import { guardedCommandHandler, guardedDocuments } from '../../projections/subsc
 import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { buildTogether } from '../../projections/subscriptions/rebuild.js'
+import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/rebuilds.js'
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import type { Reactor } from '../commands/reactions/reactor.js'
 import { erasuresOn, type Erasures } from '../commands/erasures.js'
@@ -29,6 +30,7 @@ import type { Stores } from './stores.js'
 /** All that follows the log under a lease: in one process at a time, this one or another. */
 export type Followers = {
   readonly readModels: ReadonlyArray<ServedReadModel & { readonly follower: LeasedFollower }>
+  readonly rebuilds: Rebuilds
   readonly reactions: LeasedFollower
   readonly erasures: Erasures
   /** What makes work from events, by name: each may park some. */
@@ -43,6 +45,7 @@ type Ports = {
   readonly reactor: Reactor
   readonly snapshots: Pick<Snapshots, 'remove'>
   readonly logger: Logger
+  readonly clock: Clock
   readonly time: Time
 }
 
@@ -61,7 +64,7 @@ const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, reactor, snapshots, logger, time } = ports
+  const { stores, commandHandler, reactor, snapshots, logger, clock, time } = ports
   const { store, documents, isShared } = stores
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
@@ -114,6 +117,7 @@ export const followersOn = (ports: Ports): Followers => {
   const processManagers = [reactions, delivery, notices, erasing]
   return {
     readModels: served,
+    rebuilds: rebuildsOf(served, { documents, store, clock }),
     reactions,
     erasures: erasuresOn({
       ...{ commandHandler, eraser: erasing, isShared, time },

@@ -30,6 +30,8 @@ export type Problem =
   | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
+  /** Another process maintains these read models, or this one has not begun to. */
+  | { readonly kind: 'read-models-elsewhere'; readonly names: ReadonlyArray<string> }
   | StoreFailure
   | Contended
   | AccountRefusal
@@ -109,6 +111,8 @@ export const answerTo = (problem: Problem): Answer => {
     case 'corrupt':
     case 'unexpected':
       return errors(500, 'the request could not be handled')
+    case 'read-models-elsewhere':
+      return errors(409, `this process does not maintain ${problem.names.join(', ')} now`)
     case 'account-not-found':
       return message('account not found')
     case 'api-key-not-found':

@@ -4,6 +4,7 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import type { Erasures } from '../commands/erasures.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'
+import type { Rebuilds } from '../../projections/subscriptions/rebuilds.js'
 
 /** What the management API works with. */
 export type ManagePorts = {
@@ -12,6 +13,7 @@ export type ManagePorts = {
   readonly clientCommands: ClientCommands
   readonly erasures: Erasures
   readonly queries: Queries
+  readonly rebuilds: Rebuilds
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock

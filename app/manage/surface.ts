@@ -8,6 +8,7 @@ import { timelineEndpoints } from './contacts/timeline.js'
 import { eventEndpoints } from './log/events.js'
 import { operatorOf, type Operator } from './operator.js'
 import { parkedEventEndpoints } from './log/parked-events.js'
+import { rebuildEndpoints } from './log/rebuilds.js'
 import type { ManagePorts } from './ports.js'
 import { conversionDefinitionEndpoints } from './setup/conversions.js'
 import { marketingSourceEndpoints } from './setup/marketing-sources.js'
@@ -44,5 +45,6 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...erasureEndpoints(ports),
     ...parkedEventEndpoints(ports),
     ...eventEndpoints(ports),
+    ...rebuildEndpoints(ports),
   ],
 })

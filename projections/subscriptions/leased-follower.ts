@@ -96,14 +96,14 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
   }
 }
 
-/** `checkpoint` holds how far the follower has come, for the other processes. */
-export const leasedFollower = (
+/** `checkpoint` holds how far the follower has come, for the other processes; `here` is the follower where it runs in this one. */
+export const leasedFollower = <Running extends RunningFollower>(
   name: string,
   checkpoint: Collection,
-  start: (lease: Lease) => RunningFollower,
+  start: (lease: Lease) => Running,
   { documents, store, pollBackoff }: Ports,
-): LeasedFollower => {
-  let running: RunningFollower | undefined
+): LeasedFollower & { readonly here: () => Running | undefined } => {
+  let running: Running | undefined
 
   const storedIn = async (collection: Collection): Promise<Position | undefined> => {
     const stored = await documents.progress(collection)
@@ -114,6 +114,7 @@ export const leasedFollower = (
   const polled = sharedPoll(position, () => running !== undefined, pollBackoff)
   return {
     name,
+    here: () => running,
     run: async (lease) => {
       const mine = start(lease)
       running = mine

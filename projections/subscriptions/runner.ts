@@ -3,7 +3,7 @@ import { beginning } from '../../domain/event.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { follow, type FollowPorts, type RunningFollower } from './follower.js'
 import type { Documents, Stored } from '../ports.js'
-import type { Build } from './rebuild.js'
+import { build as buildAlone, type Build } from './rebuild.js'
 import { changesOf, collectionOf, keysToRead, writtenOrThrow, type AnyProjection } from '../projection.js'
 
 /** One in so many batches that change nothing saves the checkpoint, since each save is a write. */
@@ -26,12 +26,22 @@ type RunnerPorts = FollowPorts & {
   readonly isWaitedFor: boolean
 }
 
+/** A read model that is maintained. */
+export type RunningProjection = RunningFollower & {
+  /**
+   * Builds it anew beside what is served and then puts that in its place, while it goes on being maintained; gives the number of
+   * its documents.
+   * @throws CannotFollow and Error when a store fails or it is stopped; what is served stays as it was
+   */
+  readonly rebuild: () => Promise<number>
+}
+
 /**
  * Maintains a read model: a batch of events becomes one change for each document, written with the checkpoint. A read
  * model that is missing, or missing in this version, is built from the whole log first; where that is interrupted, it goes on
  * from where it came to.
  */
-export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningFollower => {
+export const runProjection = (projection: AnyProjection, ports: RunnerPorts): RunningProjection => {
   const { store, documents, logger, time, build, isWaitedFor } = ports
   const collection = collectionOf(projection)
   let saved = beginning
@@ -59,7 +69,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       if (handled > saved && !stopping.signal.aborted) await documents.apply(collection, [], handled)
     })
   }
-  return follow(
+  const follower = follow(
     {
       name: projection.name,
       categories: projection.categories,
@@ -68,6 +78,9 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
           logger.debug({ readModel: projection.name }, 'building a read model from the log')
           await build({ projection, documents }, store, stopping)
           orThrow(await documents.promote(collection))
+        } else {
+          // What an interrupted rebuild left behind would keep what an erasure removes.
+          orThrow(await documents.drop(collectionOf(projection, 'next')))
         }
         saved = orThrow(await documents.checkpoint(collection))
         handled = saved
@@ -76,8 +89,7 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
       handle: async ({ events, position }) => {
         const mine = events.filter((event) => projection.keyOf(event) !== undefined)
         const isIdle = mine.length === 0 && !(isWaitedFor && events.length > 0)
-        const mustSave = !isIdle || idle + 1 >= idleBatches
-        if (!mustSave) {
+        if (isIdle && idle + 1 < idleBatches) {
           idle += 1
           handled = position
           if (isWaitedFor) void saveSoon()
@@ -98,6 +110,26 @@ export const runProjection = (projection: AnyProjection, ports: RunnerPorts): Ru
     },
     ports,
   )
+  return { ...follower, rebuild: () => rebuildBeside(projection, ports, inTurn, stopping.signal) }
+}
+
+/** Builds a read model anew beside the live one. While it takes that one's place live writes wait, so that it has all that they wrote. */
+const rebuildBeside = async (
+  projection: AnyProjection,
+  { store, documents, build }: RunnerPorts,
+  inTurn: (write: () => Promise<unknown>) => Promise<unknown>,
+  stopping: AbortSignal,
+): Promise<number> => {
+  const next = collectionOf(projection, 'next')
+  orThrow(await documents.drop(next))
+  await build({ projection, documents }, store, stopping)
+  let count = 0
+  await inTurn(async () => {
+    await buildAlone({ projection, documents }, store, stopping)
+    count = orThrow(await documents.count(next))
+    orThrow(await documents.promote(collectionOf(projection)))
+  })
+  return count
 }
 
 /**

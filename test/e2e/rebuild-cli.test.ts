@@ -8,14 +8,17 @@ import { runProgram, type Ended } from '../kit/parts/program.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { operatorKey } from '../kit/service/settings.js'
 import { byHand } from '../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 
 const program = new URL('../../app/cli/leadloop.js', import.meta.url)
 const names = readModels.map(({ name }) => name)
 
+const settings = { PORT: '0', EVENTSTORE_URL: undefined, MONGODB_URL: undefined }
+
 const rebuild = (DATA_DIR: string, ...args: ReadonlyArray<string>): Promise<Ended> =>
-  runProgram(program, ['rebuild', ...args], { DATA_DIR, EVENTSTORE_URL: undefined, MONGODB_URL: undefined })
+  runProgram(program, ['rebuild', ...args], { ...settings, DATA_DIR })
 
 type Lived = { readonly folder: string; readonly account: Account; readonly contactId: string }
 
@@ -194,4 +197,42 @@ test('an event that can not be folded stops a rebuild, and what is served stays 
   t.regex(stderr, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
   t.regex(stderr, / What is served stays as it was\.\n$/)
   t.deepEqual(served(folder), before)
+})
+
+test('a service that runs builds its read models anew itself, and answers all the while', async (t) => {
+  const { folder, account } = livedIn(t)
+  byHand(folder, (database) => {
+    const contacts = liveTable(database, 'contacts')
+    const isFirst = `body ->> '$.first_name' = 'Ada'`
+    database.exec(`UPDATE "${contacts}" SET body = json_set(body, '$.first_name', 'Eve') WHERE ${isFirst}`)
+  })
+  const { url, stop } = await serviceFor(t, folder)
+  const called = { ...settings, DATA_DIR: folder, PORT: new URL(url).port, OPERATOR_KEY: operatorKey }
+  const leadloop = (...args: ReadonlyArray<string>): Promise<Ended> => runProgram(program, ['rebuild', ...args], called)
+
+  const unknown = await leadloop('contact')
+  t.is(unknown.code, 1)
+  t.regex(
+    unknown.stderr,
+    /^leadloop can't rebuild\. The service answers 400: .*read_models\.0 must be one of contacts, /,
+  )
+
+  const [{ code, stdout, stderr }, found] = await Promise.all([
+    leadloop(),
+    send(`${url}/api/v3/contacts/${lived.contactId}`, { headers: bearer(account.apiKey) }),
+  ])
+  t.is(code, 0, stderr)
+  t.is(found.status, 200)
+  t.deepEqual(
+    stdout.split('\n').map((line) => line.split(':', 1)[0]),
+    [...names, ''],
+  )
+  t.regex(stdout, /^contacts: 2 documents$/m)
+  t.deepEqual(firstNames(folder), ['Ada', 'Grace'])
+
+  const again = await leadloop('contacts')
+  t.is(again.stdout, 'contacts: 2 documents\n')
+  await stop()
+  const { stdout: compared } = await rebuild(folder)
+  t.regex(compared, /^All equal what was served\.$/m)
 })

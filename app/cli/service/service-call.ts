@@ -22,25 +22,36 @@ export const withService = async <A>(
   roles: Roles,
   use: (call: Call, isOwn: boolean) => Promise<Either<string, A>>,
 ): Promise<Either<string, A>> => {
-  const key = operatorKeyOf(config)
-  if (key === undefined) return E.left('OPERATOR_KEY: it is not set, and DATA_DIR holds no operator-key.')
-  const running = `http://${reachable(config.host)}:${config.port}`
-  if (await isListening(running)) return use(callOf(running, key), false)
+  const running = await runningService(config)
+  if (E.isLeft(running)) return running
+  if (running.right !== undefined) return use(running.right, false)
+  const key = keyFor(config)
+  if (E.isLeft(key)) return key
   // Composing would make the folder, and a path that was mistyped would look like an empty store.
   if (config.eventStoreUrl === undefined && !existsSync(join(config.dataDir, 'leadloop.db')))
     return E.left(`DATA_DIR: there is no ${join(config.dataDir, 'leadloop.db')}.`)
   const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {
-    return await use(callOf(own.right.address, key), true)
+    return await use(callOf(own.right.address, key.right), true)
   } finally {
     await own.right.stop()
   }
 }
 
-const operatorKeyOf = ({ dataDir, operatorKey }: Config): string | undefined => {
+/** Calls the service that these settings describe; undefined where none runs. Left: one sentence. */
+export const runningService = async (config: Config): Promise<Either<string, Call | undefined>> => {
+  const site = `http://${reachable(config.host)}:${config.port}`
+  // With port 0 a service listens where nobody knows it.
+  if (config.port === 0 || !(await isListening(site))) return E.right(undefined)
+  const key = keyFor(config)
+  return E.isLeft(key) ? key : E.right(callOf(site, key.right))
+}
+
+const keyFor = ({ dataDir, operatorKey }: Config): Either<string, string> => {
   const file = join(dataDir, 'operator-key')
-  return operatorKey ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined)
+  const key = operatorKey ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined)
+  return key === undefined ? E.left('OPERATOR_KEY: it is not set, and DATA_DIR holds no operator-key.') : E.right(key)
 }
 
 /** An address that stands for all of the machine's is none that can be called. */

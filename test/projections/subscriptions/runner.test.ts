@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type { Position } from '../../../domain/event.js'
+import { beginning, type Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Backoff } from '../../../projections/subscriptions/backoff.js'
@@ -325,4 +325,73 @@ test('a read model whose lease was lost is not written any more, not even at its
   const second = run()
   await second.caughtUpTo(await define('three'), neverAborted)
   t.is(await count(), 3)
+})
+
+/** A read model of two conversions, of which one is wrong in what is served. */
+const openSpoilt = async (t: ExecutionContext) => {
+  const stage = await open(t)
+  const { documents, define, run } = stage
+  const first = run()
+  await define('one')
+  const last = await define('two')
+  await first.caughtUpTo(last, neverAborted)
+  await first.stop()
+  const wrong = { key: conversionId(1), document: { title: 'wrong' }, position: last }
+  rightOf(await documents.apply(live, [wrong], last))
+  const served = async (): Promise<ReadonlyArray<unknown>> => {
+    const titles: Array<unknown> = []
+    for await (const { document } of documents.all(live)) titles.push(document?.['title'])
+    return titles
+  }
+  t.deepEqual(await served(), ['wrong', 'two'])
+  return { ...stage, served }
+}
+
+test('a read model can be built anew while it is served, and misses nothing that comes meanwhile', async (t) => {
+  const { documents, define, run, served } = await openSpoilt(t)
+  const shown: Array<unknown> = []
+  const meanwhile: Array<Position> = []
+  const watched: Documents = {
+    ...documents,
+    apply: async (collection, changes, position) => {
+      const applied = await documents.apply(collection, changes, position)
+      if (collection.generation === 'next' && meanwhile.length === 0) {
+        meanwhile.push(await define('three'))
+        await running.caughtUpTo(meanwhile[0] ?? beginning, neverAborted)
+        shown.push(...(await served()))
+        meanwhile.push(await define('four'))
+      }
+      return applied
+    },
+  }
+  const running = run(projection, { documents: watched })
+  await running.caughtUpTo(await define(''), neverAborted)
+  t.is(await running.rebuild(), 4)
+  t.deepEqual(shown, ['wrong', 'two', 'three'], 'served as before until it is whole')
+  await running.caughtUpTo(meanwhile[1] ?? beginning, neverAborted)
+  t.deepEqual(await served(), ['one', 'two', 'three', 'four'])
+  await running.caughtUpTo(await define('five'), neverAborted)
+  t.deepEqual(await served(), ['one', 'two', 'three', 'four', 'five'])
+  await running.rebuild()
+  t.deepEqual(await served(), ['one', 'two', 'three', 'four', 'five'])
+})
+
+test('a rebuild that fails leaves what is served as it was, and what it left goes with the next start', async (t) => {
+  const { documents, define, run, served } = await openSpoilt(t)
+  const away: Documents = {
+    ...documents,
+    promote: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
+  }
+  const running = run(projection, { documents: away })
+  await running.caughtUpTo(await define('three'), neverAborted)
+  await t.throwsAsync(running.rebuild(), { message: /away/ })
+  const last = await define('four')
+  await running.caughtUpTo(last, neverAborted)
+  t.deepEqual(await served(), ['wrong', 'two', 'three', 'four'])
+  await running.stop()
+  const next = collectionOf(projection, 'next')
+  t.is(rightOf(await documents.count(next)), 3)
+  await run().caughtUpTo(last, neverAborted)
+  t.is(rightOf(await documents.count(next)), 0)
+  t.deepEqual(await served(), ['wrong', 'two', 'three', 'four'])
 })

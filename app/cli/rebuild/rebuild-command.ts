@@ -1,0 +1,22 @@
+import { Command } from 'commander'
+import { E } from '../../../domain/prelude.js'
+import { run } from '../run.js'
+
+export const rebuildCommand = new Command('rebuild')
+  .exitOverride()
+  .description('build read models anew from the log, all or those that are named; a service that runs does it itself')
+  .argument('[name...]', 'such as contacts')
+  .addHelpText('after', '\nExample:\n  $ npx leadloop rebuild contacts deliveries')
+  .action((names: ReadonlyArray<string>) =>
+    run('rebuild', async (config) => {
+      const { runningService } = await import('../service/service-call.js')
+      const service = await runningService(config)
+      if (E.isLeft(service)) return service
+      if (service.right !== undefined) {
+        const { rebuildServed } = await import('./served.js')
+        return rebuildServed(service.right, names)
+      }
+      const { rebuildReadModels } = await import('./rebuild.js')
+      return rebuildReadModels(config, names)
+    }),
+  )

@@ -1,0 +1,52 @@
+import { E, type Either } from '../../../domain/prelude.js'
+import { answered } from '../service/calling.js'
+import type { Call } from '../service/service-call.js'
+import { lateProgressBar } from '../progress.js'
+
+type Rebuild = {
+  readonly read_model: string
+  readonly state: string
+  readonly documents: number | null
+  readonly reason: string | null
+  readonly progress: number | null
+}
+
+/** In milliseconds, between two looks at how far it is. */
+const pause = 300
+
+/** Lets a running service build its read models anew, and waits. Left: one sentence that says which were not. */
+export const rebuildServed = async (call: Call, names: ReadonlyArray<string>): Promise<Either<string, undefined>> => {
+  const begun = await rebuildsIn(answered(call, 'POST', '/rebuilds', names.length === 0 ? {} : { read_models: names }))
+  if (E.isLeft(begun)) return begun
+  const wanted = begun.right.map(({ read_model }) => read_model)
+  const bar = lateProgressBar(100)
+  try {
+    for (;;) {
+      const now = await rebuildsIn(answered(call, 'GET', '/rebuilds'))
+      if (E.isLeft(now)) return now
+      const asked = now.right.filter(({ read_model }) => wanted.includes(read_model))
+      const missing = wanted.filter((name) => asked.every(({ read_model }) => read_model !== name))
+      if (missing.length > 0) return E.left(`The service was started anew before ${missing.join(', ')} was built.`)
+      if (asked.every(({ state }) => state !== 'running')) return told(asked)
+      bar.update(Math.floor(100 * Math.min(...asked.map(({ progress }) => progress ?? 0))))
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  } finally {
+    bar.stop()
+  }
+}
+
+const rebuildsIn = async (answer: ReturnType<typeof answered>): Promise<Either<string, ReadonlyArray<Rebuild>>> => {
+  const body = await answer
+  return E.isLeft(body) ? body : E.right(body.right['rebuilds'] as ReadonlyArray<Rebuild>)
+}
+
+const told = (rebuilds: ReadonlyArray<Rebuild>): Either<string, undefined> => {
+  const failed = rebuilds.filter(({ state }) => state !== 'completed')
+  for (const { read_model, documents } of rebuilds.filter(({ state }) => state === 'completed')) {
+    process.stdout.write(`${read_model}: ${(documents ?? 0).toLocaleString('en-US')} documents\n`)
+  }
+  if (failed.length === 0) return E.right(undefined)
+  const reasons = failed.map(({ read_model, reason }) => `${read_model} (${reason})`)
+  return E.left(`These stay as they were: ${reasons.join(', ')}.`)
+}

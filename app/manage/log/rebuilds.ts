@@ -1,0 +1,42 @@
+import { refined, t } from '../../../domain/codec.js'
+import { E, flow } from '../../../domain/prelude.js'
+import { readModels } from '../../../projections/registry.js'
+import type { Endpoint } from '../../http/endpoint.js'
+import type { Problem } from '../../http/problem.js'
+import { answer, bind, withBody } from '../../http/steps.js'
+import type { Operator } from '../operator.js'
+import type { ManagePorts } from '../ports.js'
+
+const names = readModels.map(({ name }) => name)
+
+const ReadModelName = refined(
+  `one of ${names.join(', ')}`,
+  (value): value is string => typeof value === 'string' && names.includes(value),
+)
+
+const RebuildRequest = t.partial({ read_models: t.readonlyArray(ReadModelName) }, 'a rebuild')
+
+/** Read models that are built anew while they are served. */
+export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'POST',
+    path: '/rebuilds',
+    handle: flow(
+      withBody(RebuildRequest, {}),
+      bind('begun', ({ body }) =>
+        E.mapLeft((elsewhere: ReadonlyArray<string>): Problem => ({ kind: 'read-models-elsewhere', names: elsewhere }))(
+          rebuilds.begin(body.read_models ?? names),
+        ),
+      ),
+      answer(202, ({ begun }) => ({ rebuilds: begun })),
+    ),
+  },
+  {
+    method: 'GET',
+    path: '/rebuilds',
+    handle: flow(
+      bind('begun', async () => E.right(await rebuilds.all())),
+      answer(200, ({ begun }) => ({ rebuilds: begun })),
+    ),
+  },
+]
