@@ -49,10 +49,15 @@ export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: St
 /** In milliseconds. */
 const longestCatchUp = 600_000
 
+/** Resolves once a service has handled the log. */
+export const caughtUp = async (service: Child): Promise<void> => {
+  await until('nothing lags', longestCatchUp, () => isCaughtUp(service))
+}
+
 /** Lets a service catch up with a log that was written beside it: what is measured afterwards is not that. */
 export const settle = async (directory: string, urls = embedded): Promise<void> => {
   const service = await startMeasured(directory, urls)
-  await until('nothing lags', longestCatchUp, () => isCaughtUp(service))
+  await caughtUp(service)
   await service.stop()
 }
 
