@@ -42,6 +42,7 @@ export type AccountState =
   | {
       readonly kind: 'open'
       readonly accountId: AccountId
+      readonly title: string
       readonly enabled: boolean
       /** A contact of it was erased: whoever looks for the contact of a number must ask which one. */
       readonly hasErasures: boolean
@@ -87,6 +88,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
     return {
       kind: 'open',
       accountId: event.data.account_id,
+      title: event.data.title,
       enabled: true,
       hasErasures: false,
       sealedSecret: event.data.sealed_secret,

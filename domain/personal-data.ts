@@ -16,6 +16,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MemberRemoved: [],
   PlaybookCreated: [],
   PlaybookChanged: [],
+  PlaybookDeleted: [],
   MarketingSourceCreated: [],
   MarketingSourceSuspended: [],
   MarketingSourceResumed: [],

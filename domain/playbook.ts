@@ -1,7 +1,8 @@
-import { t } from './codec.js'
+import { t, type Mismatch } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, PlaybookId } from './ids.js'
+import { templateProblem } from './message-template.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /** The required fields of a standard qualification playbook (contract 4.6), the two TCPA fields apart. */
@@ -22,33 +23,68 @@ export const standardFields: ReadonlyArray<string> = [
   'credit_rating',
 ]
 
+/** `delay_minutes` counts from when the step before really went out. */
 const PlaybookStep = t.type({ message: t.string, delay_minutes: t.number }, 'a step')
-type PlaybookStep = t.TypeOf<typeof PlaybookStep>
 
-/** `HH:MM` to `HH:MM` in the contact's own time zone. */
+/** `HH:MM` to `HH:MM` in the contact's own time zone: when nothing is sent. */
 const QuietHours = t.type({ from: t.string, to: t.string }, 'quiet hours')
 
-export const PlaybookSettings = t.type(
-  {
-    title: t.string,
-    required_fields: t.readonlyArray(t.string),
-    steps: t.readonlyArray(PlaybookStep),
-    quiet_hours: t.union([QuietHours, t.null]),
-    give_up_after_minutes: t.number,
-  },
-  'playbook settings',
+const Weekdays = {
+  monday: null,
+  tuesday: null,
+  wednesday: null,
+  thursday: null,
+  friday: null,
+  saturday: null,
+  sunday: null,
+}
+export const Weekday = t.keyof(Weekdays, 'a day of the week in English')
+type Weekday = t.TypeOf<typeof Weekday>
+
+const everyDay = Object.keys(Weekdays) as ReadonlyArray<Weekday>
+
+/** What a reply with one of these words, or phrases, makes of its engagement. The first rule that matches counts. */
+export const ReplyOutcome = t.keyof(
+  { qualified: null, unqualified: null, not_interested: null, opted_out: null },
+  'qualified, unqualified, not_interested or opted_out',
 )
-export type PlaybookSettings = t.TypeOf<typeof PlaybookSettings>
+const ReplyRule = t.type({ words: t.readonlyArray(t.string), outcome: ReplyOutcome }, 'a reply rule')
+
+const settings = {
+  title: t.string,
+  required_fields: t.readonlyArray(t.string),
+  steps: t.readonlyArray(PlaybookStep),
+  quiet_hours: t.union([QuietHours, t.null]),
+  give_up_after_minutes: t.number,
+}
+
+/** `days`: on which something is sent. */
+const laterSettings = { reply_rules: t.readonlyArray(ReplyRule), days: t.readonlyArray(Weekday) }
+
+/** Older versions wrote neither rules nor days. */
+const StoredSettings = t.intersection([t.type(settings), t.partial(laterSettings)], 'playbook settings')
+type StoredSettings = t.TypeOf<typeof StoredSettings>
+export type PlaybookSettings = Required<StoredSettings>
+
+/** Where a stored playbook names no days it sends on all. */
+export const settingsIn = (stored: StoredSettings): PlaybookSettings => ({ reply_rules: [], days: everyDay, ...stored })
 
 export const PlaybookEvent = t.union([
-  eventOf('PlaybookCreated', t.type({ playbook_id: PlaybookId, account_id: AccountId, settings: PlaybookSettings })),
-  eventOf('PlaybookChanged', t.type({ settings: PlaybookSettings })),
+  eventOf('PlaybookCreated', t.type({ playbook_id: PlaybookId, account_id: AccountId, settings: StoredSettings })),
+  eventOf('PlaybookChanged', t.type({ settings: StoredSettings })),
+  /** No source begins to use it. One that did at the same moment goes on with its settings. */
+  eventOf('PlaybookDeleted', t.type({})),
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
 
 export type PlaybookState =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'created'; readonly accountId: AccountId; readonly settings: PlaybookSettings }
+  | {
+      readonly kind: 'created'
+      readonly accountId: AccountId
+      readonly settings: PlaybookSettings
+      readonly deleted: boolean
+    }
 
 export type PlaybookCommand =
   | {
@@ -58,8 +94,11 @@ export type PlaybookCommand =
       readonly settings: PlaybookSettings
     }
   | { readonly type: 'ChangePlaybook'; readonly accountId: AccountId; readonly settings: Partial<PlaybookSettings> }
+  | { readonly type: 'DeletePlaybook'; readonly accountId: AccountId }
 
-export type PlaybookRefusal = { readonly kind: 'playbook-not-found' }
+export type PlaybookRefusal =
+  | { readonly kind: 'playbook-not-found' }
+  | { readonly kind: 'playbook-invalid'; readonly mismatches: ReadonlyArray<Mismatch> }
 
 /** What an account starts with. */
 export const standardPlaybook: PlaybookSettings = {
@@ -68,37 +107,66 @@ export const standardPlaybook: PlaybookSettings = {
   steps: [],
   quiet_hours: { from: '21:00', to: '08:00' },
   give_up_after_minutes: 7 * 24 * 60,
+  reply_rules: [],
+  days: everyDay,
 }
 
 const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
   switch (event.type) {
     case 'PlaybookCreated':
-      return { kind: 'created', accountId: event.data.account_id, settings: event.data.settings }
+      return {
+        kind: 'created',
+        accountId: event.data.account_id,
+        settings: settingsIn(event.data.settings),
+        deleted: false,
+      }
     case 'PlaybookChanged':
-      return state.kind === 'unknown' ? state : { ...state, settings: event.data.settings }
+      return state.kind === 'unknown' ? state : { ...state, settings: settingsIn(event.data.settings) }
+    case 'PlaybookDeleted':
+      return state.kind === 'unknown' ? state : { ...state, deleted: true }
     default:
       return unreachable(event)
   }
 }
 
+/** The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, and the account's title. */
+const knownNames = ({ required_fields }: PlaybookSettings): ReadonlySet<string> =>
+  new Set(['account', ...standardFields, ...required_fields])
+
+const templateMismatches = (settings: PlaybookSettings): ReadonlyArray<Mismatch> =>
+  settings.steps.flatMap(({ message }, index) => {
+    const expected = templateProblem(message, knownNames(settings))
+    return expected === undefined ? [] : { path: `steps.${index}.message`, expected }
+  })
+
+const dayMismatches = ({ days }: PlaybookSettings): ReadonlyArray<Mismatch> =>
+  days.length > 0 ? [] : [{ path: 'days', expected: 'a list of at least one day of the week' }]
+
 const decide = (
   command: PlaybookCommand,
   state: PlaybookState,
 ): Either<PlaybookRefusal, ReadonlyArray<PlaybookEvent>> => {
+  if (command.type === 'CreatePlaybook') {
+    if (state.kind === 'created') return E.right([])
+    const { playbookId, accountId, settings } = command
+    const mismatches = [...templateMismatches(settings), ...dayMismatches(settings)]
+    if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
+    return E.right([{ type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } }])
+  }
+  if (state.kind === 'unknown' || state.accountId !== command.accountId) return E.left({ kind: 'playbook-not-found' })
   switch (command.type) {
-    case 'CreatePlaybook': {
-      if (state.kind === 'created') return E.right([])
-      const { playbookId, accountId, settings } = command
-      return E.right([{ type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } }])
-    }
     case 'ChangePlaybook': {
-      if (state.kind === 'unknown' || state.accountId !== command.accountId) {
-        return E.left({ kind: 'playbook-not-found' })
-      }
+      if (state.deleted) return E.left({ kind: 'playbook-not-found' })
       const settings = { ...state.settings, ...command.settings }
+      // What was stored before its names were checked stands until they may change.
+      const mayChange = command.settings.steps !== undefined || command.settings.required_fields !== undefined
+      const mismatches = [...(mayChange ? templateMismatches(settings) : []), ...dayMismatches(settings)]
+      if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
       const same = JSON.stringify(settings) === JSON.stringify(state.settings)
       return E.right(same ? [] : [{ type: 'PlaybookChanged', data: { settings } }])
     }
+    case 'DeletePlaybook':
+      return E.right(state.deleted ? [] : [{ type: 'PlaybookDeleted', data: {} }])
     default:
       return unreachable(command)
   }

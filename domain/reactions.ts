@@ -141,6 +141,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MemberRemoved: none,
   PlaybookCreated: none,
   PlaybookChanged: none,
+  PlaybookDeleted: none,
   MarketingSourceCreated: none,
   MarketingSourceSuspended: none,
   MarketingSourceResumed: none,

@@ -72,6 +72,7 @@ test('the domain is pure: each package that it uses has one door', (t) => {
     'io-ts': 'domain/codec.ts',
     'libphonenumber-js': 'domain/phone.ts',
     'node:crypto': 'domain/derived-id.ts',
+    'sms-segments-calculator': 'domain/message-segments.ts',
   }
   const others = imports.filter(({ from, to }) => isIn('domain', from) && !isOurs(to) && doors[to] !== from)
   t.deepEqual(others.map(shown), [])

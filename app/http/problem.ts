@@ -30,6 +30,7 @@ export type Problem =
   | { readonly kind: 'compressed' }
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
+  | { readonly kind: 'playbook-in-use' }
   /** Another process maintains these read models, or this one has not begun to. */
   | { readonly kind: 'read-models-elsewhere'; readonly names: ReadonlyArray<string> }
   | StoreFailure
@@ -75,6 +76,21 @@ export const invalid = (mismatches: ReadonlyArray<Mismatch>): Problem => ({
   messages: mismatches.map(({ path, expected }) => `${path === '' ? 'the body' : path} must be ${expected}`),
 })
 
+/** What a look-up by id says where there is nothing. */
+const missing = {
+  'account-not-found': 'account not found',
+  'api-key-not-found': 'API key not found',
+  'member-not-found': 'member not found',
+  'playbook-not-found': 'playbook not found',
+  'source-not-found': 'marketing source not found',
+  'contact-not-found': 'contact not found',
+  'engagement-not-found': 'engagement not found',
+  'webhook-not-found': 'webhook not found',
+  'delivery-not-found': 'delivery not found',
+  'resend-not-found': 'resend not found',
+  'parked-event-not-found': 'parked event not found',
+} as const
+
 /** The one table from problems to what a client sees. */
 export const answerTo = (problem: Problem): Answer => {
   switch (problem.kind) {
@@ -114,35 +130,29 @@ export const answerTo = (problem: Problem): Answer => {
     case 'read-models-elsewhere':
       return errors(409, `this process does not maintain ${problem.names.join(', ')} now`)
     case 'account-not-found':
-      return message('account not found')
     case 'api-key-not-found':
-      return message('API key not found')
     case 'member-not-found':
-      return message('member not found')
+    case 'playbook-not-found':
+    case 'source-not-found':
+    case 'contact-not-found':
+    case 'engagement-not-found':
+    case 'webhook-not-found':
+    case 'delivery-not-found':
+    case 'resend-not-found':
+    case 'parked-event-not-found':
+      return message(missing[problem.kind])
     case 'member-already-added':
       return errors(409, 'email belongs to a member already')
-    case 'playbook-not-found':
-      return message('playbook not found')
-    case 'source-not-found':
-      return message('marketing source not found')
-    case 'contact-not-found':
-      return message('contact not found')
-    case 'engagement-not-found':
-      return message('engagement not found')
-    case 'webhook-not-found':
-      return message('webhook not found')
-    case 'delivery-not-found':
-      return message('delivery not found')
+    case 'playbook-invalid':
+      return answerTo(invalid(problem.mismatches))
+    case 'playbook-in-use':
+      return errors(409, 'a marketing source uses this playbook')
     case 'delivery-erased':
       return errors(409, 'what was to be posted is erased')
     case 'delivery-waiting':
       return errors(409, 'the delivery still waits to be posted')
     case 'delivery-changed':
       return { ...errors(503, 'the delivery was changed meanwhile, try again'), headers: { 'retry-after': '1' } }
-    case 'resend-not-found':
-      return message('resend not found')
-    case 'parked-event-not-found':
-      return message('parked event not found')
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
     case 'remarks-erased':

@@ -6,6 +6,7 @@ import type { ManagePorts } from './ports.js'
 
 /** A playbook of this account: sources run one, and a webhook may be limited to one. */
 export const ownPlaybook = (commandHandler: ManagePorts['commandHandler'], accountId: AccountId, id: PlaybookId) => {
-  const own = (state: PlaybookState) => (state.kind === 'created' && state.accountId === accountId ? state : undefined)
+  const own = (state: PlaybookState) =>
+    state.kind === 'created' && !state.deleted && state.accountId === accountId ? state : undefined
   return ownState(commandHandler, playbook, id, own, { kind: 'playbook-not-found' } satisfies Problem)
 }

@@ -12,6 +12,7 @@ import { rebuildEndpoints } from './log/rebuilds.js'
 import type { ManagePorts } from './ports.js'
 import { conversionDefinitionEndpoints } from './setup/conversions.js'
 import { marketingSourceEndpoints } from './setup/marketing-sources.js'
+import { playbookPreviewEndpoints } from './setup/playbook-preview.js'
 import { playbookEndpoints } from './setup/playbooks.js'
 import { deliveryEndpoints } from './webhooks/deliveries.js'
 import { resendEndpoints } from './webhooks/resends.js'
@@ -32,6 +33,7 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...apiKeyEndpoints(ports),
     ...memberEndpoints(ports),
     ...playbookEndpoints(ports),
+    ...playbookPreviewEndpoints(ports),
     ...marketingSourceEndpoints(ports),
     ...conversionDefinitionEndpoints(ports),
     ...webhookEndpoints(ports),

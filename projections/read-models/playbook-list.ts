@@ -1,7 +1,7 @@
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, PlaybookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
+import { playbook, settingsIn, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Projection } from '../projection.js'
 
 /** The playbooks of an account, oldest first. */
@@ -13,7 +13,7 @@ export type PlaybookDocument = PlaybookSettings & {
 
 export const playbookList: Projection<PlaybookDocument> = {
   name: 'playbook_list',
-  version: 1,
+  version: 2,
   categories: ['playbook'],
   indexes: { by_account: ['account_id', 'created_at'] },
   createdBy: new Set(['PlaybookCreated']),
@@ -21,6 +21,7 @@ export const playbookList: Projection<PlaybookDocument> = {
     switch (event.type) {
       case 'PlaybookCreated':
       case 'PlaybookChanged':
+      case 'PlaybookDeleted':
         return idIn(playbook, event.stream)
       default:
         return undefined
@@ -30,10 +31,12 @@ export const playbookList: Projection<PlaybookDocument> = {
     switch (event.type) {
       case 'PlaybookCreated': {
         const { account_id, playbook_id, settings } = event.data
-        return { account_id, id: playbook_id, ...settings, created_at: event.time }
+        return { account_id, id: playbook_id, ...settingsIn(settings), created_at: event.time }
       }
       case 'PlaybookChanged':
-        return document === undefined ? undefined : { ...document, ...event.data.settings }
+        return document === undefined ? undefined : { ...document, ...settingsIn(event.data.settings) }
+      case 'PlaybookDeleted':
+        return undefined
       default:
         return document
     }

@@ -57,6 +57,7 @@ test('an account opens enabled, with no member and one API key', (t) => {
   t.deepEqual(fold(account, account.initial, [opened, issued(1)]), {
     kind: 'open',
     accountId: accountId(),
+    title: 'Example Insurance',
     enabled: true,
     hasErasures: false,
     sealedSecret: 'sealed',

@@ -1,12 +1,20 @@
 import test from 'ava'
-import { playbook, standardFields, standardPlaybook, type PlaybookEvent } from '../../domain/playbook.js'
+import { fold } from '../../domain/decider.js'
+import {
+  playbook,
+  standardFields,
+  standardPlaybook,
+  type PlaybookCommand,
+  type PlaybookEvent,
+} from '../../domain/playbook.js'
+import { E } from '../../domain/prelude.js'
 import { accountId, playbookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
-const created: PlaybookEvent = {
+const created = {
   type: 'PlaybookCreated',
   data: { playbook_id: playbookId(), account_id: accountId(), settings: standardPlaybook },
-}
+} as const satisfies PlaybookEvent
 
 const create = {
   type: 'CreatePlaybook',
@@ -35,6 +43,54 @@ test('a change to what stands already is already so', (t) => {
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { required_fields: ['email'] } })
     .isAlreadySo()
   given(t, playbook, created).when({ type: 'ChangePlaybook', accountId: accountId(), settings: {} }).isAlreadySo()
+})
+
+/** Which settings a command is refused for. */
+const wrongSettings = (command: PlaybookCommand, ...events: ReadonlyArray<PlaybookEvent>): ReadonlyArray<string> => {
+  const decided = playbook.decide(command, fold(playbook, playbook.initial, events))
+  if (E.isRight(decided) || decided.left.kind !== 'playbook-invalid') return []
+  return decided.left.mismatches.map(({ path }) => path)
+}
+
+const steps = [{ message: 'Hi {{name}}', delay_minutes: 0 }]
+const change = { type: 'ChangePlaybook', accountId: accountId() } as const
+
+test('a message that names what no lead has is refused', (t) => {
+  const wrong = { ...standardPlaybook, steps }
+  t.deepEqual(wrongSettings({ ...create, settings: wrong }), ['steps.0.message'])
+  t.deepEqual(wrongSettings({ ...change, settings: { steps } }, created), ['steps.0.message'])
+  const settings = { ...wrong, required_fields: ['name'] }
+  given(t, playbook)
+    .when({ ...create, settings })
+    .then({ type: 'PlaybookCreated', data: { ...created.data, settings } })
+})
+
+test('days on which nothing could be sent are refused', (t) => {
+  t.deepEqual(wrongSettings({ ...create, settings: { ...standardPlaybook, days: [] } }), ['days'])
+  t.deepEqual(wrongSettings({ ...change, settings: { days: [] } }, created), ['days'])
+})
+
+test('a playbook that was stored before its names were checked can be renamed, and not given other fields', (t) => {
+  const { reply_rules: _rules, days: _days, ...before } = standardPlaybook
+  const stored: PlaybookEvent = { type: 'PlaybookCreated', data: { ...created.data, settings: { ...before, steps } } }
+  const settings = { ...standardPlaybook, steps, title: 'Short' }
+  given(t, playbook, stored)
+    .when({ ...change, settings: { title: 'Short' } })
+    .then({ type: 'PlaybookChanged', data: { settings } })
+  t.deepEqual(wrongSettings({ ...change, settings: { required_fields: ['email'] } }, stored), ['steps.0.message'])
+})
+
+test('a playbook that is deleted can not be changed, and is deleted once', (t) => {
+  const remove = { type: 'DeletePlaybook', accountId: accountId() } as const
+  const deleted: PlaybookEvent = { type: 'PlaybookDeleted', data: {} }
+  given(t, playbook, created).when(remove).then(deleted)
+  given(t, playbook, created, deleted).when(remove).isAlreadySo()
+  given(t, playbook, created, deleted)
+    .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { title: 'Short' } })
+    .refuses('playbook-not-found')
+  given(t, playbook, created)
+    .when({ ...remove, accountId: accountId(2) })
+    .refuses('playbook-not-found')
 })
 
 test('the playbook of another account is not found, like one that is missing', (t) => {

@@ -20,6 +20,8 @@ const endpoints: ReadonlyArray<Call> = [
   ['POST', '/playbooks', { title: 'x' }],
   ['GET', '/playbooks'],
   ['PATCH', `/playbooks/${nobody('ply')}`, { title: 'x' }],
+  ['DELETE', `/playbooks/${nobody('ply')}`],
+  ['POST', `/playbooks/${nobody('ply')}/preview`],
   ['POST', '/marketing_sources', { title: 'x', playbook_id: nobody('ply') }],
   ['GET', '/marketing_sources'],
   ['PATCH', `/marketing_sources/${nobody('mks')}`, { suspended: true }],

@@ -1,0 +1,36 @@
+import { NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
+import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
+
+const TimeOfDay = refined(
+  'a time of day, HH:MM',
+  (value): value is string => typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(value),
+)
+
+/** Minutes of a year: what would wait longer was forgotten. */
+const longestWait = 365 * 24 * 60
+
+const Minutes = refined(
+  `a whole number of minutes from 0 to ${longestWait}`,
+  (value): value is number => NaturalNumber.is(value) && value <= longestWait,
+)
+
+const Step = t.strict({ message: Text, delay_minutes: Minutes })
+const ReplyRule = t.strict({ words: t.readonlyArray(Title, 'a list of words'), outcome: ReplyOutcome })
+
+const settings = {
+  required_fields: optional(t.readonlyArray(Text, 'a list of field names')),
+  steps: optional(t.readonlyArray(Step, 'a list of steps')),
+  reply_rules: optional(t.readonlyArray(ReplyRule, 'a list of reply rules')),
+  days: optional(t.readonlyArray(Weekday, 'a list of days of the week')),
+  give_up_after_minutes: optional(Minutes),
+}
+
+/** Null means that there are none. */
+const Quiet = t.union([t.null, t.undefined, t.strict({ from: TimeOfDay, to: TimeOfDay })], 'quiet hours or null')
+
+export const NewPlaybook = t.strict({ title: Text, quiet_hours: Quiet, ...settings })
+export const PlaybookChange = t.strict({ title: optional(Text), quiet_hours: Quiet, ...settings })
+
+/** The settings that a request names. */
+export const sentSettings = (request: t.TypeOf<typeof PlaybookChange>): Partial<PlaybookSettings> =>
+  Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))

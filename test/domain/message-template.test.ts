@@ -1,0 +1,69 @@
+import test from 'ava'
+import fc from 'fast-check'
+import { longestMessage, messageOf, templateProblem } from '../../domain/message-template.js'
+
+const known = new Set(['first_name', 'last_name', 'account'])
+
+test('a message holds the fields of the lead', (t) => {
+  const text = messageOf('Hi {{first_name}} {{ last_name }}, this is {{account}}.', {
+    first_name: 'Ada',
+    last_name: ' Lovelace ',
+    account: 'Acme',
+  })
+  t.is(text, 'Hi Ada Lovelace, this is Acme.')
+})
+
+for (const [template, text] of [
+  ['Hi {{first_name}}, thanks', 'Hi, thanks'],
+  ['Hi {{first_name}} {{last_name}}!', 'Hi!'],
+  ['{{first_name}}, your quote is ready.', 'Your quote is ready.'],
+  ['{{first_name}} {{last_name}}: your quote', 'Your quote'],
+  ['Thanks. {{first_name}}, we call you.', 'Thanks. We call you.'],
+  ['Your {{first_name}} quote', 'Your quote'],
+  ['We call you ({{first_name}}) soon', 'We call you soon'],
+  ['Thanks {{first_name}}\nReply STOP', 'Thanks\nReply STOP'],
+  ['{{first_name}}', ''],
+] as const) {
+  test(`a blank value reads well in: ${template.replaceAll('\n', ' / ')}`, (t) => {
+    t.is(messageOf(template, {}), text)
+    t.is(messageOf(template, { first_name: ' \t', last_name: '' }), text)
+  })
+}
+
+test('what a vendor sends stays on one line and short', (t) => {
+  const text = messageOf('Hi {{first_name}}!', { first_name: `A\nB\u0000${'x'.repeat(1_000)}` })
+  t.is(text, `Hi A B ${'x'.repeat(56)}!`)
+})
+
+test('a template that names no field of a lead is refused, and one with a brace too few', (t) => {
+  t.is(templateProblem('Hi {{first_name}}, this is {{account}}', known), undefined)
+  for (const template of ['Hi {{name}}', 'Hi {{first_name}', 'Hi {{}}', 'Hi {{First_Name}}', 'Hi }}', 'Hi {{a b}}']) {
+    t.is(
+      templateProblem(template, known),
+      'a text whose {{…}} each hold one of first_name, last_name, account',
+      template,
+    )
+  }
+  t.is(templateProblem('Hi\u0007', known), 'a text without control characters')
+})
+
+test('whatever the lead, a message that was accepted is never too long, and shows no trace of a blank', (t) => {
+  const part = fc.oneof(
+    fc.constantFrom('{{first_name}}', '{{account}}', ' '),
+    fc.string({ maxLength: 80, unit: 'binary' }),
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 40 }), fc.string({ unit: 'binary' }), (parts, value) => {
+      const template = parts.join('')
+      fc.pre(templateProblem(template, known) === undefined)
+      const text = messageOf(template, { first_name: value, account: value })
+      t.true(text.length <= longestMessage)
+      t.false(text.includes('\u0000'))
+    }),
+  )
+})
+
+test('a template of the greatest length is accepted, a longer one is refused', (t) => {
+  t.is(templateProblem(`{{account}}${'x'.repeat(longestMessage - 60)}`, known), undefined)
+  t.regex(templateProblem(`{{account}}${'x'.repeat(longestMessage - 59)}`, known) ?? '', /at most 1600 characters/)
+})

@@ -1,0 +1,97 @@
+import test from 'ava'
+import { having, send } from '../kit/network/http.js'
+import { openAccount } from '../kit/service/account.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+
+const site = serviceForFile()
+
+const settings = {
+  title: 'Three texts',
+  required_fields: ['first_name', 'pet'],
+  steps: [
+    { message: 'Hi {{first_name}}, this is {{account}}. How is {{pet}}? Reply STOP to opt out.', delay_minutes: 0 },
+    { message: 'Still there?', delay_minutes: 60 },
+  ],
+  reply_rules: [{ words: ['no thanks'], outcome: 'not_interested' }],
+  days: ['monday', 'tuesday'],
+  quiet_hours: null,
+  give_up_after_minutes: 1_440,
+}
+
+test('a playbook is stored as it was sent, shown, and changed in part', async (t) => {
+  const account = await openAccount(site)
+  const { id, created_at: _, ...created } = having(await account.manage('POST', '/playbooks', settings), 'playbook')
+  t.deepEqual(created, settings)
+  const changed = await account.manage('PATCH', `/playbooks/${id}`, { days: ['friday'] })
+  t.deepEqual(having(changed, 'playbook'), { id, ...settings, days: ['friday'] })
+  const listed = having(await account.manage('GET', '/playbooks'), 'playbooks') as unknown as ReadonlyArray<object>
+  t.like(listed.at(-1), { id, ...settings, days: ['friday'] })
+})
+
+test('whatever is wrong with a playbook is named, and nothing is stored', async (t) => {
+  const account = await openAccount(site)
+  for (const [wrong, message] of [
+    [
+      { steps: [{ message: 'Hi {{nickname}}', delay_minutes: 0 }] },
+      /^steps\.0\.message must be a text whose \{\{…\}\} each/,
+    ],
+    [
+      { steps: [{ message: 'x'.repeat(1_601), delay_minutes: 0 }] },
+      /^steps\.0\.message must be a text of at most 1600/,
+    ],
+    [{ steps: [{ message: 'Hi', delay_minutes: -1 }] }, /^steps\.0\.delay_minutes must be a whole number of minutes/],
+    [{ steps: [{ message: 'Hi', delay_minutes: 600_000 }] }, /^steps\.0\.delay_minutes must be a whole number/],
+    [{ days: [] }, /^days must be a list of at least one day of the week$/],
+    [{ days: ['mardi'] }, /^days\.0 must be a day of the week in English$/],
+    [{ reply_rules: [{ words: [''], outcome: 'qualified' }] }, /^reply_rules\.0\.words\.0 must be a text/],
+    [{ reply_rules: [{ words: ['ok'], outcome: 'sold' }] }, /^reply_rules\.0\.outcome must be qualified, unqualified/],
+  ] as const) {
+    const { status, body } = await account.manage('POST', '/playbooks', { title: 'x', ...wrong })
+    t.is(status, 400)
+    t.regex((body as { readonly errors: ReadonlyArray<string> }).errors.join(), message)
+  }
+  const listed = having(await account.manage('GET', '/playbooks'), 'playbooks') as unknown as ReadonlyArray<object>
+  t.is(listed.length, 1)
+})
+
+test('a preview shows what a lead would be sent, and sends nothing', async (t) => {
+  const account = await openAccount(site)
+  const { id } = having(await account.manage('POST', '/playbooks', settings), 'playbook')
+  const path = `/playbooks/${id}/preview`
+  const lead = { first_name: 'Ada', pet: 'Blacky' }
+  const answer = await account.manage('POST', path, { lead, at: '2026-03-02T17:00:00Z' })
+  t.deepEqual((answer.body as { readonly preview: unknown }).preview, {
+    messages: [
+      {
+        text: 'Hi Ada, this is Example Agency. How is Blacky? Reply STOP to opt out.',
+        at: '2026-03-02T17:00:00.000Z',
+        encoding: 'GSM-7',
+        segments: 1,
+      },
+      { text: 'Still there?', at: '2026-03-02T18:00:00.000Z', encoding: 'GSM-7', segments: 1 },
+    ],
+    warnings: [],
+  })
+  t.is((await account.manage('POST', path)).status, 200, 'with a sample lead')
+  const other = await openAccount(site)
+  t.is((await other.manage('POST', path)).status, 404)
+})
+
+test('a playbook can be deleted unless a source uses it, and leads of other playbooks notice nothing', async (t) => {
+  const account = await openAccount(site)
+  const { id } = having(await account.manage('POST', '/playbooks', { title: 'Unused' }), 'playbook')
+  const path = `/playbooks/${id}`
+  const inUse = await account.manage('DELETE', `/playbooks/${account.playbookId}`)
+  t.is(inUse.status, 409)
+  t.deepEqual(inUse.body, { errors: ['a marketing source uses this playbook'] })
+  const other = await openAccount(site)
+  t.is((await other.manage('DELETE', path)).status, 404)
+  t.is((await account.manage('DELETE', path)).status, 200)
+  t.is((await account.manage('DELETE', path)).status, 200, 'as often as it is asked for')
+  t.is((await account.manage('PATCH', path, { title: 'Back' })).status, 404)
+  t.is((await account.manage('POST', '/marketing_sources', { title: 'x', playbook_id: id })).status, 404)
+  const listed = having(await account.manage('GET', '/playbooks'), 'playbooks') as unknown as ReadonlyArray<object>
+  t.is(listed.length, 1)
+  t.truthy((await account.submitted()).lead_id)
+  t.is((await send(`${site.url}/health/ready`)).status, 200)
+})
