@@ -44,7 +44,10 @@ export default tseslint.config(
         },
       ],
       'no-console': 'error',
-      'no-restricted-globals': ['error', { name: 'process', message: 'Only app/main.ts knows the process.' }],
+      'no-restricted-globals': [
+        'error',
+        { name: 'process', message: 'Only app/main.ts and app/cli know the process.' },
+      ],
       eqeqeq: 'error',
     },
   },

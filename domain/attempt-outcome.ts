@@ -23,3 +23,7 @@ export const AttemptOutcome = t.intersection(
   'AttemptOutcome',
 )
 export type AttemptOutcome = t.TypeOf<typeof AttemptOutcome>
+
+/** Whether the receiver may have got what was posted: whatever it answered, or nothing, once it could be reached. */
+export const mayHaveReceived = ({ status, times }: AttemptOutcome): boolean =>
+  status !== null || times === undefined || times.connect !== null

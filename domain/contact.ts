@@ -279,20 +279,21 @@ const engage = (
   const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
   if (mayBeForgotten && command.isNotEngaged !== true) return E.left({ kind: 'lead-forgotten' })
   const supersedes = superseded(state.unconverted)
+  // The opt-out may have reached the contact that was erased only after this one began.
+  const optsOut = command.optedOutBefore === true && !state.optedOut
   const engagement: ContactEvent = {
     type: 'ContactEngaged',
     data: {
       ...engaged,
       engaged_at: strictlyAfter(state.lastEngagedAt, command.at),
-      filtered: state.optedOut,
+      filtered: state.optedOut || optsOut,
       ...(supersedes.length === 0 ? {} : { supersedes }),
     },
   }
   const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
-  return E.right(
-    changes ? [{ type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }, engagement] : [engagement],
-  )
+  const changed: ContactEvent = { type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }
+  return E.right([...(changes ? [changed] : []), ...(optsOut ? [optedOut(engagementId)] : []), engagement])
 }
 
 /** The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit yet. */

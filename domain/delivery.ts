@@ -95,6 +95,8 @@ export const DeliveryEvent = t.union([
         created_at: Instant,
         history: t.readonlyArray(ErasedEvent),
       }),
+      /** An attempt may have been under way, of which nothing is recorded any more. */
+      t.partial({ under_way: t.literal(true) }),
     ]),
   ),
 ])
@@ -145,6 +147,8 @@ export type DeliveryCommand =
       readonly type: 'EraseDelivery'
       readonly why: 'contact-erased' | 'retention'
       readonly createdAt: Instant
+      /** Whatever is due until then may be under way. */
+      readonly at: Instant
       /** All events of its stream, the first one first. */
       readonly history: ReadonlyArray<ErasedDeliveryEvent>
     }
@@ -289,7 +293,7 @@ const decide = (
 }
 
 const erased = (
-  { why, createdAt: created_at, history }: Extract<DeliveryCommand, { readonly type: 'EraseDelivery' }>,
+  { why, createdAt: created_at, at, history }: Extract<DeliveryCommand, { readonly type: 'EraseDelivery' }>,
   state: KnownDelivery,
 ): Either<DeliveryRefusal, ReadonlyArray<DeliveryEvent>> => {
   const isOpen = state.kind === 'due' || state.kind === 'held'
@@ -297,9 +301,13 @@ const erased = (
   if (history.length !== state.events) return E.left({ kind: 'delivery-changed' })
   const { body: _body, ...subject } = state.facts
   const told = history.length > mostTold ? [...history.slice(0, 1), ...history.slice(1 - mostTold)] : history
-  const kind = isOpen ? 'dropped' : state.kind
-  return E.right([{ type: 'DeliveryErased', data: { ...subject, why, state: kind, created_at, history: told } }])
+  const kind: DeliveryKind = isOpen ? 'dropped' : state.kind
+  const isUnderWay = state.resend !== undefined || (state.kind === 'due' && state.dueAt <= at)
+  const data = { ...subject, why, state: kind, created_at, history: told, ...(isUnderWay ? underWay : {}) }
+  return E.right([{ type: 'DeliveryErased', data }])
 }
+
+const underWay = { under_way: true } as const
 
 const recorded = (
   { delivered, outcome, nextAttemptAt }: Extract<DeliveryCommand, { readonly type: 'RecordAttempt' }>,

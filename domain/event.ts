@@ -37,7 +37,7 @@ export type Envelope = {
   /** The id of the event that caused this one; its own id at the start of a chain. */
   readonly causationId: string
   readonly schemaVersion: number
-  /** Who caused it: `vendor`, `operator`, `reaction`, `delivery`, `notice`, `first-start` or an API key's id. */
+  /** Who caused it: the glossary names them. */
   readonly actor: string
 }
 

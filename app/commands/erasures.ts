@@ -1,8 +1,10 @@
 import { neverAborted, withinLimit } from '../../domain/abortable.js'
+import { streamOf } from '../../domain/decider.js'
 import { erasure, type ErasureOutcome } from '../../domain/erasure.js'
-import type { Position } from '../../domain/event.js'
-import type { ErasureId } from '../../domain/ids.js'
-import type { CommandHandler, StoreFailure, Time } from '../../domain/ports.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { ErasureId, LeadId } from '../../domain/ids.js'
+import { lead } from '../../domain/lead.js'
+import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { loadState } from './states/current-states.js'
@@ -25,7 +27,12 @@ export type Erasures = {
 
 type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly store: Pick<EventStore, 'readLast'>
   readonly eraser: Pick<LeasedFollower, 'caughtUpTo'>
+  /** What maintains the read models that show something of contacts. */
+  readonly showing: ReadonlyArray<Pick<LeasedFollower, 'caughtUpTo' | 'position'>>
+  /** Whether a read model is being rebuilt here: what it had read before must not be put in place afterwards. */
+  readonly isRebuilding: () => boolean
   /** Of each store: true once no byte of what was removed is left in its files. */
   readonly purges: ReadonlyArray<() => Promise<Either<StoreFailure, boolean>>>
   /** Whether other processes work on the same stores. */
@@ -36,20 +43,55 @@ type Ports = {
 /** In milliseconds. */
 const longestWait = 5_000
 
-export const erasuresOn = ({ commandHandler, eraser, purges, isShared, time }: Ports): Erasures => ({
-  ended: async (id, requestedAt) => {
-    if (requestedAt !== undefined)
-      await withinLimit(time, longestWait, (isOver) => eraser.caughtUpTo(requestedAt, isOver))
-    const state = await loadState(commandHandler, erasure, id)
-    if (E.isLeft(state)) return state
-    const outcome = state.right.kind === 'unknown' ? undefined : state.right.outcome
-    if (outcome === undefined) return E.right({ outcome, isPurged: false })
-    for (const purge of purges) {
-      const isPurged = await purge()
-      if (E.isLeft(isPurged)) return isPurged
-      if (!isPurged.right) return E.right({ outcome, isPurged: false })
-    }
-    return E.right({ outcome, isPurged: true })
-  },
-  knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
-})
+export const erasuresOn = (ports: Ports): Erasures => {
+  const { commandHandler, eraser, isRebuilding, purges, isShared, time } = ports
+  return {
+    ended: async (id, requestedAt) => {
+      if (requestedAt !== undefined)
+        await withinLimit(time, longestWait, (isOver) => eraser.caughtUpTo(requestedAt, isOver))
+      const state = await loadState(commandHandler, erasure, id)
+      if (E.isLeft(state)) return state
+      const outcome = state.right.kind === 'unknown' ? undefined : state.right.outcome
+      if (outcome === undefined || state.right.kind === 'unknown') return E.right({ outcome, isPurged: false })
+      const closed = await lastClosing(ports, id, state.right.lateLeads)
+      if (E.isLeft(closed)) return closed
+      if (closed.right === undefined || isRebuilding() || !(await isShownBy(ports, closed.right)))
+        return E.right({ outcome, isPurged: false })
+      for (const purge of purges) {
+        const isPurged = await purge()
+        if (E.isLeft(isPurged)) return isPurged
+        if (!isPurged.right) return E.right({ outcome, isPurged: false })
+      }
+      return E.right({ outcome, isPurged: true })
+    },
+    knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
+  }
+}
+
+/** The position of the newest event that closes something of the contact; undefined while a late lead is not closed. */
+const lastClosing = async (
+  { store }: Ports,
+  id: ErasureId,
+  lateLeads: ReadonlyArray<LeadId>,
+): Promise<Either<StoreFailure, Position | undefined>> => {
+  const completed = await store.readLast(streamOf(erasure, id), 1)
+  if (E.isLeft(completed)) return completed
+  let newest = completed.right.at(-1)?.position ?? beginning
+  for (const leadId of lateLeads) {
+    const read = await store.readLast(streamOf(lead, leadId), 1)
+    if (E.isLeft(read)) return read
+    const last = read.right.at(-1)
+    if (last?.type !== 'LeadErased') return E.right(undefined)
+    if (last.position > newest) newest = last.position
+  }
+  return E.right(newest)
+}
+
+/** Whether every read model has followed the log so far: one that has stopped shows what it showed. */
+const isShownBy = async ({ showing, time }: Ports, position: Position): Promise<boolean> => {
+  await withinLimit(time, longestWait, (isOver) =>
+    Promise.all(showing.map(({ caughtUpTo }) => caughtUpTo(position, isOver))),
+  )
+  const positions = await Promise.all(showing.map((one) => one.position()))
+  return positions.every((one) => one !== undefined && one >= position)
+}

@@ -20,6 +20,7 @@ import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
+import { hasErasures } from '../commands/states/has-erasures.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
 import type { Stores } from './stores.js'
@@ -62,7 +63,7 @@ type Ports = {
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const { delivery, mails, keeping } = workers(ports)
+  const { delivery, mails, bodyRetention } = workers(ports)
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
@@ -82,8 +83,8 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
         async (lease) => byName.get(lease.name)?.run(lease),
       )
     }
-    if (roles.has('projector') && keeping !== undefined)
-      membership.share('retention', () => [retentionName], keeping.run)
+    if (roles.has('projector') && bodyRetention !== undefined)
+      membership.share('retention', () => [retentionName], bodyRetention.run)
     if (roles.has('delivery')) {
       membership.share('delivery', () => shards, delivery.work)
       membership.share('mailer', () => [mailerName], mails.work)
@@ -142,6 +143,7 @@ const workers = (ports: Ports) => {
     documents,
     backoff,
     currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
+    hasErasures: hasErasures(currentStates),
     random: () => randomInt(1_000_000) / 1_000_000,
     projected: followerOf(followers.readModels, deliveries.name),
   })
@@ -154,9 +156,9 @@ const workers = (ports: Ports) => {
     projected: followerOf(followers.readModels, notices.name),
   })
   const { deliveryRetentionDays: days } = ports
-  const keepingFor = (kept: number) =>
+  const retentionFor = (kept: number) =>
     retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
-  return { delivery, mails, keeping: days === undefined ? undefined : keepingFor(days) }
+  return { delivery, mails, bodyRetention: days === undefined ? undefined : retentionFor(days) }
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

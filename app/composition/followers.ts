@@ -1,3 +1,4 @@
+import type { Category } from '../../domain/events.js'
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
@@ -23,6 +24,8 @@ import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/rebui
 import { runProjection } from '../../projections/subscriptions/runner.js'
 import type { Reactor } from '../commands/reactions/reactor.js'
 import { erasuresOn, type Erasures } from '../commands/erasures.js'
+import type { CurrentStates } from '../commands/states/current-states.js'
+import { hasErasures } from '../commands/states/has-erasures.js'
 import type { Snapshots } from '../commands/snapshots.js'
 import type { ServedReadModel } from '../commands/read-your-writes.js'
 import type { Stores } from './stores.js'
@@ -42,6 +45,7 @@ export type Followers = {
 type Ports = {
   readonly stores: Stores
   readonly commandHandler: CommandHandler
+  readonly currentStates: CurrentStates
   readonly reactor: Reactor
   readonly snapshots: Pick<Snapshots, 'remove'>
   readonly logger: Logger
@@ -64,7 +68,7 @@ const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, reactor, snapshots, logger, clock, time } = ports
+  const { stores, commandHandler, currentStates, reactor, snapshots, logger, clock, time } = ports
   const { store, documents, isShared } = stores
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
@@ -101,15 +105,16 @@ export const followersOn = (ports: Ports): Followers => {
   }
 
   const served = readModels.map(readModel)
+  const rebuilds = rebuildsOf(served, { documents, store, clock })
   const reactions = checkpointedFollower('reactions', (guarded) => reactor.follower({ store, ...guarded }))
   // Checkpoints and leases are stored under these two names: they stay as they are.
   const delivery = checkpointedFollower('delivery_projector', (guarded) =>
-    deliveryFanOut({ store, documents, logger, ...guarded }),
+    deliveryFanOut({ store, documents, logger, hasErasures: hasErasures(currentStates), ...guarded }),
   )
   const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
   const erasing = checkpointedFollower(eraserName, (guarded) =>
     eraser({
-      ...{ store, documents, logger, time, reactions, deliveryFanOut: delivery },
+      ...{ store, documents, logger, clock, time, reactions, deliveryFanOut: delivery },
       ...{ timeline: followerOf(served, contactTimeline.name), resends: followerOf(served, resends.name) },
       ...{ removeSnapshot: snapshots.remove, ...guarded },
     }),
@@ -117,16 +122,23 @@ export const followersOn = (ports: Ports): Followers => {
   const processManagers = [reactions, delivery, notices, erasing]
   return {
     readModels: served,
-    rebuilds: rebuildsOf(served, { documents, store, clock }),
+    rebuilds,
     reactions,
     erasures: erasuresOn({
-      ...{ commandHandler, eraser: erasing, isShared, time },
+      ...{ commandHandler, store, eraser: erasing, isShared, time },
+      showing: served.filter(({ projection }) => showsContacts(projection)).map(({ follower }) => follower),
+      isRebuilding: rebuilds.isRunning,
       purges: [store.purge, documents.purge],
     }),
     processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName],
     all: [...served.map(({ follower }) => follower), ...processManagers],
   }
 }
+
+/** Categories whose streams tell of contacts. */
+const ofContacts: ReadonlySet<Category> = new Set(['lead', 'contact', 'engagement', 'remark', 'delivery'])
+
+const showsContacts = ({ categories }: AnyProjection): boolean => categories.some((one) => ofContacts.has(one))
 
 /** What maintains the read model of this name. */
 export const followerOf = (readModels: Followers['readModels'], name: string): LeasedFollower => {

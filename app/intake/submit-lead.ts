@@ -1,7 +1,7 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
-import { submissionKeyIdOf } from '../../domain/derived-id.js'
-import type { LeadId } from '../../domain/ids.js'
+import { erasureIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
+import type { ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
@@ -71,9 +71,19 @@ const submit = async (
   for (let wanted = facts; ;) {
     const command = { type: 'SubmitLead', facts: wanted } as const
     const done = await clientCommands.execute(lead, wanted.lead_id, command, 'vendor', newAggregate(lead))
-    if (E.isLeft(done) || done.right.state.kind !== 'erased' || key !== undefined) return done
-    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, done.right.state.erasureId)
+    if (E.isLeft(done) || key !== undefined) return done
+    const erasureId = erasureOf(done.right.state, wanted)
+    if (erasureId === undefined) return done
+    wanted = afterErasure(wanted, accepting, `led_${ids.ulid()}`, erasureId)
   }
+}
+
+/** The erasure that takes a lead which was submitted before; undefined where it stays. */
+const erasureOf = (state: LeadState, { contact_id }: LeadFacts): ErasureId | undefined => {
+  if (state.kind === 'erased') return state.erasureId
+  if (state.kind === 'unknown') return undefined
+  // The number has another contact by now: that of the lead is being erased.
+  return state.ids.contact_id === contact_id ? undefined : erasureIdOf(state.ids.contact_id)
 }
 
 /** The lead that this Idempotency-Key stands for: that of the first submission with it. */
@@ -85,15 +95,15 @@ const leadIdOfKey = async (
 ): Promise<Either<Problem, LeadId>> => {
   const submissionKeyId = submissionKeyIdOf(secret, sourceId, key)
   // Not by `clientCommands`: nothing reacts to a key, and no read model shows it, so there is nothing to wait for.
-  const claimed = await commandHandler.execute(
+  const keyHolder = await commandHandler.execute(
     submissionKey,
     submissionKeyId,
     { type: 'ClaimSubmissionKey', submissionKeyId, sourceId, leadId },
     { actor: 'vendor', eventId: ids.uuid },
     newAggregate(submissionKey),
   )
-  if (E.isLeft(claimed)) return claimed
-  return E.right(claimed.right.state.kind === 'claimed' ? claimed.right.state.leadId : leadId)
+  if (E.isLeft(keyHolder)) return keyHolder
+  return E.right(keyHolder.right.state.kind === 'claimed' ? keyHolder.right.state.leadId : leadId)
 }
 
 /** The ids that the vendor is told: those of the first lead where it was submitted before. */

@@ -48,7 +48,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   let hasBegun = false
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
-  const fresh = newDeliveries(shardHeads.isBehind)
+  const fresh = newDeliveries(shardHeads.isNew)
   const { guarded, learn: learnOfRetry } = setAside({ ...ports, queues })
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
   const jobPorts: JobPorts = { ...ports, expect }
@@ -152,7 +152,7 @@ const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>
     end: ({ name }: Lease): void => void heads.delete(name),
     /** What became due up to here may have been tried since: it is learnt once more. */
     followFrom: (position: Position): void => void (begunAt = position),
-    isBehind: (webhookId: WebhookId, position: Position): boolean => {
+    isNew: (webhookId: WebhookId, position: Position): boolean => {
       const head = heads.get(shardOf(webhookId))
       return head !== undefined && position > head && position > begunAt
     },

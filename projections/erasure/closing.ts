@@ -10,7 +10,7 @@ export type ClosingPorts = {
   readonly commandHandler: CommandHandler
 }
 
-/** Behind its closing event a stream has a few others at most, of who came too late. */
+/** Behind its closing event a stream has a few others, of who came too late. */
 const recentEvents = 100
 
 type Closing<State, Command, Event extends DomainEvent, Refusal> = {
@@ -41,8 +41,23 @@ export const close = async <
     `the erasure of a ${decider.category}`,
     await commandHandler.execute(decider, id, command, cause),
   )
-  const recent = events.length > 0 ? events : orThrow(await store.readLast(stream, recentEvents))
-  const closing = recent.findLast(({ type }) => type === by)
+  const closing = closingIn(events, by) ?? (await closingOf(store, stream, by))
   if (closing !== undefined) orThrow(await store.truncate(stream, closing.revision))
   return closing
+}
+
+type Events = ReadonlyArray<Recorded<DomainEvent>>
+
+const closingIn = (events: Events, by: EventType) => events.findLast(({ type }) => type === by)
+
+/** A number that is submitted all the time may have more of them. */
+const closingOf = async (
+  store: ClosingPorts['store'],
+  stream: string,
+  by: EventType,
+): Promise<Recorded<DomainEvent> | undefined> => {
+  const recent = orThrow(await store.readLast(stream, recentEvents))
+  const found = closingIn(recent, by)
+  if (found !== undefined || recent.length < recentEvents) return found
+  return closingIn(orThrow(await store.read(stream)).events, by)
 }

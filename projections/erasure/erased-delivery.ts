@@ -4,6 +4,7 @@ import { streamOf } from '../../domain/decider.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { DeliveryId, ResendId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
 import type { Cause, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { resend } from '../../domain/resend.js'
@@ -27,6 +28,8 @@ export type DeliveryErasurePorts = ClosingPorts & {
 
 type Why = {
   readonly why: ErasedDelivery['why']
+  /** Whatever is due until then may be under way. */
+  readonly at: Instant
   /** The cause of the events that are written to a stream, by its id. */
   readonly causeOf: (id: string) => Cause
   readonly stopping: AbortSignal
@@ -60,12 +63,12 @@ const closingIn = (events: Events) => events.flatMap((event) => (event.type === 
 const closed = async (
   { commandHandler }: DeliveryErasurePorts,
   id: DeliveryId,
-  { why, causeOf }: Why,
+  { why, at, causeOf }: Why,
   events: Events,
 ): Promise<Events> => {
   const createdAt = events[0]?.time
   if (createdAt === undefined) return []
-  const command = { type: 'EraseDelivery', why, createdAt, history: events.map(told) } as const
+  const command = { type: 'EraseDelivery', why, at, createdAt, history: events.map(told) } as const
   const done = await commandHandler.execute(delivery, id, command, causeOf(id))
   if (E.isLeft(done) && done.left.kind === 'delivery-waiting') return []
   if (E.isLeft(done) && done.left.kind === 'delivery-changed')

@@ -1,4 +1,5 @@
 import { neverAborted } from '../../domain/abortable.js'
+import { mayHaveReceived } from '../../domain/attempt-outcome.js'
 import { contact } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { derivedEventId } from '../../domain/derived-id.js'
@@ -8,7 +9,7 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { remark } from '../../domain/remark.js'
-import type { Cause, EventStore, Logger } from '../../domain/ports.js'
+import type { Cause, Clock, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
@@ -23,7 +24,7 @@ import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from '.
 
 type EraserPorts = DeliveryErasurePorts & {
   readonly store: EventStore
-  readonly documents: Pick<Documents, 'find' | 'get'>
+  readonly documents: Pick<Documents, 'find' | 'get' | 'purge'>
   /** Removes what is kept beside the log of a stream. */
   readonly removeSnapshot: (stream: string, position: Position) => Promise<void>
   /** Begin what follows from a lead that the contact has engaged. */
@@ -32,9 +33,13 @@ type EraserPorts = DeliveryErasurePorts & {
   readonly deliveryFanOut: Awaited
   /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
   readonly timeline: Awaited
+  readonly clock: Pick<Clock, 'now'>
   readonly checkpoint: Checkpoint
   readonly logger: Logger
 }
+
+/** In milliseconds: an attempt that was begun before its delivery was dropped has ended after that (contract 6.6.1), with its record. */
+const longestAttempt = 7_000
 
 type Requested = Extract<ProjectedEvent, { readonly type: 'ErasureRequested' }>
 type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
@@ -52,6 +57,9 @@ export const eraser = (ports: EraserPorts): Follower => {
   const work = async (event: ProjectedEvent): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
+    else return
+    // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
+    for (const purge of [ports.store.purge, ports.documents.purge]) orThrow(await purge())
   }
   const { handle, skip } = parking({ name: eraserName, actor: 'eraser', work }, ports)
 
@@ -73,12 +81,13 @@ export const eraser = (ports: EraserPorts): Follower => {
 
 /**
  * In this order, so that nothing appears behind it: no lead joins the contact any more, nothing is recorded of its engagements, the
- * fan-out has passed all that was, and what that made due is dropped.
+ * fan-out has passed all that was, and what that made due is dropped. What is known to be due is dropped first: the rest may take long.
  */
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
   const { documents, reactions, timeline, deliveryFanOut, time } = ports
   const { contact_id: contactId } = event.data
   let newest = await eraseContact(ports, event)
+  await eraseDeliveries(ports, event, stopping)
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead')) {
@@ -92,7 +101,8 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   }
   // What the fan-out made due stands before the ends of the leads.
   await caughtUp(time, timeline, newest, stopping)
-  const outcome = await eraseDeliveries(ports, event, stopping)
+  const { mayBeUnderWay, ...outcome } = await eraseDeliveries(ports, event, stopping)
+  if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
   const command = { type: 'CompleteErasure', outcome } as const
   const cause = causeOf(event, 'completed')
   const done = await ports.commandHandler.execute(erasure, event.data.erasure_id, command, cause)
@@ -140,8 +150,10 @@ const eraseDeliveries = async (
   ports: EraserPorts,
   event: Requested,
   stopping: AbortSignal,
-): Promise<ErasureOutcome> => {
-  const why = { why: 'contact-erased', causeOf: (id: string) => causeOf(event, id), stopping } as const
+): Promise<ErasureOutcome & { readonly mayBeUnderWay: boolean }> => {
+  const at = ports.clock.now()
+  const why = { why: 'contact-erased', at, causeOf: (id: string) => causeOf(event, id), stopping } as const
+  let mayBeUnderWay = false
   const told = new Map<WebhookId, number>()
   const dropped: Array<DeliveryId> = []
   let droppedCount = 0
@@ -151,8 +163,9 @@ const eraseDeliveries = async (
     const erased = await Promise.all(ids.map((id) => eraseDelivery(ports, id, why)))
     for (const id of ids) counted.add(id)
     for (const one of erased.filter((found) => found !== undefined)) {
-      const { webhook_id, delivery_id, state } = one
-      if (wasDelivered(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
+      const { webhook_id, delivery_id, state, under_way } = one
+      mayBeUnderWay ||= under_way === true
+      if (wasReceived(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
       if (state !== 'dropped') continue
       droppedCount += 1
       if (dropped.length < mostNamed) dropped.push(delivery_id)
@@ -160,7 +173,7 @@ const eraseDeliveries = async (
   }
   // In an order that does not depend on where it was interrupted.
   const webhooks = [...told].toSorted().map(([webhook_id, deliveries]) => ({ webhook_id, deliveries }))
-  return { webhooks, dropped: dropped.toSorted(), dropped_count: droppedCount }
+  return { webhooks, dropped: dropped.toSorted(), dropped_count: droppedCount, mayBeUnderWay }
 }
 
 /** The same events whoever erases, and however often: they follow from the request. */
@@ -171,8 +184,8 @@ const causeOf = (event: ProjectedEvent, what: string): Cause => ({
   eventId: (index) => derivedEventId(event.id, what, index),
 })
 
-const wasDelivered = ({ history }: ErasedDelivery): boolean =>
-  history.some(({ type, delivered }) => type === 'DeliverySucceeded' || delivered === true)
+const wasReceived = ({ history, under_way }: ErasedDelivery): boolean =>
+  under_way === true || history.some(({ outcome }) => outcome !== undefined && mayHaveReceived(outcome))
 
 const furthest = (one: Position, others: ReadonlyArray<Position>): Position =>
   others.reduce((newest, position) => (position > newest ? position : newest), one)

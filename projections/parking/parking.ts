@@ -85,7 +85,8 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
     const read = await store.read(event_stream)
     if (E.isLeft(read) && read.left.kind === 'corrupt') return read.left.reason
     const event = orThrow(read).events.find(({ id }) => id === event_id)
-    return event === undefined ? 'the event is gone' : failureOf(event, true)
+    // Whatever followed from it was erased with it.
+    return event === undefined ? undefined : failureOf(event, true)
   }
 
   const retry = async (

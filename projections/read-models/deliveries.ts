@@ -46,6 +46,8 @@ export type DeliveryDocument = {
   readonly backlog_version?: number
   /** The body is gone, and with it whatever could be posted once more. */
   readonly erased?: true
+  /** When it was, where it had been kept for long enough. */
+  readonly body_removed_at?: Instant
 }
 
 /**
@@ -61,7 +63,7 @@ export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${we
 
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
-  version: 4,
+  version: 5,
   categories: ['delivery'],
   indexes: {
     due: ['queue', 'next_attempt_at'],
@@ -73,6 +75,7 @@ export const deliveries: Projection<DeliveryDocument> = {
     by_lead: ['webhook_lead', 'created_at'],
     undelivered: ['undelivered', 'created_at'],
     of_all: ['state', 'state_since'],
+    bodies_removed: ['body_removed_at'],
   },
   createdBy: new Set(['DeliveryDue', 'DeliveryErased']),
   keyOf: (event) => idIn(delivery, event.stream),
@@ -101,7 +104,7 @@ export const deliveries: Projection<DeliveryDocument> = {
         state_since: due_at,
       }
     }
-    if (event.type === 'DeliveryErased') return erased(event.data)
+    if (event.type === 'DeliveryErased') return erased(event.data, event.time)
     if (document === undefined) return undefined
     switch (event.type) {
       case 'DeliveryAttemptFailed': {
@@ -138,7 +141,10 @@ export const deliveries: Projection<DeliveryDocument> = {
 }
 
 /** What is left of a delivery, of which nothing waits any more. */
-const erased = (facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']): DeliveryDocument => {
+const erased = (
+  facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data'],
+  at: Instant,
+): DeliveryDocument => {
   const { account_id, webhook_id, contact_id, lead_id = null, engagement_id, label, state, history, created_at } = facts
   return {
     account_id,
@@ -156,6 +162,7 @@ const erased = (facts: Extract<DeliveryEvent, { readonly type: 'DeliveryErased' 
     webhook_state: stateOf(webhook_id, state),
     webhook_lead: leadOf(webhook_id, lead_id),
     erased: true,
+    ...(facts.why === 'retention' ? { body_removed_at: at } : {}),
   }
 }
 

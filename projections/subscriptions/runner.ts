@@ -121,14 +121,22 @@ const rebuildBeside = async (
   stopping: AbortSignal,
 ): Promise<number> => {
   const next = collectionOf(projection, 'next')
-  orThrow(await documents.drop(next))
-  await build({ projection, documents }, store, stopping)
   let count = 0
-  await inTurn(async () => {
-    await buildAlone({ projection, documents }, store, stopping)
-    count = orThrow(await documents.count(next))
-    orThrow(await documents.promote(collectionOf(projection)))
-  })
+  try {
+    orThrow(await documents.drop(next))
+    await build({ projection, documents }, store, stopping)
+    await inTurn(async () => {
+      await buildAlone({ projection, documents }, store, stopping)
+      count = orThrow(await documents.count(next))
+      orThrow(await documents.promote(collectionOf(projection)))
+    })
+  } catch (error) {
+    // What it has read must not outlast an erasure. Where this fails the next start does it.
+    await documents.drop(next)
+    throw error
+  }
+  // It may have replaced what was erased meanwhile.
+  await documents.purge()
   return count
 }
 

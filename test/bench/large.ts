@@ -182,7 +182,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   const begun = performance.now()
   let firstRequest: number | undefined
   const checkpoint = checkpointIn(tools.documents, 'delivery_projector', 1n)
-  await deliveryFanOut({ ...ports, checkpoint }).begin(neverAborted)
+  await deliveryFanOut({ ...ports, hasErasures: () => Promise.resolve(false), checkpoint }).begin(neverAborted)
   const worker = deliveryWorker({
     ...ports,
     projected: {
@@ -190,6 +190,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
       caughtUpTo: () => Promise.resolve(),
     },
     currentWebhook: (id) => loadState(tools.commandHandler, webhook, id),
+    hasErasures: () => Promise.resolve(false),
     random: () => 0.5,
     observe: () => undefined,
     sender: {

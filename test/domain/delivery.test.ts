@@ -257,6 +257,7 @@ const erase = (...types: ReadonlyArray<DeliveryEvent['type']>): DeliveryCommand 
   type: 'EraseDelivery',
   why: 'contact-erased',
   createdAt: at(),
+  at: at(-1),
   history: history(...types),
 })
 const { body: _body, ...subject } = deliveryFacts()
@@ -273,6 +274,21 @@ test('an erasure drops a delivery that waits, and leaves of any other how it sto
   given(t, delivery, due, succeeded(1))
     .when(erase('DeliveryDue', 'DeliverySucceeded'))
     .then(erasedAs('succeeded', 'DeliveryDue', 'DeliverySucceeded'))
+})
+
+test('an erasure says where an attempt may be under way: what is due by then, and a resend', (t) => {
+  const now = { at: at(60_000) }
+  const underWay = (event: DeliveryEvent): DeliveryEvent =>
+    event.type === 'DeliveryErased' ? { ...event, data: { ...event.data, under_way: true } } : event
+  given(t, delivery, due)
+    .when({ ...erase('DeliveryDue'), ...now })
+    .then(underWay(erasedAs('dropped', 'DeliveryDue')))
+  given(t, delivery, due, held)
+    .when({ ...erase('DeliveryDue', 'DeliveryHeld'), ...now })
+    .then(erasedAs('dropped', 'DeliveryDue', 'DeliveryHeld'))
+  given(t, delivery, due, succeeded(1), askedFor())
+    .when(erase('DeliveryDue', 'DeliverySucceeded', 'DeliveryResendRequested'))
+    .then(underWay(erasedAs('succeeded', 'DeliveryDue', 'DeliverySucceeded', 'DeliveryResendRequested')))
 })
 
 test('nothing follows for a delivery that was erased, and it can not be resent', (t) => {

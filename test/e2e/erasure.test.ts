@@ -74,7 +74,8 @@ test('the answer names the webhooks that were told and the deliveries that are d
   const [waiting] = await deliveriesOf(account, webhookId, '&state=dropped')
   const expected = {
     erased: true,
-    webhooks: [{ id: webhookId, deliveries: 1 }],
+    // The one that it answered with 500 it may have read.
+    webhooks: [{ id: webhookId, deliveries: 2 }],
     dropped: [waiting?.id],
     dropped_count: 1,
   }

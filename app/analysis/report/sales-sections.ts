@@ -14,7 +14,7 @@ import {
   roundMoneyText,
   words,
 } from './wording.js'
-import { shownIn } from './shown.js'
+import { chartRowsOf } from './chart-rows.js'
 import { sumOf } from './sum.js'
 
 type Rows = ReadonlyArray<AttributionRow>
@@ -37,7 +37,7 @@ export const revenueSection = async (models: ReportFigures['models'], names: Nam
     ]),
     sums: ['all', ...attributionModels.map((model) => moneyText(valueOf(model, sources)))],
   }
-  const values = shownIn(sources, names).flatMap(({ name, ids }) =>
+  const values = chartRowsOf(sources, names).flatMap(({ name, ids }) =>
     attributionModels.map((model) => {
       const cents = valueOf(model, ids)
       return { row: name, column: words(model), value: Number(cents) / 100, label: roundMoneyText(cents) }

@@ -2,7 +2,7 @@ import { durationChart, gridChart, rankedChart, timeChart, type DurationValue, t
 import { drawn } from './drawing.js'
 import type { Figure, Section, Table } from './page.js'
 import { attemptColumns, deliveryStates, type LabelRow, type LeadsRow, type WebhookRow } from './report-figures.js'
-import { shownIn } from './shown.js'
+import { chartRowsOf } from './chart-rows.js'
 import { sumOf } from './sum.js'
 import { countText, delayText, percentText, words } from './wording.js'
 
@@ -19,7 +19,7 @@ export const leadsSection = async (
   const totals = new Map<string, bigint>()
   for (const { source_id, leads } of rows) totals.set(source_id, (totals.get(source_id) ?? 0n) + leads)
   const ordered = [...totals].toSorted(([, most], [, more]) => Number(more - most)).map(([id]) => id)
-  const shown = shownIn(ordered, names)
+  const shown = chartRowsOf(ordered, names)
   const nameOf = new Map(shown.flatMap(({ name, ids }) => ids.map((id) => [id, name])))
   const spans = new Map<string, SpanLeads>()
   for (const { since, until, source_id, leads } of rows) {

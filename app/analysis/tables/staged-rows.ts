@@ -60,8 +60,10 @@ const stagesByName = {
   },
   leads_erased: {
     category: 'lead',
-    columns: { lead_id: 'VARCHAR' },
-    rowOf: ({ type, data }) => (type === 'LeadErased' ? data : undefined),
+    columns: { ...attribution, submitted_at: 'TIMESTAMPTZ' },
+    // What is left of it is known since it was submitted.
+    rowOf: ({ type, data }) =>
+      type === 'LeadErased' ? { ...data, recorded_at: data.submitted_at, revision: 0 } : undefined,
   },
   contact_details: {
     category: 'contact',

@@ -7,7 +7,7 @@ import { readingLog } from './log.js'
 
 /** Writes the tables that were asked for. Left: one sentence that says why it stopped. */
 export const exportTo = (config: Config, request: ExportRequest): Promise<Either<string, undefined>> => {
-  // The service beside it goes first.
+  // A service on this machine must not be slowed.
   setPriority(constants.priority.PRIORITY_LOW)
   return readingLog(config, (log, { signal, onPosition }) => exportTables(log, request, signal, onPosition))
 }

@@ -36,7 +36,7 @@ export const attribute = async (config: Config, asked: Asked): Promise<Either<st
     process.stdout.write(attributionQuery(request))
     return E.right(undefined)
   }
-  // The service beside it goes first.
+  // A service on this machine must not be slowed.
   setPriority(constants.priority.PRIORITY_LOW)
   return readingLog(config, async (log, { signal, onPosition }) => {
     const rows = await attributionOf(log, request, asOf, signal, onPosition)

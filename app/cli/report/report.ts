@@ -32,7 +32,7 @@ type Asked = ReportRequest & { readonly madeAt: Instant }
 
 /** Writes a report into a file, which appears when it is whole. Left: one sentence that says why there is none. */
 export const reportTo = (config: Config, file: string, asked: Asked): Promise<Either<string, undefined>> => {
-  // The service beside it goes first.
+  // A service on this machine must not be slowed.
   setPriority(constants.priority.PRIORITY_LOW)
   return readingLog(config, async (log, { signal, onPosition }) => {
     const page = await reportOf(log, asked, signal, onPosition)

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { Asker } from '../../../domain/erasure.js'
 import { AccountId, ContactId } from '../../../domain/ids.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { roles } from '../../composition/config.js'
+import type { Config } from '../../composition/config.js'
 import { idIn } from '../arguments.js'
 import { run } from '../run.js'
 import { answered, calling } from './calling.js'
@@ -20,8 +20,11 @@ export const eraseCommand = new Command('erase')
       '\n\nExample:\n  $ npx leadloop erase acc_… nct_… --by ticket-4711',
   )
   .action((account: AccountId, contact: ContactId, { by }: { readonly by: string }) =>
-    run('erase', (config) => calling(config, new Set(roles), (call) => erased(call, account, contact, by))),
+    run('erase', (config) => calling(config, withoutPosting, (call) => erased(call, account, contact, by))),
   )
+
+/** What is due to the person must not be posted first. */
+const withoutPosting: Config['roles'] = new Set(['api', 'projector'])
 
 /** In milliseconds: how long it waits for the end of what goes on by itself. */
 const longestWait = 60_000

@@ -40,8 +40,9 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         return ports.clientCommands.execute(erasure, erasureId, { type: 'RequestErasure', facts }, caller.actor)
       }),
       bind('closed', ({ contact_id, caller }) => closed(ports, contact_id, caller)),
-      bind('end', async ({ begun, contact_id, result }) => {
-        if (begun.events.length > 0) await ports.erasures.knownToAll()
+      bind('end', async ({ contact_id, result }) => {
+        // Another erasure may have begun those of the account within the last second.
+        if (result.events.length > 0) await ports.erasures.knownToAll()
         return ports.erasures.ended(erasureIdOf(contact_id), result.events.at(-1)?.position)
       }),
       answer(200, ({ end }) => ({
@@ -67,7 +68,7 @@ const ownContact = async (
   return E.isLeft(shown) ? shown : E.left(notFound)
 }
 
-/** At once, so that nobody is told anything of the contact from the answer on, however long the rest takes. */
+/** At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest takes. */
 const closed = async (
   { clientCommands }: ManagePorts,
   id: ContactId,

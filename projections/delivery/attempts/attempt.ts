@@ -2,7 +2,7 @@ import type { Aggregate } from '../../../domain/aggregate.js'
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery } from '../../../domain/delivery.js'
-import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { nextAttemptAt } from '../../../domain/retry-schedule.js'
@@ -22,6 +22,8 @@ export type AttemptPorts = {
   readonly sender: WebhookSender
   /** The webhook as it is now. One that it gives as on may have been turned off or removed within the last second. */
   readonly currentWebhook: (id: WebhookId) => Promise<Either<StoreFailure, WebhookState>>
+  /** Whether a contact of the account was ever erased. May reject where a store fails. */
+  readonly hasErasures: (id: AccountId) => Promise<boolean>
   readonly vault: Vault
   readonly clock: Clock
   readonly ids: Ids
@@ -37,7 +39,7 @@ export type AttemptPorts = {
  * crash between the two it is posted again.
  */
 export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveries, 'take'>): Attempt => {
-  const { commandHandler, currentWebhook, sender, clock, logger, random, observe } = ports
+  const { commandHandler, currentWebhook, hasErasures, sender, clock, logger, random, observe } = ports
 
   const post = async (queue: WebhookQueue, receiver: KnownWebhook, state: KnownDelivery) => {
     const request = signedRequest(ports, receiver, state.facts.delivery_id, state.facts.body)
@@ -73,14 +75,20 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
   const load = async (id: DeliveryId): Promise<Aggregate<DeliveryState>> =>
     readOrThrow(streamOf(delivery, id), await commandHandler.load(delivery, id))
 
+  /** What became due here. Where contacts were erased since, the stream says whether it was dropped. */
+  const takenUnlessErased = async (id: DeliveryId): Promise<Aggregate<DeliveryState> | undefined> => {
+    const taken = newDeliveries.take(id)
+    return taken?.state.kind === 'due' && (await hasErasures(taken.state.facts.account_id)) ? undefined : taken
+  }
+
   /** The next attempt of the schedule. */
   const scheduled = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
-    const loaded = newDeliveries.take(id) ?? (await load(id))
+    const receiver = await receiverOf(queue)
+    const loaded = (await takenUnlessErased(id)) ?? (await load(id))
     const { state } = loaded
     if (state.kind !== 'due') return unrecorded(false)
     // The read model may not show yet what another process did before this one took over.
     if (state.attemptsOfSchedule > 0 && state.dueAt > clock.now()) return unrecorded(true)
-    const receiver = await receiverOf(queue)
     // The lease may have been lost while the streams were read, and then another process posts to the webhook.
     if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind === 'off')
@@ -93,10 +101,10 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
 
   /** The attempt that somebody asked for: it does not count in the schedule, and goes to a webhook that is off too. */
   const resent = async (queue: WebhookQueue, id: DeliveryId): Promise<AttemptEnd> => {
+    const receiver = await receiverOf(queue)
     const loaded = await load(id)
     const { state } = loaded
     if (state.kind === 'unknown' || state.kind === 'erased' || state.resend === undefined) return unrecorded(false)
-    const receiver = await receiverOf(queue)
     if (isEnding(queue.lease)) return unrecorded(true)
     if (receiver.kind !== 'on' && receiver.kind !== 'off') return record(queue, id, loaded, { type: 'AbandonDelivery' })
     const posted = await post(queue, receiver, state)

@@ -35,7 +35,7 @@ export const contactAsOf = async (
   const read = await store.readLast(stream, recentEvents)
   if (E.isLeft(read)) return read
   let recent: Events = read.right
-  const shown = (recent[0]?.revision ?? 0) === 0 ? undefined : await shownIn(documents, id)
+  const shown = (recent[0]?.revision ?? 0) === 0 ? undefined : await inReadModel(documents, id)
   if (shown !== undefined) {
     // What came meanwhile may be shown already.
     const since = await store.read(stream, (recent.at(-1)?.revision ?? 0) + 1)
@@ -60,7 +60,7 @@ export const contactAsOf = async (
 const headless: StoreFailure = { kind: 'corrupt', reason: 'a contact has lost its first events' }
 
 /** Undefined where the read model does not show it: then its stream tells. */
-const shownIn = async ({ progress, get }: ContactPorts['documents'], id: ContactId): Promise<Shown | undefined> => {
+const inReadModel = async ({ progress, get }: ContactPorts['documents'], id: ContactId): Promise<Shown | undefined> => {
   const collection = collectionOf(contacts)
   // In this order: up to the checkpoint nothing is lacking.
   const handled = await progress(collection)

@@ -1,8 +1,10 @@
 import type { Activity } from '../../../domain/activity.js'
 import { newAggregate } from '../../../domain/aggregate.js'
+import { contact } from '../../../domain/contact.js'
 import { delivery, type DeliveryFacts } from '../../../domain/delivery.js'
 import { deliveryIdOf, derivedEventId } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
+import type { AccountId } from '../../../domain/ids.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Contact } from '../../contact.js'
@@ -33,6 +35,8 @@ type FanOutPorts = {
   readonly store: EventStore
   readonly documents: Documents
   readonly commandHandler: CommandHandler
+  /** Whether a contact of the account was ever erased. May reject where a store fails. */
+  readonly hasErasures: (id: AccountId) => Promise<boolean>
   readonly checkpoint: Checkpoint
   readonly logger: Logger
 }
@@ -109,17 +113,18 @@ const gone: Either<never, undefined> = E.right(undefined)
 
 /** Makes the deliveries of an activity due. */
 const makeDueWith =
-  ({ commandHandler, store }: Pick<FanOutPorts, 'commandHandler' | 'store'>, leads: Pick<PassingLeads, 'submitted'>) =>
+  (ports: Pick<FanOutPorts, 'commandHandler' | 'hasErasures' | 'store'>, leads: Pick<PassingLeads, 'submitted'>) =>
   async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
+    const { commandHandler, store } = ports
     const passing = orThrow(shown)
-    if (passing === undefined) return
+    if (passing === undefined || (await isErased(ports, event))) return
     const { remark } = event.data
     const activity = remark === undefined ? event.data.activity : await withRemark(store, event.data.activity, remark)
     // A contact opts out by an activity, though its own stream says so only after it.
-    const contact = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
+    const contactNow = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
     const submitted = await leads.submitted(activity.lead_id)
     for (const subscriber of to) {
-      const facts = factsOf(event, activity, subscriber, contact, submitted)
+      const facts = factsOf(event, activity, subscriber, contactNow, submitted)
       const heldAt = subscriber.state === 'off' ? subscriber.version : undefined
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
@@ -128,6 +133,15 @@ const makeDueWith =
       executedOrThrow('a delivery', done)
     }
   }
+
+/** Whether the contact was erased by now, though the log is not followed so far yet: nothing of it becomes due any more. */
+const isErased = async (
+  { commandHandler, hasErasures }: Pick<FanOutPorts, 'commandHandler' | 'hasErasures'>,
+  { data: { activity } }: RecordedActivity,
+): Promise<boolean> => {
+  if (!(await hasErasures(activity.account_id))) return false
+  return orThrow(await commandHandler.load(contact, activity.contact_id)).state.kind === 'erased'
+}
 
 /**
  * The activity with what was said of it, unless that was erased.

@@ -3,7 +3,9 @@ import { tableNames } from '../../../app/analysis/tables/tidy-tables.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { categoryOf } from '../../../domain/events.js'
+import { later, type Instant } from '../../../domain/instant.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
+import { erasureId, uuid } from '../../kit/domain/samples.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 
@@ -11,7 +13,10 @@ const history = eventfulHistory(2)
 const asOf = history[Math.floor(history.length * 0.7)]?.time
 
 /** Every table without personal values, its rows as JSON. */
-const tablesOf = async (events: History, moment = asOf): Promise<Readonly<Record<string, string>>> => {
+const tablesOf = async (
+  events: History,
+  moment: Instant | undefined = asOf,
+): Promise<Readonly<Record<string, string>>> => {
   const store = await writeHistory(memoryEventStore(memoryLog()), events)
   const { connection, close } = await loadTables(store, { asOf: moment, isPersonalShown: false }, neverAborted)
   const rows: Record<string, string> = {}
@@ -49,4 +54,29 @@ test('a lead counts from its submission on, though its engagement has not begun 
     t.not(then[name], '[]')
     t.is(then[name], now[name])
   }
+})
+
+test('a lead that was erased before its engagement began counts as before', async (t) => {
+  const submitted = history.findIndex(({ type }) => type === 'LeadSubmitted')
+  const last = history[submitted]
+  if (last?.type !== 'LeadSubmitted') return t.fail('nobody submitted a lead')
+  const { lead_id, account_id, source_id, playbook_id, contact_id, engagement_id } = last.data
+  const ids = { lead_id, account_id, source_id, playbook_id, contact_id, engagement_id }
+  const erased: History[number] = {
+    ...last,
+    type: 'LeadErased',
+    data: { ...ids, submitted_at: last.time, erasure_id: erasureId() },
+    id: uuid(9_999),
+    revision: last.revision + 1,
+    time: later(last.time, 60_000),
+  }
+  const counted = async (events: History, moment?: Instant): Promise<ReadonlyArray<unknown>> => {
+    const { leads = '' } = await tablesOf(events, moment)
+    // All but the state, which nobody knows any more.
+    return (JSON.parse(leads) as ReadonlyArray<ReadonlyArray<unknown>>).map((row) => row.toSpliced(7, 1))
+  }
+  const before = history.slice(0, submitted + 1)
+  t.is((await counted(before)).length, 1)
+  t.deepEqual(await counted([...before, erased]), await counted(before))
+  t.deepEqual(await counted([...before, erased], last.time), await counted(before, last.time))
 })

@@ -97,7 +97,14 @@ const open = async () => {
   const { react } = reactor({ commandHandler, logger: recordingLogger() })
   const documents = memoryDocuments(documentState())
   const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-  const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
+  const fanOut = deliveryFanOut({
+    store,
+    documents,
+    commandHandler,
+    hasErasures: () => Promise.resolve(false),
+    checkpoint,
+    logger: recordingLogger(),
+  })
   let position = await fanOut.begin(neverAborted)
   const execute = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,

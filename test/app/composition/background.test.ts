@@ -50,7 +50,7 @@ const open = (...roles: ReadonlyArray<string>) => {
     readModels,
     reactions,
     erasures: { ended: () => Promise.reject(new Error('unused')), knownToAll: () => Promise.resolve() },
-    rebuilds: { begin: () => E.left([]), all: () => Promise.resolve([]) },
+    rebuilds: { begin: () => E.left([]), all: () => Promise.resolve([]), isRunning: () => false },
     processManagers: ['reactions'],
     all: [...readModels.map((one) => one.follower), reactions],
   }

@@ -76,6 +76,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, is
     ...ports,
     stores: { ...stores, store: side.store },
     commandHandler: side.workHandler,
+    currentStates: side.currentStates,
     reactor: side.reactor,
     snapshots: side.snapshots,
   })

@@ -134,6 +134,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         projected,
         backoff: nextTurn,
         currentWebhook: (id) => loadState(commandHandler, webhook, id),
+        hasErasures: () => Promise.resolve(false),
         observe: () => undefined,
         sender: {
           send: (request, signal) => {

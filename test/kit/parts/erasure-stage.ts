@@ -17,6 +17,7 @@ import { uuid } from '../domain/samples.js'
 import { documentState, memoryDocuments } from '../memory/documents.js'
 import { rightOf } from '../right-of.js'
 import { manualClock } from '../time/manual-clock.js'
+import { nextTurn } from '../time/turns.js'
 import { sharedHandler } from './command-handlers.js'
 import { recordingLogger } from './recording-logger.js'
 
@@ -50,6 +51,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
 
   return {
     visible: () => visibleIn(store),
+    now: clock.now,
     /** The streams whose snapshots were removed. */
     removed,
     request: async ({ id, accountId }: Contact): Promise<void> => {
@@ -74,7 +76,9 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
         resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
         timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
         checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
-        time: { sleep: (_milliseconds, signal) => aborted(signal) },
+        // What it waits for at most never comes; attempts that are under way end at once.
+        time: { sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)) },
+        clock,
         logger: recordingLogger(),
       })
       await manager.begin(neverAborted)

@@ -19,7 +19,10 @@ import { cachedHandler } from './command-handlers.js'
 import { recordingLogger } from './recording-logger.js'
 
 /** An account with a webhook, a number whose leads are submitted, and a fan-out that sees the log as `seen` gives it. */
-export const openFanOutStage = async (seen: (stored: EventStore) => EventStore = (stored) => stored) => {
+export const openFanOutStage = async (
+  seen: (stored: EventStore) => EventStore = (stored) => stored,
+  hasErasures = false,
+) => {
   const stored = memoryEventStore(memoryLog())
   const store = seen(stored)
   const clock = manualClock()
@@ -33,7 +36,14 @@ export const openFanOutStage = async (seen: (stored: EventStore) => EventStore =
 
   const restart = async (): Promise<void> => {
     const checkpoint = checkpointIn(documents, 'delivery_projector', 1n)
-    fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
+    fanOut = deliveryFanOut({
+      store,
+      documents,
+      commandHandler,
+      hasErasures: () => Promise.resolve(hasErasures),
+      checkpoint,
+      logger: recordingLogger(),
+    })
     position = await fanOut.begin(neverAborted)
   }
 

@@ -112,6 +112,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
       const checkpoint = alsoInEventStore(inDocuments, 'delivery_projector', { store, time, logger })
       return follow(
         deliveryFanOut({
+          hasErasures: () => Promise.resolve(false),
           store,
           documents,
           commandHandler: guardedCommandHandler(commandHandler, lease),
@@ -132,6 +133,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     projected,
     backoff,
     currentWebhook: (id) => loadState(commandHandler, webhook, id),
+    hasErasures: () => Promise.resolve(false),
     observe: () => undefined,
   })
 

@@ -3,6 +3,8 @@ import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { later, type Instant } from '../../../domain/instant.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
 import { retention } from '../../../projections/erasure/retention.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
@@ -23,20 +25,43 @@ import { turnTime } from '../../kit/time/turns.js'
 const history = eventfulHistory(11)
 const end = history.at(-1)?.time
 if (end === undefined) throw new Error('nothing happened')
+const hour = 60 * 60 * 1_000
 const day = 24 * 60 * 60 * 1_000
 
 const of = (events: History, type: DomainEvent['type']): History => events.filter((event) => event.type === type)
 
-/** The events of deliveries after one sweep at `now`, by a service that keeps bodies for thirty days. */
-const sweptAt = async (now: Instant): Promise<History> => {
-  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+/**
+ * The events of deliveries after sweeps at `now`, by a service that keeps bodies for thirty days, of a store that behaves as `stored`
+ * says in the first of them.
+ */
+const sweptAt = async (
+  now: Instant,
+  sweeps = 1,
+  stored: (whole: EventStore) => EventStore = (whole) => whole,
+): Promise<History> => {
+  const whole = await writeHistory(memoryEventStore(memoryLog()), history)
+  const begun = stored(whole)
+  let left = sweeps
+  const first = <Name extends 'read' | 'readLast' | 'truncate'>(name: Name) =>
+    ((...args: Parameters<EventStore[Name]>) =>
+      (left === sweeps ? begun[name] : whole[name])(...(args as [string, number]))) as EventStore[Name]
+  const store: EventStore = { ...whole, read: first('read'), readLast: first('readLast'), truncate: first('truncate') }
   const documents = memoryDocuments(documentState())
   const show = async (projection: AnyProjection): Promise<void> => {
     const collection = collectionOf(projection)
     rightOf(await documents.prepare(collection))
-    rightOf(await documents.apply(collection, changesOf(projection, new Map(), history), beginning))
+    const events: Array<Recorded<DomainEvent>> = []
+    for await (const batch of whole.history(beginning, projection.categories, neverAborted))
+      events.push(...batch.events)
+    const keys = events.map((event) => projection.keyOf(event) ?? '')
+    const shown = rightOf(await documents.get(collection, keys))
+    const head = events.at(-1)?.position ?? beginning
+    rightOf(await documents.apply(collection, changesOf(projection, shown, events), head))
   }
-  for (const projection of [anyProjection(deliveries), anyProjection(resends)]) await show(projection)
+  const showAll = async (): Promise<void> => {
+    for (const projection of [anyProjection(deliveries), anyProjection(resends)]) await show(projection)
+  }
+  await showAll()
   const clock = manualClock()
   clock.set(now)
   const lease = testLease('retention')
@@ -47,9 +72,12 @@ const sweptAt = async (now: Instant): Promise<History> => {
       commandHandler: sharedHandler(store, clock),
       clock: {
         now: clock.now,
-        sleepUntil: () => {
-          lease.recall()
-          return Promise.resolve()
+        sleepUntil: async (until) => {
+          // Between two batches of one sweep.
+          if (until < later(now, hour)) return
+          left -= 1
+          await showAll()
+          if (left === 0) lease.recall()
         },
       },
       ids: { uuid: () => uuid((ids += 1)) },
@@ -58,9 +86,9 @@ const sweptAt = async (now: Instant): Promise<History> => {
     30,
   )
   await keeping.run(lease)
-  const left: Array<Recorded<DomainEvent>> = []
-  for await (const { events } of store.history(beginning, ['delivery'], neverAborted)) left.push(...events)
-  return left
+  const events: Array<Recorded<DomainEvent>> = []
+  for await (const batch of whole.history(beginning, ['delivery'], neverAborted)) events.push(...batch.events)
+  return events
 }
 
 test('bodies of deliveries that ended longer ago are removed, and those that still wait are kept', async (t) => {
@@ -89,4 +117,30 @@ test('nothing is removed before its time', async (t) => {
   const first = of(history, 'DeliveryDue')[0]?.time
   if (first === undefined) return t.fail('no delivery was due')
   t.deepEqual(await sweptAt(later(first, 29 * day)), before)
+})
+
+const away = E.left({ kind: 'unavailable', reason: 'away' } as const)
+
+test('a body whose removal was interrupted is removed by the next sweep', async (t) => {
+  const once = await sweptAt(later(end, 31 * day))
+  const cut = (whole: EventStore): EventStore => ({ ...whole, truncate: () => Promise.resolve(away) })
+  const interrupted = await sweptAt(later(end, 31 * day), 1, cut)
+  t.true(of(interrupted, 'DeliveryDue').length > of(once, 'DeliveryDue').length)
+  const twice = await sweptAt(later(end, 31 * day), 2, cut)
+  const streams = (events: History) => events.map(({ stream, type }) => `${stream} ${type}`).toSorted()
+  t.deepEqual(streams(twice), streams(once))
+})
+
+test('a delivery that can not be read keeps no other from being removed', async (t) => {
+  const once = of(await sweptAt(later(end, 31 * day)), 'DeliveryErased')
+  const [bad] = once
+  const spoilt = (whole: EventStore): EventStore => ({
+    ...whole,
+    readLast: (stream, count) =>
+      stream === bad?.stream
+        ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has a type that this version does not know' }))
+        : whole.readLast(stream, count),
+  })
+  const left = of(await sweptAt(later(end, 31 * day), 1, spoilt), 'DeliveryErased')
+  t.is(left.length, once.length - 1)
 })

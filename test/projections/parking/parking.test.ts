@@ -193,3 +193,18 @@ test('a parked event is tried again by its process manager alone, and recorded a
   t.is(rightOf(await stored.load(parkedEvent, other)).state.kind, 'retrying')
   t.is(retries.length, 3)
 })
+
+test('what was erased since it was parked needs no retry any more', async (t) => {
+  const { store, stored, following } = openStage(t, () => Promise.reject(new TypeError('never')))
+  await write(store, 1)
+  await following.caughtUpTo(positionAt(2), neverAborted)
+  const id = (await parkedIn(store))[0]?.data.parked_event_id ?? 'none'
+  rightOf(await store.append('account-1', 0, [newEvent(2)]))
+  rightOf(await store.truncate('account-1', 1))
+  const cause = { actor: 'operator', eventId: () => uuid(100) }
+  const { events } = rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+  await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
+  const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
+  while ((await state()) === 'retrying') await nextTurn()
+  t.is(await state(), 'handled')
+})

@@ -49,6 +49,7 @@ test('what the projector of deliveries reads of the log before it begins ends wi
   const clock = manualClock()
   const logger = recordingLogger()
   const fanOut: Follower = deliveryFanOut({
+    hasErasures: () => Promise.resolve(false),
     store,
     documents,
     commandHandler: sharedHandler(store, clock),

@@ -1,9 +1,11 @@
 import test from 'ava'
 import { neverAborted } from '../../../../domain/abortable.js'
+import { contact } from '../../../../domain/contact.js'
 import { beginning } from '../../../../domain/event.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
+import { contactId, erasureId } from '../../../kit/domain/samples.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
 import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -73,5 +75,16 @@ test('after a restart a contact with hundreds of leads is read by a hundred even
     const { events } = taken('contact-')
     t.true(events <= 100, `${events} events`)
     t.is(/"order":"(\d+)"/.exec((await bodies()).at(-1) ?? '')?.[1], '305')
+  }
+})
+
+test('nothing becomes due of a contact that was erased before the fan-out came to its activities', async (t) => {
+  for (const isErased of [false, true]) {
+    const { submit, commandHandler, cause, run, written } = await openFanOutStage((stored) => stored, isErased)
+    await submit(1)
+    const erase = { type: 'EraseContact', contactId: contactId(), erasureId: erasureId() } as const
+    if (isErased) rightOf(await commandHandler.execute(contact, contactId(), erase, cause))
+    await run()
+    t.is((await written('delivery')).length, isErased ? 0 : 1)
   }
 })

@@ -141,7 +141,14 @@ test('whoever takes the fan-out over reads no event of the log but what the read
   await checkpoint.load()
   await checkpoint.advance({ events: [], position: positionAt(2_205) })
   const commandHandler = cachedHandler(store, manualClock())
-  const fanOut = deliveryFanOut({ store, documents, commandHandler, checkpoint, logger: recordingLogger() })
+  const fanOut = deliveryFanOut({
+    store,
+    documents,
+    commandHandler,
+    hasErasures: () => Promise.resolve(false),
+    checkpoint,
+    logger: recordingLogger(),
+  })
   t.is(await fanOut.begin(neverAborted), positionAt(2_205))
   t.deepEqual({ begun, events: read.events }, { begun: [2_203n], events: 2 })
 })
