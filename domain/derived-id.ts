@@ -67,6 +67,9 @@ export const parkedEventIdOf = (processManager: string, eventId: string): Parked
 /** The id of the `index`-th event that the reaction `name` to the event `cause` writes. */
 export const derivedEventId = (cause: string, name: string, index: number): string => uuid5(cause, `${name}/${index}`)
 
+/** A number in [0, 1) that the key alone decides; those of many keys are spread evenly. */
+export const fractionOf = (key: string): number => hash('sha256', key, 'buffer').readUInt32BE(0) / 2 ** 32
+
 const keyed = (secret: AccountSecret, ...parts: ReadonlyArray<string>): string =>
   idBody(createHmac('sha256', secret).update(joined(parts)).digest())
 
