@@ -62,7 +62,6 @@ export const sendingHoursOf = ({ quiet_hours, days }: SendingRules, { zones, sta
 const awakeIn = (quiet: SendingRules['quiet_hours']): ReadonlyArray<Stretch> => {
   const from = timeOfDay(quiet?.from ?? '00:00')
   const to = timeOfDay(quiet?.to ?? '00:00')
-  if (from === to) return [[0, day]]
   return from > to
     ? [[to, from]]
     : [
