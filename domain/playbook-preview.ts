@@ -1,10 +1,18 @@
 import { later, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
+import { phoneFromText } from './phone.js'
 import type { PlaybookSettings } from './playbook.js'
+import { sendingHoursOf, sendingTime } from './quiet-hours.js'
+import { residenceStateFromText } from './residence-state.js'
+import { whereaboutsOf } from './whereabouts.js'
 
-/** A message as a lead would get it. */
-type PreviewedMessage = Segments & { readonly text: string; readonly at: Instant }
+/** A message as a lead would get it: `at` what time, null where there is no hour for it, and why not sooner. */
+type PreviewedMessage = Segments & {
+  readonly text: string
+  readonly at: Instant | null
+  readonly held_back: string | null
+}
 
 type PlaybookPreview = {
   readonly messages: ReadonlyArray<PreviewedMessage>
@@ -24,13 +32,30 @@ const minute = 60_000
 
 /** The messages that a lead would get if it never replied. */
 export const previewOf = ({ settings, accountTitle, fields, submittedAt }: Previewed): PlaybookPreview => {
-  let at = submittedAt
-  const messages = settings.steps.map(({ message, delay_minutes }): PreviewedMessage => {
-    at = later(at, delay_minutes * minute)
+  const hours = sendingHoursOf(settings, whereaboutsOf(placeIn(fields)))
+  let sent: Instant | undefined = submittedAt
+  const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
+    const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
+    sent = due && sendingTime(hours, due, `step ${index}`)
     const text = messageOf(message, { ...fields, account: accountTitle })
-    return { text, at, ...segmentsOf(text) }
+    return { text, at: sent ?? null, held_back: heldBack(due, sent), ...segmentsOf(text) }
   })
-  return { messages, warnings: warningsFor(messages, accountTitle) }
+  const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
+  return { messages, warnings: [...warningsFor(messages, accountTitle), ...unwatched] }
+}
+
+const noQuietHours =
+  'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.'
+
+const placeIn = ({ current_residence_zip: zip, current_residence_state: state = '', phone = '' }: FieldValues) => ({
+  zip,
+  state: residenceStateFromText(state),
+  phone: phoneFromText(phone),
+})
+
+const heldBack = (due: Instant | undefined, sent: Instant | undefined): string | null => {
+  if (sent === undefined) return 'no hour is left in which it may be sent'
+  return sent === due ? null : 'quiet hours, or a day on which nothing is sent'
 }
 
 /** Words by which people learn how to end it. */

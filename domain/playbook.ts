@@ -3,7 +3,10 @@ import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, PlaybookId } from './ids.js'
 import { templateProblem } from './message-template.js'
+import { instantOf } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
+import { nextAllowed, sendingHoursOf } from './quiet-hours.js'
+import { whereaboutsOf } from './whereabouts.js'
 
 /** The required fields of a standard qualification playbook (contract 4.6), the two TCPA fields apart. */
 export const standardFields: ReadonlyArray<string> = [
@@ -139,8 +142,14 @@ const templateMismatches = (settings: PlaybookSettings): ReadonlyArray<Mismatch>
     return expected === undefined ? [] : { path: `steps.${index}.message`, expected }
   })
 
-const dayMismatches = ({ days }: PlaybookSettings): ReadonlyArray<Mismatch> =>
-  days.length > 0 ? [] : [{ path: 'days', expected: 'a list of at least one day of the week' }]
+/** Of a contact of whom nothing is known, the whole continental US must be awake. */
+const anywhere = whereaboutsOf({ zip: undefined, state: undefined, phone: undefined })
+
+const hourMismatches = (settings: PlaybookSettings): ReadonlyArray<Mismatch> => {
+  if (settings.days.length === 0) return [{ path: 'days', expected: 'a list of at least one day of the week' }]
+  if (nextAllowed(sendingHoursOf(settings, anywhere), instantOf(0)) !== undefined) return []
+  return [{ path: 'quiet_hours', expected: 'hours that leave some in which the whole continental US is awake' }]
+}
 
 const decide = (
   command: PlaybookCommand,
@@ -149,7 +158,7 @@ const decide = (
   if (command.type === 'CreatePlaybook') {
     if (state.kind === 'created') return E.right([])
     const { playbookId, accountId, settings } = command
-    const mismatches = [...templateMismatches(settings), ...dayMismatches(settings)]
+    const mismatches = [...templateMismatches(settings), ...hourMismatches(settings)]
     if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
     return E.right([{ type: 'PlaybookCreated', data: { playbook_id: playbookId, account_id: accountId, settings } }])
   }
@@ -160,7 +169,7 @@ const decide = (
       const settings = { ...state.settings, ...command.settings }
       // What was stored before its names were checked stands until they may change.
       const mayChange = command.settings.steps !== undefined || command.settings.required_fields !== undefined
-      const mismatches = [...(mayChange ? templateMismatches(settings) : []), ...dayMismatches(settings)]
+      const mismatches = [...(mayChange ? templateMismatches(settings) : []), ...hourMismatches(settings)]
       if (mismatches.length > 0) return E.left({ kind: 'playbook-invalid', mismatches })
       const same = JSON.stringify(settings) === JSON.stringify(state.settings)
       return E.right(same ? [] : [{ type: 'PlaybookChanged', data: { settings } }])

@@ -14,7 +14,7 @@ type Known = {
   /** As the contact wrote it. */
   readonly zip: string | undefined
   readonly state: ResidenceState | undefined
-  readonly phone: Phone
+  readonly phone: Phone | undefined
 }
 
 type Place = (typeof usPlaces)[number]
@@ -32,8 +32,8 @@ const placesOfHome = ({ zip, state }: Known): ReadonlyArray<Place> => {
   return place === undefined ? usPlaces.filter((one) => one.state === state) : [place]
 }
 
-const placesOfNumber = (phone: Phone): ReadonlyArray<Place> => {
-  const place = phone.startsWith('+1') ? byAreaCode.get(phone.slice(2, 5)) : undefined
+const placesOfNumber = (phone: Phone | undefined): ReadonlyArray<Place> => {
+  const place = phone?.startsWith('+1') === true ? byAreaCode.get(phone.slice(2, 5)) : undefined
   return place === undefined ? [] : [place]
 }
 

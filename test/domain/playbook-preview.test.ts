@@ -1,16 +1,25 @@
 import test from 'ava'
-import { instantOf } from '../../domain/instant.js'
+import { instantOf, later } from '../../domain/instant.js'
 import { previewOf } from '../../domain/playbook-preview.js'
 import { standardPlaybook } from '../../domain/playbook.js'
 
 const submittedAt = instantOf(Date.UTC(2026, 2, 2, 17))
 
-const preview = (messages: ReadonlyArray<readonly [message: string, delay_minutes: number]>, first_name = 'Ada') =>
+const preview = (
+  messages: ReadonlyArray<readonly [message: string, delay_minutes: number]>,
+  first_name = 'Ada',
+  at = submittedAt,
+  quiet_hours = standardPlaybook.quiet_hours,
+) =>
   previewOf({
-    settings: { ...standardPlaybook, steps: messages.map(([message, delay_minutes]) => ({ message, delay_minutes })) },
+    settings: {
+      ...standardPlaybook,
+      quiet_hours,
+      steps: messages.map(([message, delay_minutes]) => ({ message, delay_minutes })),
+    },
     accountTitle: 'Acme Insurance',
-    fields: { first_name },
-    submittedAt,
+    fields: { first_name, phone: '(415) 555-0123', current_residence_state: 'CA' },
+    submittedAt: at,
   })
 
 test('a preview shows each message with its time and what it costs', (t) => {
@@ -29,6 +38,37 @@ test('a preview shows each message with its time and what it costs', (t) => {
   )
   t.is(messages[0]?.text, 'Hi Ada, this is Acme Insurance. Reply STOP to opt out.')
   t.deepEqual(warnings, [])
+})
+
+test('a preview shows what the night holds back until the morning, and the next step counts from then', (t) => {
+  // Ten in the evening in California.
+  const night = instantOf(Date.UTC(2026, 2, 3, 6))
+  const steps = [
+    ['{{account}}: reply STOP to end', 0],
+    ['Still there?', 60],
+  ] as const
+  const { messages, warnings } = preview(steps, 'Ada', night)
+  const [first, second] = messages
+  if (typeof first?.at !== 'string' || typeof second?.at !== 'string') return t.fail('a message has no time')
+  t.true(
+    first.at >= instantOf(Date.UTC(2026, 2, 3, 16)) && first.at < instantOf(Date.UTC(2026, 2, 3, 16, 30)),
+    first.at,
+  )
+  t.regex(first.held_back ?? '', /quiet hours/)
+  t.is(second.at, later(first.at, 3_600_000))
+  t.is(second.held_back, null)
+  t.deepEqual(warnings, [])
+
+  const off = preview(steps, 'Ada', night, null)
+  t.deepEqual(
+    off.messages.map(({ at, held_back }) => [at, held_back]),
+    [
+      [night, null],
+      [later(night, 3_600_000), null],
+    ],
+  )
+  t.is(off.warnings.length, 1)
+  t.regex(off.warnings[0] ?? '', /Quiet hours are off/)
 })
 
 test('a first message that names no sender, or no way to stop, is warned of; later ones are not', (t) => {

@@ -70,6 +70,15 @@ test('days on which nothing could be sent are refused', (t) => {
   t.deepEqual(wrongSettings({ ...change, settings: { days: [] } }, created), ['days'])
 })
 
+test('hours that leave none in which the whole continental US is awake are refused', (t) => {
+  const quiet = (from: string, to: string) => ({
+    ...create,
+    settings: { ...standardPlaybook, quiet_hours: { from, to } },
+  })
+  t.deepEqual(wrongSettings(quiet('11:00', '09:00')), ['quiet_hours'])
+  t.deepEqual(wrongSettings(quiet('13:00', '09:00')), [])
+})
+
 test('a playbook that was stored before its names were checked can be renamed, and not given other fields', (t) => {
   const { reply_rules: _rules, days: _days, ...before } = standardPlaybook
   const stored: PlaybookEvent = { type: 'PlaybookCreated', data: { ...created.data, settings: { ...before, steps } } }

@@ -65,12 +65,15 @@ test('a preview shows what a lead would be sent, and sends nothing', async (t) =
       {
         text: 'Hi Ada, this is Example Agency. How is Blacky? Reply STOP to opt out.',
         at: '2026-03-02T17:00:00.000Z',
+        held_back: null,
         encoding: 'GSM-7',
         segments: 1,
       },
-      { text: 'Still there?', at: '2026-03-02T18:00:00.000Z', encoding: 'GSM-7', segments: 1 },
+      { text: 'Still there?', at: '2026-03-02T18:00:00.000Z', held_back: null, encoding: 'GSM-7', segments: 1 },
     ],
-    warnings: [],
+    warnings: [
+      'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.',
+    ],
   })
   t.is((await account.manage('POST', path)).status, 200, 'with a sample lead')
   const other = await openAccount(site)
