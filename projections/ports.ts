@@ -27,7 +27,7 @@ export type Change = { readonly key: string; readonly document: Json | undefined
 /** What stands under a key: the position of the newest change to it, which may have removed the document. */
 export type Stored = { readonly document: Json | undefined; readonly position: Position }
 
-/** Why nothing is written where a change or a checkpoint stands at what is no position; undefined where all are. */
+/** Why nothing may be written: a change or the checkpoint stands at what is no position. Undefined where all are positions. */
 export const misplacedIn = (changes: ReadonlyArray<Change>, checkpoint: Position): StoreFailure | undefined =>
   isPosition(checkpoint) && changes.every(({ position }) => isPosition(position))
     ? undefined
@@ -56,7 +56,7 @@ export type CountedPart = IndexPart & { readonly limit: number }
 export const mostCounted = 10_000
 
 export type Query = IndexPart & {
-  /** Begin behind this entry, in the direction of the query. */
+  /** Begin after this entry, in the direction of the query. */
   readonly after?: Cursor
   readonly descending?: boolean
   readonly limit: number

@@ -92,7 +92,7 @@ const eventsOf = async (read: LogReader['read'], id: string): Promise<Events> =>
   return decider === undefined ? [] : orThrow(await read(streamOf(decider, id))).events
 }
 
-/** Events follow each other in their stream: what comes behind one that is too late is too late itself. */
+/** How many events of a stream happened until then. They stand in their order, so after the first that is later all are. */
 const countUntil = (events: Events, moment: Moment): number => {
   const isLater = (event: Recorded<DomainEvent>): boolean =>
     'at' in moment ? event.time > moment.at : event.position > moment.position

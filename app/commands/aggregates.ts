@@ -51,7 +51,7 @@ export const needsSnapshot = (
   appended: number,
 ): boolean => snapshot !== undefined && revision >= recentEvents && revision % snapshotInterval < appended
 
-/** Aggregates as the store has them: each one is read and folded, that of a long stream behind its snapshot. */
+/** Aggregates as the store has them: each one is read and folded, that of a long stream from its snapshot on. */
 export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates => ({
   isCached: () => false,
   load: (evolver, stream) => {

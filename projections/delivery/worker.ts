@@ -125,8 +125,8 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
 }
 
 /**
- * Where the log stood when this process had begun to hold a shard: what became due up to there another one may have tried. Until that
- * is known, so may whatever becomes due.
+ * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due before. Until the
+ * position is known, nothing counts as new.
  */
 const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>) => {
   const heads = new Map<string, Position>()
@@ -150,7 +150,7 @@ const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>
       }
     },
     end: ({ name }: Lease): void => void heads.delete(name),
-    /** What became due up to here may have been tried since: it is learnt once more. */
+    /** The log is followed from here again: what became due before may have been tried already. */
     followFrom: (position: Position): void => void (begunAt = position),
     isNew: (webhookId: WebhookId, position: Position): boolean => {
       const head = heads.get(shardOf(webhookId))

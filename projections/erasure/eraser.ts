@@ -80,7 +80,7 @@ export const eraser = (ports: EraserPorts): Follower => {
 }
 
 /**
- * In this order, so that nothing appears behind it: no lead joins the contact any more, nothing is recorded of its engagements, the
+ * In this order, so that nothing is added later: no lead joins the contact any more, nothing is recorded of its engagements, the
  * fan-out has passed all that was, and what that made due is dropped. What is known to be due is dropped first: the rest may take long.
  */
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
@@ -99,7 +99,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
     newest = furthest(newest, await Promise.all(ends))
   }
-  // What the fan-out made due stands before the ends of the leads.
+  // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows these too.
   await caughtUp(time, timeline, newest, stopping)
   const { mayBeUnderWay, ...outcome } = await eraseDeliveries(ports, event, stopping)
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)

@@ -29,7 +29,7 @@ const pause = 60 * 60 * 1_000
 const batchSize = 32
 const perSecond = 500
 
-/** An interrupted batch may have left bodies behind closing events: it is among the newest ones. */
+/** Closing events that are looked at again: an interrupted batch, which may not have removed its bodies, is among the newest. */
 const unfinished = 2 * batchSize
 
 /** States in which nothing is posted any more by itself. */

@@ -14,7 +14,7 @@ export type Follower = {
   /** Whatever it reads of the log before it can begin ends when `stopping` aborts. */
   readonly begin: (stopping: AbortSignal) => Promise<Position>
   readonly handle: (batch: EventBatch) => Promise<void>
-  /** Leaves an event out that can't be decoded, and it goes on behind it; where this is not given it stops there. */
+  /** Leaves out an event that can't be decoded, and goes on after it. Where this is not given, the follower stops there. */
   readonly skip?: (undecodable: UndecodableEntry) => Promise<void>
   /** Called when it is stopped, with the position that it has come to. */
   readonly end?: (position: Position) => Promise<void>

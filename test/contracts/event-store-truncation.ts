@@ -42,7 +42,7 @@ export const eventStoreTruncation = (behaviour: Behaviour<OpenStore>): void => {
     t.deepEqual(await historyOf(reopened, start, ['account'], [stream]), written.slice(2))
   })
 
-  behaviour('a truncated stream goes on behind its last event', async (t, { store }) => {
+  behaviour('a truncated stream goes on after its last event', async (t, { store }) => {
     const stream = freshStream('account')
     const [, , last] = await append(store, stream, 'no-stream', many(3))
     rightOf(await store.truncate(stream, 2))

@@ -62,7 +62,7 @@ const keys: Readonly<Record<AttributionGrouping, string>> = {
     END`,
 }
 
-/** Which lead of a source stands for it: who looks back from the conversion meets its last one first. */
+/** Which lead of a source stands for it: the first in this order. */
 const orders: Readonly<Record<AttributionModel, string>> = {
   'first-touch': 'submitted_ms, lead_id',
   'last-touch': 'submitted_ms DESC, lead_id DESC',

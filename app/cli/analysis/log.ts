@@ -33,7 +33,7 @@ export const openLog = async ({ dataDir, eventStoreUrl }: Config): Promise<Eithe
 type Reading = { readonly signal: AbortSignal; readonly onPosition: (position: Position) => void }
 
 type Options = {
-  /** Being told to end is how it ends. */
+  /** It goes on until it is told to end, which is no failure then. */
   readonly isEndless?: boolean
   readonly isBarSeen?: boolean
   /** What to do where an event can't be decoded. */

@@ -35,7 +35,7 @@ const eventTypeIn = (text: string, before: ReadonlyArray<string> = []): Readonly
 export const replayCommand = new Command('replay')
   .description('write the events of the log in their order, beside a service that runs or does not')
   .addOption(
-    new Option('--after <position>', 'begin behind this position').argParser(positionIn).default(beginning, '0'),
+    new Option('--after <position>', 'begin after this position').argParser(positionIn).default(beginning, '0'),
   )
   .option('--from <time>', 'what was recorded at or after this time', timeIn)
   .option('--to <time>', 'what was recorded before this time', timeIn)

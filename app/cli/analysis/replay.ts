@@ -33,6 +33,6 @@ export const replayTo = (
       isEndless: request.isFollowing,
       // A follower never arrives, and a bar would stand between the lines of a terminal.
       isBarSeen: !request.isFollowing && (file !== undefined || !process.stdout.isTTY),
-      undecodable: (position) => ` --after ${position} goes on behind it.`,
+      undecodable: (position) => ` --after ${position} goes on after it.`,
     },
   )

@@ -79,7 +79,7 @@ export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<s
 }
 
 /**
- * Stages what the log holds behind the position of the last staging, up to its end as it is now. The position is committed
+ * Stages what the log holds after the position of the last staging, up to its end as it is now. The position is committed
  * together with the rows, so whatever breaks it off, the next staging goes on where this one ended.
  * @throws StoreFailed; the reason of `signal` where that aborts
  */

@@ -8,7 +8,7 @@ import { loadState } from './current-states.js'
 
 type Owner = { readonly secret: AccountSecret; readonly hasErasures: boolean }
 
-/** The contact that a number has or would have. Only where contacts were erased must anything be read. */
+/** The contact of a number, or the one that its first lead would make. It reads streams only in accounts that have erased contacts. */
 export const currentContact = async (
   handler: Pick<CommandHandler, 'load'>,
   { secret, hasErasures }: Owner,

@@ -10,7 +10,7 @@ import type { LeasedQueues } from '../queue/leased-queues.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 type SetAside = {
-  /** The same attempt. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be read. */
+  /** Makes an attempt as `attempt` does. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be read. */
   readonly guarded: (attempt: Attempt) => Attempt
   /**
    * Has what is set aside tried again where somebody asked for it.
@@ -48,7 +48,7 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
     },
     learn: async (event, expect) => {
       const queue = await learn(event)
-      // Whatever it waits for, so that a resend stays one.
+      // It may wait for any of these: a resend must be looked for as a resend.
       if (queue !== undefined) for (const kind of ['resend', 'retry', 'caught-up'] as const) expect(queue, kind)
     },
   }

@@ -84,12 +84,13 @@ const broughtTo = (
     const reachesBack = upTo >= position || (recent[0] !== undefined && recent[0].position <= upTo)
     return reachesBack ? before.filter((event) => event.position > upTo).reduce(evolved, document) : undefined
   }
-  // It has changed since: its details then were those of the last change before, and it opted out once, then or later.
+  // The contact changed after that position. Its details then are those of the last change before it; whether it had opted out by
+  // then, the recent events tell.
   if (!before.some(({ type }) => type === 'ContactDetailsChanged')) return undefined
   const opted_out = document.opted_out && !recent.some(({ type }) => type === 'ContactOptedOut')
   return before.reduce(evolved, { ...document, opted_out })
 }
 
-/** Only of the beginning of its stream would there be no contact. */
+/** There is a contact after every event but those before its stream began, and these are not asked for. */
 const evolved = (document: ContactDocument, event: ProjectedEvent): ContactDocument =>
   evolveContact(document, event) ?? document

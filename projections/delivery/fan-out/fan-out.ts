@@ -17,9 +17,9 @@ import type { Documents } from '../../ports.js'
 import type { ProjectedEvent } from '../../projection.js'
 import type { WebhookDocument } from '../../read-models/webhook-list.js'
 import { followedWebhooks } from './followed-webhooks.js'
-import { passingContacts, type RecordedActivity } from './passing-contacts.js'
+import { followedContacts, type RecordedActivity } from './followed-contacts.js'
 import { remarksAt } from '../../remarks.js'
-import { passingLeads, type PassingLeads, type Submitted } from './passing-leads.js'
+import { followedLeads, type FollowedLeads, type Submitted } from './followed-leads.js'
 import { payloadOf } from './payload.js'
 
 /** The contact of an activity, as it was then, and the webhooks that were subscribed to it. */
@@ -49,12 +49,12 @@ type FanOutPorts = {
 export const deliveryFanOut = (ports: FanOutPorts): Follower => {
   const { store, checkpoint } = ports
   const webhooks = followedWebhooks(ports)
-  const contacts = passingContacts(ports)
-  const leads = passingLeads(store)
+  const contacts = followedContacts(ports)
+  const leads = followedLeads(store)
   const makeDue = makeDueWith(ports, leads)
   /** The activities of the batch that is handled now. */
   let fanned: ReadonlyMap<ProjectedEvent, FannedOut> = new Map()
-  /** The event that is handled now: others of its batch may stand behind it. */
+  /** The event that is handled now: others of its batch may come after it. */
   let followedTo = beginning
 
   /** What is parked and tried again goes to the webhooks that are subscribed by then. */
@@ -113,15 +113,15 @@ const gone: Either<never, undefined> = E.right(undefined)
 
 /** Makes the deliveries of an activity due. */
 const makeDueWith =
-  (ports: Pick<FanOutPorts, 'commandHandler' | 'hasErasures' | 'store'>, leads: Pick<PassingLeads, 'submitted'>) =>
+  (ports: Pick<FanOutPorts, 'commandHandler' | 'hasErasures' | 'store'>, leads: Pick<FollowedLeads, 'submitted'>) =>
   async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
     const { commandHandler, store } = ports
-    const passing = orThrow(shown)
-    if (passing === undefined || (await isErased(ports, event))) return
+    const found = orThrow(shown)
+    if (found === undefined || (await isErased(ports, event))) return
     const { remark } = event.data
     const activity = remark === undefined ? event.data.activity : await withRemark(store, event.data.activity, remark)
     // A contact opts out by an activity, though its own stream says so only after it.
-    const contactNow = activity.label === 'opted_out' ? { ...passing, opted_out: true } : passing
+    const contactNow = activity.label === 'opted_out' ? { ...found, opted_out: true } : found
     const submitted = await leads.submitted(activity.lead_id)
     for (const subscriber of to) {
       const facts = factsOf(event, activity, subscriber, contactNow, submitted)

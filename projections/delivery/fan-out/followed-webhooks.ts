@@ -110,7 +110,7 @@ export const followedWebhooks = ({ store, documents, logger }: Ports) => {
   const load = async (upTo: Position, signal: AbortSignal): Promise<void> => {
     clear()
     if (upTo === beginning) return
-    // In this order: what no later event concerns is shown as it was at both positions.
+    // The position is read first: a webhook that changes while all are read is then brought up to date by its later events.
     const shownUpTo = orThrow(await documents.progress(collection))
     const unreadable = new Set<WebhookId>()
     for await (const { key, document } of documents.all(collection)) {

@@ -15,7 +15,7 @@ type Recorded<T extends ProjectedEvent['type']> = Extract<ProjectedEvent, { read
 export type RecordedActivity = Recorded<'ActivityRecorded'>
 
 /** A contact that reflects all events of its stream up to a position, and none after it; or why it can't be told. */
-type Passing = {
+type FollowedContact = {
   readonly document: Either<StoreFailure, ContactDocument | undefined>
   readonly position: Position
 }
@@ -30,14 +30,14 @@ const capacity = 16_000_000
 const readsAtOnce = 16
 
 /**
- * The contacts as they were where the log was followed to. They are folded as their events pass by; one that has not passed by
+ * The contacts as they were where the log was followed to. They are folded as their events come; one that has not come
  * yet is read once, however many activities follow.
  */
-export const passingContacts = (ports: ContactPorts) => {
-  const cache = new LRUCache<ContactId, Passing>({ maxSize: capacity, sizeCalculation: approximateBytes })
+export const followedContacts = (ports: ContactPorts) => {
+  const cache = new LRUCache<ContactId, FollowedContact>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   /** @throws StoreFailed where it may be read later */
-  const readAsOf = async (id: ContactId, position: Position): Promise<Passing> => {
+  const readAsOf = async (id: ContactId, position: Position): Promise<FollowedContact> => {
     const document = await contactAsOf(ports, id, position)
     if (E.isLeft(document) && document.left.kind !== 'corrupt') orThrow(document)
     return { document, position }
@@ -68,7 +68,7 @@ export const passingContacts = (ports: ContactPorts) => {
       events: ReadonlyArray<ProjectedEvent>,
       activities: ReadonlySet<RecordedActivity>,
     ): Promise<ReadonlyMap<RecordedActivity, Shown>> => {
-      const current = new Map<ContactId, Passing>()
+      const current = new Map<ContactId, FollowedContact>()
       const missing = [...missingFor(events, activities)]
       for (let next = missing.splice(0, readsAtOnce); next.length > 0; next = missing.splice(0, readsAtOnce)) {
         await Promise.all(next.map(async ([id, position]) => current.set(id, await readAsOf(id, position))))
@@ -82,12 +82,12 @@ export const passingContacts = (ports: ContactPorts) => {
           if (isNext) current.set(id, evolved(before, event))
         } else if (event.type === 'ActivityRecorded' && activities.has(event)) {
           const { contact_id } = event.data.activity
-          const passing = current.get(contact_id) ?? cache.get(contact_id)
-          if (passing !== undefined) shown.set(event, shownOf(passing))
+          const followed = current.get(contact_id) ?? cache.get(contact_id)
+          if (followed !== undefined) shown.set(event, shownOf(followed))
         }
       }
-      for (const [id, passing] of current) {
-        if (E.isRight(passing.document)) cache.set(id, passing)
+      for (const [id, followed] of current) {
+        if (E.isRight(followed.document)) cache.set(id, followed)
         else cache.delete(id)
       }
       return shown
@@ -105,7 +105,7 @@ export const passingContacts = (ports: ContactPorts) => {
   }
 }
 
-const evolved = (before: Passing | undefined, event: ProjectedEvent): Passing => {
+const evolved = (before: FollowedContact | undefined, event: ProjectedEvent): FollowedContact => {
   const document = before?.document ?? E.right(undefined)
   return {
     document: E.isLeft(document) ? document : E.right(evolveContact(document.right, event)),
@@ -113,7 +113,7 @@ const evolved = (before: Passing | undefined, event: ProjectedEvent): Passing =>
   }
 }
 
-const shownOf = ({ document }: Passing): Shown => {
+const shownOf = ({ document }: FollowedContact): Shown => {
   if (E.isLeft(document)) return document
   return E.right(document.right === undefined ? undefined : contactOf(document.right))
 }

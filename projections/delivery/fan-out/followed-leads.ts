@@ -11,16 +11,16 @@ import type { ProjectedEvent } from '../../projection.js'
 /** How a lead was submitted: what the deliveries of its activities tell of that. */
 export type Submitted = { readonly at: Instant; readonly originators: ReadonlyArray<Originator> }
 
-export type PassingLeads = ReturnType<typeof passingLeads>
+export type FollowedLeads = ReturnType<typeof followedLeads>
 
 /** In bytes, about. */
 const capacity = 8_000_000
 
 /**
- * The submissions that passed by lately: the first activities of a lead follow at once, and need no read. For a later one the lead
+ * The submissions that the log showed lately: the first activities of a lead follow at once, and need no read. For a later one the lead
  * is read.
  */
-export const passingLeads = (store: Pick<EventStore, 'read'>) => {
+export const followedLeads = (store: Pick<EventStore, 'read'>) => {
   const cache = new LRUCache<LeadId, Submitted>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   return {

@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { contactFrom, contactOf } from '../../../../projections/contact.js'
-import { passingContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/passing-contacts.js'
+import { followedContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/followed-contacts.js'
 import { histories, historyOf, type History } from '../../../kit/domain/histories.js'
 import { holdsAsync } from '../../../kit/domain/property.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
@@ -36,7 +36,7 @@ test('wherever it begins and in whatever batches, an activity meets its contact 
     t,
     fc.asyncProperty(histories, fc.nat(80), cuts, async (history, begin, at) => {
       const { store } = await storeOf(history)
-      const contacts = passingContacts({ store, documents: memoryDocuments(documentState()) })
+      const contacts = followedContacts({ store, documents: memoryDocuments(documentState()) })
       const places = [...at.filter((place) => place > begin).toSorted((one, other) => one - other), history.length]
       let from = begin
       for (const place of places) {
@@ -54,12 +54,12 @@ test('wherever it begins and in whatever batches, an activity meets its contact 
   )
 })
 
-test('a contact that passed by is not read, and any other once, however many activities follow', async (t) => {
+test('a contact that the log showed is not read, and any other once, however many activities follow', async (t) => {
   await holdsAsync(
     t,
     fc.asyncProperty(histories, fc.nat(80), async (history, begin) => {
       const { store, taken } = await storeOf(history)
-      const contacts = passingContacts({ store, documents: memoryDocuments(documentState()) })
+      const contacts = followedContacts({ store, documents: memoryDocuments(documentState()) })
       for (const event of history.slice(begin)) await contacts.pass([event], activitiesIn([event]))
       const seen = history.slice(begin)
       const created = new Set(seen.flatMap((event) => (event.type === 'ContactCreated' ? [event.data.contact_id] : [])))
@@ -86,7 +86,7 @@ test('a contact that can not be read is told of in its own activities alone, and
   const [poisoned] = activities
   const stream = `contact-${poisoned?.data.activity.contact_id ?? ''}`
   let isMended = false
-  const contacts = passingContacts({
+  const contacts = followedContacts({
     store: {
       ...store,
       readLast: (one, count) =>
