@@ -378,20 +378,27 @@ test('a read model can be built anew while it is served, and misses nothing that
 
 test('a rebuild that fails leaves what is served as it was, and what it left goes with the next start', async (t) => {
   const { documents, define, run, served } = await openSpoilt(t)
+  const unavailable = { kind: 'unavailable', reason: 'away' } as const
+  let isEnding = false
   const away: Documents = {
     ...documents,
-    promote: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })),
+    promote: () => Promise.resolve(E.left(unavailable)),
+    drop: (collection) => (isEnding ? Promise.resolve(E.left(unavailable)) : documents.drop(collection)),
   }
   const running = run(projection, { documents: away })
   await running.caughtUpTo(await define('three'), neverAborted)
+  const next = collectionOf(projection, 'next')
   await t.throwsAsync(running.rebuild(), { message: /away/ })
+  t.false(rightOf(await documents.exists(next)))
+  const ended = running.rebuild()
+  isEnding = true
+  await t.throwsAsync(ended, { message: /away/ })
   const last = await define('four')
   await running.caughtUpTo(last, neverAborted)
   t.deepEqual(await served(), ['wrong', 'two', 'three', 'four'])
   await running.stop()
-  const next = collectionOf(projection, 'next')
-  t.is(rightOf(await documents.count(next)), 3)
+  t.true(rightOf(await documents.exists(next)))
   await run().caughtUpTo(last, neverAborted)
-  t.is(rightOf(await documents.count(next)), 0)
+  t.false(rightOf(await documents.exists(next)))
   t.deepEqual(await served(), ['wrong', 'two', 'three', 'four'])
 })
