@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { loadavg } from 'node:os'
+import { analysts } from './analysts.js'
 import { measureDeliveries } from './deliver.js'
 import { measureFind } from './find.js'
 import { hotNumber } from './hot.js'
@@ -23,7 +24,7 @@ import type { Compared } from './summary.js'
  * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
  * rest, `npm run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
  * minute, at its end beside its first minute, `npm run bench -- large` starts and takeovers on a log of five
- * million events.
+ * million events, `npm run bench -- analysts` the commands that read the log.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -281,11 +282,18 @@ const veryLarge = async (): Promise<ReadonlyArray<Row>> => {
   ]
 }
 
+/** The commands that read the log, beside bare reads of it. */
+const forAnalysts = (): Promise<ReadonlyArray<Row>> =>
+  quick
+    ? analysts({ rounds, few: 500, many: 1_000, onServer: 500, seconds: 2 }, say)
+    : analysts({ rounds, few: 40_000, many: 150_000, onServer: 15_000, seconds: 15 }, say)
+
 const chosen = (): Promise<ReadonlyArray<Row>> => {
   if (process.argv.includes('soak')) return soak()
   if (process.argv.includes('hot')) return hotNumber(quick)
   if (process.argv.includes('large')) return veryLarge()
   if (process.argv.includes('isolation')) return isolation()
+  if (process.argv.includes('analysts')) return forAnalysts()
   return process.argv.includes('servers') ? servers() : embeddedAndServers()
 }
 
