@@ -3,7 +3,7 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 export type DuckDb = { readonly connection: DuckDBConnection; readonly close: () => void }
 
 /** What does not fit lies on the disk beside the file. */
-const memoryLimit = '112MB'
+const memoryLimit = '80MB'
 
 /**
  * The database in a file, made where there is none, or one in `:memory:`. It works on one thread with little memory, so that a

@@ -1,4 +1,3 @@
-import type { Instant } from '../../../domain/instant.js'
 import { leadRows, leadStages } from './lead-rows.js'
 import type { ColumnType, StageName } from './staged-rows.js'
 
@@ -8,13 +7,15 @@ type Column = readonly [name: string, type: ColumnType, personal?: 'personal']
 type Table = {
   readonly columns: ReadonlyArray<Column>
   readonly stages: ReadonlyArray<StageName>
+  /** A column of each stage that the SQL reads. Rows with different values have nothing to do with each other. */
+  readonly key: string
   /** The columns by which rows are ordered: a time, and then what tells rows of one time apart. */
   readonly order: ReadonlyArray<string>
   /** Over its stages. It has all columns, and may have more. */
   readonly sql: string
 }
 
-const tables = {
+const tablesByName = {
   leads: {
     columns: [
       ['lead_id', 'VARCHAR'],
@@ -28,6 +29,7 @@ const tables = {
       ['filtered', 'BOOLEAN'],
     ],
     stages: [...leadStages, 'activity_recorded'],
+    key: 'lead_id',
     order: ['submitted_at', 'lead_id'],
     sql: `
       SELECT *, lead_id IN (SELECT lead_id FROM activity_recorded WHERE label = 'filtered') AS filtered
@@ -47,6 +49,7 @@ const tables = {
       ['phone', 'VARCHAR', 'personal'],
     ],
     stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased'],
+    key: 'contact_id',
     order: ['created_at', 'contact_id'],
     sql: `
       SELECT contact.*, opted_out_at IS NOT NULL AS opted_out, opted_out_at, first_name, last_name, email, phone
@@ -82,6 +85,7 @@ const tables = {
       ['end_reason', 'VARCHAR'],
     ],
     stages: ['engagement_started', 'engagement_ended'],
+    key: 'engagement_id',
     order: ['started_at', 'engagement_id'],
     sql: `
       SELECT started.*, started.recorded_at AS started_at, ended.ended_at, ended.reason AS end_reason
@@ -105,6 +109,7 @@ const tables = {
       ['properties', 'VARCHAR', 'personal'],
     ],
     stages: ['activity_recorded', 'remark_made', 'remarks_erased'],
+    key: 'engagement_id',
     order: ['at', 'activity_id'],
     // What the service says of an activity, and what anybody says of one in an older version, stands in it.
     sql: `
@@ -131,6 +136,7 @@ const tables = {
       ['engagement_id', 'VARCHAR'],
     ],
     stages: ['conversion_recorded'],
+    key: 'record_id',
     order: ['converted_at', 'record_id'],
     sql: 'SELECT *, value AS value_cents FROM conversion_recorded',
   },
@@ -146,6 +152,7 @@ const tables = {
       ['converted_at', 'TIMESTAMPTZ'],
     ],
     stages: ['conversion_recorded', ...leadStages],
+    key: 'contact_id',
     order: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
     sql: `
       SELECT conversion.record_id, conversion.converted_at, lead.*
@@ -163,6 +170,7 @@ const tables = {
       ['suspended', 'BOOLEAN'],
     ],
     stages: ['source_created', 'source_suspended'],
+    key: 'source_id',
     order: ['created_at', 'source_id'],
     sql: `
       SELECT source.*, source.recorded_at AS created_at, coalesce(last.suspended, false) AS suspended
@@ -188,6 +196,7 @@ const tables = {
       ['delay_ms', 'BIGINT'],
     ],
     stages: ['delivery_due', 'deliveries_erased', 'delivery_changed'],
+    key: 'delivery_id',
     order: ['due_at', 'delivery_id'],
     // What was delivered stays so, whatever becomes of its webhook or of a resend.
     sql: `
@@ -216,29 +225,17 @@ const tables = {
   },
 } as const satisfies Readonly<Record<string, Table>>
 
-export type TableName = keyof typeof tables
+export type TableName = keyof typeof tablesByName
+
+export const tables: Readonly<Record<TableName, Table>> = tablesByName
 
 export const tableNames = Object.keys(tables) as ReadonlyArray<TableName>
 
-type Shown = { readonly isPersonalShown: boolean }
+export type Shown = { readonly isPersonalShown: boolean }
 
 export const columnsOf = (name: TableName, { isPersonalShown }: Shown): ReadonlyArray<Column> =>
-  (tables[name].columns as ReadonlyArray<Column>).filter(([, , personal]) => isPersonalShown || personal === undefined)
+  tables[name].columns.filter(([, , personal]) => isPersonalShown || personal === undefined)
 
 export const stagesOf = (names: ReadonlyArray<TableName>): ReadonlyArray<StageName> => [
-  ...new Set(names.flatMap((name): ReadonlyArray<StageName> => tables[name].stages)),
+  ...new Set(names.flatMap((name) => tables[name].stages)),
 ]
-
-/** The rows of a table in their order, over the stages in the schema `staged`: of what was recorded up to and at `asOf`. */
-export const tableQuery = (
-  name: TableName,
-  { asOf, isPersonalShown }: Shown & { readonly asOf?: Instant | undefined },
-): string => {
-  const { stages, order, sql }: Table = tables[name]
-  const recorded = asOf === undefined ? '' : ` WHERE recorded_at <= TIMESTAMPTZ '${asOf}'`
-  const views = stages.map((stage) => `${stage} AS NOT MATERIALIZED (FROM staged.${stage}${recorded})`)
-  const columns = columnsOf(name, { isPersonalShown }).map(([column]) => `"${column}"`)
-  const keys = order.map((column) => `"${column}"`)
-  return `WITH ${views.join(', ')}
-    SELECT ${columns.join(', ')} FROM (${sql}) ORDER BY ${keys.join(', ')}`
-}

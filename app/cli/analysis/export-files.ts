@@ -7,8 +7,8 @@ import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
-import { tableQuery } from '../../analysis/tables/tidy-tables.js'
 import type { ExportRequest } from './export-request.js'
+import { makeTable } from './make-table.js'
 import { beginStaging, identityOf, stage, stagedSoFar, type Progress, type Staging } from './staging.js'
 
 /** What the tables are made of, and how far the log was read: the next export may go on there. */
@@ -48,10 +48,15 @@ const openStaging = async (folder: string, isContinued: boolean): Promise<Either
   const file = join(folder, stagingFile)
   try {
     await mkdir(folder, { recursive: true })
-    if (!isContinued) for (const old of [file, `${file}.wal`]) await rm(old, { force: true })
-    return E.right(await openDuckDb(file))
+    // Opened before anything is removed: DuckDB lets one process at a time have the file.
+    const opened = await openDuckDb(file)
+    if (!isContinued) await opened.connection.run('DROP SCHEMA IF EXISTS staged CASCADE')
+    return E.right(opened)
   } catch (error) {
-    return E.left(`--out: ${reasonOf(error)}.`)
+    const reason = reasonOf(error)
+    return E.left(
+      reason.includes('lock on file') ? '--out: another export writes into this folder.' : `--out: ${reason}.`,
+    )
   }
 }
 
@@ -77,14 +82,20 @@ const write = async (connection: DuckDBConnection, request: ExportRequest, signa
   if (format === 'duckdb') {
     await whole('leadloop.duckdb', async (part) => {
       await connection.run(`ATTACH ${textLiteral(part)} AS made`)
-      for (const table of tables) await connection.run(`CREATE TABLE made.${table} AS ${tableQuery(table, request)}`)
+      for (const table of tables) {
+        await makeTable(connection, table, request, async (query) => {
+          await connection.run(`CREATE TABLE made.${table} AS ${query}`)
+        })
+      }
       await connection.run('DETACH made')
     })
     return
   }
   for (const table of tables) {
     await whole(`${table}.${format}`, async (part) => {
-      await connection.run(`COPY (${tableQuery(table, request)}) TO ${textLiteral(part)} (${optionsOf[format]})`)
+      await makeTable(connection, table, request, async (query) => {
+        await connection.run(`COPY (${query}) TO ${textLiteral(part)} (${optionsOf[format]})`)
+      })
     })
   }
 }

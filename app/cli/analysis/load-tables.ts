@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
-import { tableNames, tableQuery, type TableName } from '../../analysis/tables/tidy-tables.js'
+import { tableNames, type TableName } from '../../analysis/tables/tidy-tables.js'
 
 type Request = {
   /** What was recorded up to and at this time; all where it is left out. */
@@ -31,6 +31,7 @@ export const loadTables = async (
 ): Promise<LoadedTables> => {
   // DuckDB is large, and only the commands that compute with it load it.
   const { openDuckDb } = await import('../../../adapters/duckdb/database.js')
+  const { makeTable } = await import('./make-table.js')
   const { beginStaging, identityOf, stage } = await import('./staging.js')
   const folder = await mkdtemp(join(tmpdir(), 'leadloop-'))
   const { connection, close } = await openDuckDb(join(folder, 'tables.duckdb'))
@@ -42,7 +43,9 @@ export const loadTables = async (
     const begun = await beginStaging(connection, { tables, isPersonalShown, log: await identityOf(log, signal) })
     await stage(log, connection, begun, signal, onPosition)
     for (const name of tables) {
-      await connection.run(`CREATE TABLE ${name} AS ${tableQuery(name, { asOf, isPersonalShown })}`)
+      await makeTable(connection, name, { asOf, isPersonalShown }, async (query) => {
+        await connection.run(`CREATE TABLE ${name} AS ${query}`)
+      })
     }
     await connection.run('DROP SCHEMA staged CASCADE')
     return { connection, close: closeAndRemove }

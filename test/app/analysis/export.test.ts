@@ -1,9 +1,12 @@
 import test, { type ExecutionContext } from 'ava'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDuckDb } from '../../../adapters/duckdb/database.js'
+import { partQuery } from '../../../app/analysis/tables/table-query.js'
 import { columnsOf, tableNames, type TableName } from '../../../app/analysis/tables/tidy-tables.js'
 import { exportTables } from '../../../app/cli/analysis/export-files.js'
 import type { ExportRequest } from '../../../app/cli/analysis/export-request.js'
@@ -125,6 +128,54 @@ test('CSV, Parquet and DuckDB hold the same rows, each value in its type', async
       name,
     )
   }
+})
+
+test('a table that is made in parts holds the rows of one that is made at once', async (t) => {
+  const { connection, close } = await openDuckDb(join(folders.csv.path, 'leadloop-staging.duckdb'))
+  t.teardown(close)
+  const rowsOf = async (name: TableName, of: number): Promise<ReadonlyArray<ReadonlyArray<string>>> => {
+    const parts = Array.from({ length: of }, (_, part) => partQuery(name, { isPersonalShown: true }, { part, of }))
+    const rows = await Promise.all(
+      parts.map(async (query) =>
+        (await connection.runAndReadAll(query)).getRowsJson().map((row) => JSON.stringify(row)),
+      ),
+    )
+    t.is(rows.filter(({ length }) => length > 0).length, of, name)
+    return rows
+  }
+  for (const name of tableNames) {
+    t.deepEqual((await rowsOf(name, 3)).flat().toSorted(), (await rowsOf(name, 1)).flat().toSorted(), name)
+  }
+})
+
+/** Has an export's file open in a process of its own until its standard input ends. */
+const holder = `
+  const { openDuckDb } = await import(process.argv[1])
+  await openDuckDb(process.argv[2])
+  process.stdout.write('open')
+  process.stdin.resume().once('end', () => process.exit(0))`
+
+test('an export into a folder that another one writes into says so, and leaves what is there', async (t) => {
+  const folder = temporaryDirectory(t)
+  const log = await logOf(history.slice(0, 400))
+  await exported(log, folder)
+  const before = bytesIn(folder)
+  const program = new URL('../../../adapters/duckdb/database.js', import.meta.url).href
+  const file = join(folder, 'leadloop-staging.duckdb')
+  const other = spawn(process.execPath, ['--input-type=module', '--eval', holder, program, file], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(other, 'exit')
+  t.teardown(async () => {
+    other.stdin.end()
+    await ended
+  })
+  await once(other.stdout, 'data')
+  for (const isContinued of [false, true]) {
+    const done = await exportTables(log, { ...everything, folder, isContinued }, neverAborted)
+    t.deepEqual(done, E.left('--out: another export writes into this folder.'))
+  }
+  t.deepEqual(bytesIn(folder), before)
 })
 
 test('rows stand in the order of their times, and then of their ids', async (t) => {
