@@ -46,12 +46,17 @@ export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promi
 /** Gives the command to all that is due, until nothing is or the webhook was turned on. */
 const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: DeliveryCommand): Promise<void> => {
   const { lease, reserved } = queue
+  let looks = 0
   for (;;) {
     const batch = await dueNow(ports, queue)
-    if (batch.length > 0) await settle(ports, queue, batch, () => command)
-    // An attempt that is in flight may leave its delivery due.
-    else if (reserved.size > 0) await ports.backoff(0, lease.ending)
-    else return
+    if (batch.length > 0) {
+      looks = 0
+      await settle(ports, queue, batch, () => command)
+    } else if (reserved.size > 0) {
+      // An attempt that is in flight may leave its delivery due.
+      await ports.backoff(looks, lease.ending)
+      looks += 1
+    } else return
     if (isEnding(lease) || (await receiverNow(ports, queue)).kind === 'on') return
     if (batch.length >= batchSize) await throttle(ports, queue, batch.length, perSecond.recorded)
   }
