@@ -8,7 +8,7 @@ import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
 import { resends } from '../../projections/read-models/resends.js'
-import { readModels } from '../../projections/registry.js'
+import { readModels } from '../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import {
   alsoInEventStore,

@@ -5,7 +5,7 @@ import { later } from '../../domain/instant.js'
 import { addWebhook, caughtUp, makeDue, seed, startMeasured } from './seed.js'
 import { forEach, openTools, orFail } from './tools.js'
 import { collectionOf } from '../../projections/projection.js'
-import { readModels } from '../../projections/registry.js'
+import { readModels } from '../../projections/read-models/registry.js'
 import { sleep } from '../kit/time/until.js'
 
 /** Resident memory in MB, after a start that had to build its read models and after one that found them, and the share of a core. */

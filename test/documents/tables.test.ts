@@ -12,7 +12,7 @@ import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
 import { collectionOf } from '../../projections/projection.js'
-import { readModels } from '../../projections/registry.js'
+import { readModels } from '../../projections/read-models/registry.js'
 import { at } from '../kit/domain/samples.js'
 import { distinct, documentNamed, documents, matches, quotedIn, sourcesIn, tableIn } from './documents.js'
 

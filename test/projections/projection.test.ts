@@ -1,7 +1,7 @@
 import test from 'ava'
 import { contacts } from '../../projections/read-models/contacts.js'
 import { anyProjection, changesOf, keysToRead, Unprojectable } from '../../projections/projection.js'
-import { readModels } from '../../projections/registry.js'
+import { readModels } from '../../projections/read-models/registry.js'
 import { logOf } from '../kit/domain/log.js'
 import { accountId, contactId, details, engagementId, leadId, positionAt, sourceId } from '../kit/domain/samples.js'
 

@@ -1,6 +1,6 @@
 import { refined, t } from '../../../domain/codec.js'
 import { E, flow } from '../../../domain/prelude.js'
-import { readModels } from '../../../projections/registry.js'
+import { readModels } from '../../../projections/read-models/registry.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, withBody } from '../../http/steps.js'

@@ -9,7 +9,7 @@ import { webhook } from '../../../domain/webhook.js'
 import { decodableHistory } from '../../parking/decodable-history.js'
 import type { Documents, Stored } from '../../ports.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
-import { webhookList, type WebhookDocument } from '../../read-models/webhook-list.js'
+import { webhookList, type WebhookDocument } from '../../read-models/lists/webhook-list.js'
 
 type Ports = {
   readonly store: Pick<EventStore, 'history' | 'read'>

@@ -9,7 +9,7 @@ import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
-import { readModels } from '../../../projections/registry.js'
+import { readModels } from '../../../projections/read-models/registry.js'
 import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import {

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { readModels } from '../../../projections/registry.js'
+import { readModels } from '../../../projections/read-models/registry.js'
 import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
 import { isWholeInTheEnd, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/load/fleet.js'
 import { loadOn, type Load } from '../../kit/load/load.js'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
-import { leadList } from '../../../projections/read-models/lead-list.js'
+import { leadList } from '../../../projections/read-models/lists/lead-list.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { logOf } from '../../kit/domain/log.js'
 import { project } from '../../kit/parts/project.js'

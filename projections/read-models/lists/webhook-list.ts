@@ -1,9 +1,9 @@
-import type { ActivityLabel } from '../../domain/activity.js'
-import { idIn } from '../../domain/decider.js'
-import type { AccountId, DeliveryId, PlaybookId, WebhookId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
-import { webhook, type PayloadFormat, type WebhookSettings } from '../../domain/webhook.js'
-import type { Projection } from '../projection.js'
+import type { ActivityLabel } from '../../../domain/activity.js'
+import { idIn } from '../../../domain/decider.js'
+import type { AccountId, DeliveryId, PlaybookId, WebhookId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import { webhook, type PayloadFormat, type WebhookSettings } from '../../../domain/webhook.js'
+import type { Projection } from '../../projection.js'
 
 /**
  * The webhooks of an account, oldest first. The token is not among what is shown. The fan-out of deliveries begins with these

@@ -1,7 +1,7 @@
-import type { AccountId, ContactId, EngagementId, LeadId, SourceId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
-import type { Originator } from '../../domain/lead.js'
-import type { Projection } from '../projection.js'
+import type { AccountId, ContactId, EngagementId, LeadId, SourceId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { Originator } from '../../../domain/lead.js'
+import type { Projection } from '../../projection.js'
 
 /** The leads of a marketing source, for attribution and volume tracking (contract 2.5): ids, no personal value. */
 export type LeadDocument = {

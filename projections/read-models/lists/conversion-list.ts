@@ -1,7 +1,7 @@
-import type { ConversionLabel } from '../../domain/conversion.js'
-import type { AccountId, ConversionId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
-import type { Projection } from '../projection.js'
+import type { ConversionLabel } from '../../../domain/conversion.js'
+import type { AccountId, ConversionId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { Projection } from '../../projection.js'
 
 /** The conversions of an account (contract 2.2), oldest first. */
 export type ConversionDocument = {
