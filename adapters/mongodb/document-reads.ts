@@ -17,8 +17,8 @@ const pageSize = 1_000
 const isPresent = { _removed: { $exists: false } }
 
 /**
- * Under the plain name stands another generation once it took over. A process that did not notice then may have written there, too:
- * what another generation than the one that is read wrote is none of it.
+ * A promoted generation takes over the plain name. A process that has not noticed may still write documents of the former generation
+ * under that name, so each document carries the number of its generation.
  */
 const isOf =
   ({ serial }: Place) =>

@@ -33,7 +33,7 @@ type BackgroundWork = {
    * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after three seconds.
    */
   readonly begin: (head: Position) => Promise<void>
-  /** The followers that have not come yet to where the log stood when this process began. */
+  /** Followers that have not caught up yet with the log as it was when this process began. */
   readonly lateFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
 }
@@ -63,7 +63,7 @@ type Ports = {
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const { delivery, mails, bodyRetention } = workers(ports)
+  const { delivery, noticeMailer, bodyRetention } = workers(ports)
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
@@ -87,7 +87,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       membership.share('retention', () => [retentionName], bodyRetention.run)
     if (roles.has('delivery')) {
       membership.share('delivery', () => shards, delivery.work)
-      membership.share('mailer', () => [mailerName], mails.work)
+      membership.share('mailer', () => [mailerName], noticeMailer.work)
     }
   }
 
@@ -132,7 +132,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   }
 }
 
-/** What posts to webhooks, and what mails. */
+/** The workers of deliveries, of notices and of retention, which run under leases. */
 const workers = (ports: Ports) => {
   const { stores, followers, currentStates, time } = ports
   const { store, documents } = stores
@@ -147,7 +147,7 @@ const workers = (ports: Ports) => {
     random: () => randomInt(1_000_000) / 1_000_000,
     projected: followerOf(followers.readModels, deliveries.name),
   })
-  const mails = mailer({
+  const noticeMailer = mailer({
     ...ports,
     store,
     documents,
@@ -158,7 +158,7 @@ const workers = (ports: Ports) => {
   const { deliveryRetentionDays: days } = ports
   const retentionFor = (kept: number) =>
     retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
-  return { delivery, mails, bodyRetention: days === undefined ? undefined : retentionFor(days) }
+  return { delivery, noticeMailer, bodyRetention: days === undefined ? undefined : retentionFor(days) }
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

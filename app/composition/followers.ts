@@ -36,7 +36,7 @@ export type Followers = {
   readonly rebuilds: Rebuilds
   readonly reactions: LeasedFollower
   readonly erasures: Erasures
-  /** What makes work from events, by name: each may park some. */
+  /** The names under which process managers park events. */
   readonly processManagers: ReadonlyArray<string>
   /** The read models, the reactions, what makes deliveries and notices due, and what erases contacts. */
   readonly all: ReadonlyArray<LeasedFollower>

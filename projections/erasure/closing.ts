@@ -10,7 +10,7 @@ export type ClosingPorts = {
   readonly commandHandler: CommandHandler
 }
 
-/** Behind its closing event a stream has a few others, of who came too late. */
+/** Where the closing event is looked for: as a rule few events follow it, of requests that came too late. */
 const recentEvents = 100
 
 type Closing<State, Command, Event extends DomainEvent, Refusal> = {
@@ -50,7 +50,7 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 const closingIn = (events: Events, by: EventType) => events.findLast(({ type }) => type === by)
 
-/** A number that is submitted all the time may have more of them. */
+/** Where more events follow it, as with a phone number that is submitted over and over, the whole stream is read. */
 const closingOf = async (
   store: ClosingPorts['store'],
   stream: string,

@@ -32,7 +32,7 @@ export type DeliveryDocument = {
   readonly queue?: string
   /** Present only while the delivery is due. */
   readonly next_attempt_at?: Instant
-  /** When its schedule began. Present only while it waits for a retry: whatever else is due, that which fails longest goes on. */
+  /** When the first attempt of its schedule was due. Present only while it waits for a retry: where many do, the oldest goes first. */
   readonly failing_since?: Instant
   /** When the next attempt is due, and otherwise when the delivery was made: what its state is ordered by. Of an erased one absent. */
   readonly state_since?: Instant

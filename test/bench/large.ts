@@ -124,16 +124,16 @@ const healthyReceiver = async () => {
 type Receiver = Awaited<ReturnType<typeof healthyReceiver>>
 
 /** A service that is ready, and how long that took. */
-const started = async ({ directory }: Seeded): Promise<{ readonly service: Child; readonly took: number }> => {
+const started = async ({ directory }: Seeded): Promise<{ readonly service: Child; readonly startupTime: number }> => {
   const begun = performance.now()
   const service = await startMeasured(directory)
   while (!(await isReady(service))) await sleep(10)
-  return { service, took: performance.now() - begun }
+  return { service, startupTime: performance.now() - begun }
 }
 
 /** A life that begins after an orderly end and ends with a kill under load, and the start of the next one. */
 const startAndKill = async (store: Seeded, healthy: Receiver, seconds: number, round: number) => {
-  const { service, took: readyAfterStop } = await started(store)
+  const { service, startupTime: readyAfterStop } = await started(store)
   const { port } = service
   const load = { port, connections: 64, request: leadRequest(store.path), expectedStatus: 200, seconds }
   await closedLoop(load, 2_000_000 + round * 1_000_000)
@@ -143,7 +143,7 @@ const startAndKill = async (store: Seeded, healthy: Receiver, seconds: number, r
   const next = started(store)
   await until('the next process delivers', longestWait, () => healthy.arrivals() > before)
   const deliveredAfterKill = performance.now() - begun
-  const { service: last, took: readyAfterKill } = await next
+  const { service: last, startupTime: readyAfterKill } = await next
   await last.stop()
   return { readyAfterStop, readyAfterKill, deliveredAfterKill }
 }

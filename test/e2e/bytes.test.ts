@@ -304,25 +304,25 @@ test.serial('a long Content-Type keeps nobody waiting', async (t) => {
   const spaces = `application/json${' '.repeat(15_000)}x`
   const { postUrl } = await openAccount(site)
   const long = [...types, ...Array.from({ length: 12 }, () => spaces)]
-  const took = async (sent: ReadonlyArray<string>): Promise<number> => {
+  const responseTime = async (sent: ReadonlyArray<string>): Promise<number> => {
     const begun = performance.now()
     for (const type of sent) t.is((await post(postUrl, '{}', { 'content-type': type })).status, 415)
     return performance.now() - begun
   }
-  const bare = await took(long.map(() => 'text/plain'))
-  isNotMuchLonger(t, await took(long), bare)
+  const bare = await responseTime(long.map(() => 'text/plain'))
+  isNotMuchLonger(t, await responseTime(long), bare)
 })
 
 test.serial('a form that repeats one name as often as a body allows is answered at once', async (t) => {
   const { postUrl } = await openAccount(site)
   for (const pair of ['a&', 'a=1&', 'phone&']) {
-    const took = async (body: string): Promise<number> => {
+    const responseTime = async (body: string): Promise<number> => {
       const begun = performance.now()
       t.is((await post(postUrl, body, form)).status, 400)
       return performance.now() - begun
     }
-    const bare = await took(`a=${'1'.repeat(19_998)}`)
-    isNotMuchLonger(t, await took(pair.repeat(Math.floor(20_000 / pair.length))), bare)
+    const bare = await responseTime(`a=${'1'.repeat(19_998)}`)
+    isNotMuchLonger(t, await responseTime(pair.repeat(Math.floor(20_000 / pair.length))), bare)
   }
 })
 

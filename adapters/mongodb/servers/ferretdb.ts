@@ -96,23 +96,23 @@ const flattened = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, flattened(one)]))
 }
 
-/** How often it is asked whether whoever began to take over is done, before that one counts as dead. */
-const mostAsked = 100
+/** Looks for the end of a takeover that another process began, before that process counts as dead. */
+const mostLooks = 100
 
-/** Between the two steps there is nothing of that name: whoever finds it so asks the registry, and comes here to wait for the end. */
+/** Between drop and rename there is no collection of that name. Who finds none asks the registry, and then waits here for the end. */
 const takeOver: Server['takeOver'] = async (db, from, name) => {
-  const claims = db.collection<{ readonly _id: string }>('takeovers')
+  const takeovers = db.collection<{ readonly _id: string }>('takeovers')
   const isThere = async (): Promise<boolean> =>
     (await db.listCollections({ name: from }, { nameOnly: true }).toArray()).length > 0
   try {
-    await claims.insertOne({ _id: from })
+    await takeovers.insertOne({ _id: from })
   } catch (error) {
     if (!isDuplicate(error)) throw error
-    for (let asked = 0; asked < mostAsked; asked += 1) if (!(await isThere())) return
+    for (let looks = 0; looks < mostLooks; looks += 1) if (!(await isThere())) return
   }
   if (await isThere()) {
     await db.collection(name).drop()
     await db.renameCollection(from, name)
   }
-  await claims.deleteOne({ _id: from })
+  await takeovers.deleteOne({ _id: from })
 }

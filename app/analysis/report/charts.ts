@@ -22,7 +22,7 @@ const labels = { type: 'text', align: 'left', dx: 4 } as const
 
 const greatest = (values: ReadonlyArray<number>): number => values.reduce((most, one) => Math.max(most, one), 0)
 
-/** Panels stand in the order of their first values. By a number, since names would have to be written into an expression. */
+/** Adds the number of its panel to each value, so that panels stand in the order of the values. Sorting by names would be an expression. */
 const ordered = <Value>(values: ReadonlyArray<Value>, panelOf: (value: Value) => string) => {
   const panels = [...new Set(values.map(panelOf))]
   return values.map((value) => ({ ...value, order: panels.indexOf(panelOf(value)) }))
@@ -50,7 +50,7 @@ export const timeChart = (values: ReadonlyArray<PanelValue>, axis: string): TopL
   spec: {
     width: 600,
     height: 48,
-    // One of the kind bar would not begin at 0 where it ends at a time.
+    // Not `bar`: with an end on the axis of time, Vega-Lite no longer begins it at 0.
     mark: { type: 'rect', color: bar, stroke: 'white', strokeWidth: 0.5 },
     encoding: {
       x: {

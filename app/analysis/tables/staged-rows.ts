@@ -22,13 +22,13 @@ type Stage = {
   /** Columns that stay empty where no personal value is shown. */
   readonly personal?: ReadonlySet<string>
   /**
-   * The values of the columns, perhaps among others, of the row or rows that follow; undefined where none does. A row may have been
-   * recorded before its event.
+   * One row or several, as values by column; values of no column are left out. Undefined where none follows. A row may name an earlier
+   * `recorded_at` than its event's.
    */
   readonly rowOf: (event: Event) => Row | ReadonlyArray<Row> | undefined
 }
 
-/** These every stage has: when its event was recorded, and where that stands in its stream. */
+/** Columns of every stage: when the event was recorded, and its revision. */
 const always = { recorded_at: 'TIMESTAMPTZ', revision: 'BIGINT' } as const
 
 const attribution = {
@@ -61,7 +61,7 @@ const stagesByName = {
   leads_erased: {
     category: 'lead',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ' },
-    // What is left of it is known since it was submitted.
+    // As of a moment before the erasure the lead still counts, so its row has the time of the submission.
     rowOf: ({ type, data }) =>
       type === 'LeadErased' ? { ...data, recorded_at: data.submitted_at, revision: 0 } : undefined,
   },
@@ -186,12 +186,15 @@ const stages: Readonly<Record<StageName, Stage>> = stagesByName
 
 export const stageNames = Object.keys(stages) as ReadonlyArray<StageName>
 
-/** Rows that go once an erasure is staged of what they tell of: whatever moment is asked about, nobody is shown them again. */
+/**
+ * Rows of the stage `rows` are removed once the stage `erasure` has a row with the same id in the column `of`. No table shows them
+ * again, not even one as of a moment before the erasure.
+ */
 export const erasures = [
   { rows: 'remark_made', erasure: 'remarks_erased', of: 'engagement_id' },
   { rows: 'contact_details', erasure: 'contacts_erased', of: 'contact_id' },
   { rows: 'lead_submitted', erasure: 'leads_erased', of: 'lead_id' },
-  // What is left of it stands with the erasure.
+  // The columns that stay are in `deliveries_erased`.
   { rows: 'delivery_due', erasure: 'deliveries_erased', of: 'delivery_id' },
 ] as const satisfies ReadonlyArray<{ readonly rows: StageName; readonly erasure: StageName; readonly of: string }>
 

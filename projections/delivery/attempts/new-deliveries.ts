@@ -10,33 +10,35 @@ import type { ProjectedEvent } from '../../projection.js'
 /** In bytes, about. */
 const capacity = 16_000_000
 
-/** Ids; far more than are read within the moment that an event takes to be learnt. */
-const longestRead = 10_000
+/** Ids that are remembered: an event arrives soon after the read model shows it, so few are waited for at a time. */
+const capacityOfReadIds = 10_000
 
 /** Deliveries that became due while this process holds their webhooks, so that their first attempts need no read. */
 export type NewDeliveries = {
   readonly learn: (event: ProjectedEvent) => void
-  /** Undefined where it must be read. It is given once: an attempt that comes after it finds the stream longer. */
+  /** Undefined where the stream must be read. A delivery is given only once, because its first attempt appends to the stream. */
   readonly take: (id: DeliveryId) => Aggregate<DeliveryState> | undefined
   /** Another process may make attempts from now on. */
   readonly forget: () => void
 }
 
-/** `isNew`: what became due to the webhook at the position was tried by no other process, and not by this one before. */
+/**
+ * `isNew`: whether the position came after this process leased the webhook and followed the log, so that nobody made an attempt before.
+ */
 export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) => boolean): NewDeliveries => {
   const cache = new LRUCache<DeliveryId, Aggregate<DeliveryState>>({
     maxSize: capacity,
     sizeCalculation: approximateBytes,
   })
-  /** Those that the read model showed first: when their event is learnt they have been tried. */
-  const read = new LRUCache<DeliveryId, true>({ max: longestRead })
+  /** Deliveries that the read model showed before their event arrived: that event is out of date by then, so it is not cached. */
+  const readIds = new LRUCache<DeliveryId, true>({ max: capacityOfReadIds })
 
   return {
     learn: (event) => {
       const id = idIn(delivery, event.stream) as DeliveryId | undefined
       if (id === undefined) return
       if (event.type !== 'DeliveryDue') cache.delete(id)
-      else if (!read.delete(id) && isNew(event.data.webhook_id, event.position)) {
+      else if (!readIds.delete(id) && isNew(event.data.webhook_id, event.position)) {
         const { revision, correlationId } = event
         const state = delivery.evolve(delivery.initial, event)
         cache.set(id, { state, revision, last: { id: event.id, correlationId } })
@@ -44,7 +46,7 @@ export const newDeliveries = (isNew: (webhookId: WebhookId, position: Position) 
     },
     take: (id) => {
       const taken = cache.get(id)
-      if (taken === undefined) read.set(id, true)
+      if (taken === undefined) readIds.set(id, true)
       cache.delete(id)
       return taken
     },

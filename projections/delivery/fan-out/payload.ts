@@ -5,7 +5,7 @@ import type { PayloadFormat } from '../../../domain/webhook.js'
 import type { Contact } from '../../contact.js'
 
 /**
- * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of 6.3. The originators stand in every
+ * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of contract 6.3. The originators stand in every
  * payload of a lead that carried one.
  */
 export const payloadOf = (

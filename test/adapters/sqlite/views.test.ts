@@ -16,7 +16,7 @@ const live: Collection = {
 const document = { group: 'a', rank: 7, title: 'x' }
 const row = { key: 'k', position: 1, group: 'a', rank: 7, body: JSON.stringify(document) }
 
-const shownIn = (directory: string): ReadonlyArray<unknown> =>
+const rowsOfView = (directory: string): ReadonlyArray<unknown> =>
   byHand(directory, (database) => database.prepare('SELECT * FROM ranks').all())
 
 test('a view shows what indexes are about in columns, before and after a rebuild, and no removed document', async (t) => {
@@ -31,7 +31,7 @@ test('a view shows what indexes are about in columns, before and after a rebuild
     rightOf(await documents.prepare({ ...live, generation }))
     rightOf(await documents.apply({ ...live, generation }, changes, positionAt(1)))
     if (generation === 'next') rightOf(await documents.promote(live))
-    t.deepEqual(shownIn(directory), [row])
+    t.deepEqual(rowsOfView(directory), [row])
   }
   await database.close()
 })
@@ -49,5 +49,5 @@ test('a view that an earlier version made shows them once the file is opened', a
     )
   })
   await (await openIn(directory)).close()
-  t.deepEqual(shownIn(directory), [row])
+  t.deepEqual(rowsOfView(directory), [row])
 })
