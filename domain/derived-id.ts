@@ -11,7 +11,7 @@ import {
   type NoticeId,
   type ParkedEventId,
   type RecordId,
-  type ReportId,
+  type ActivityReportId,
   type SourceId,
   type SubmissionKeyId,
   type WebhookId,
@@ -45,7 +45,7 @@ export const erasureIdOf = (contact: ContactId): ErasureId => `ers_${plain('eras
 export const submissionKeyIdOf = (secret: AccountSecret, source: SourceId, key: string): SubmissionKeyId =>
   `sub_${keyed(secret, 'submission', source, key)}`
 
-export const reportIdOf = (secret: AccountSecret, engagement: EngagementId, key: string): ReportId =>
+export const activityReportIdOf = (secret: AccountSecret, engagement: EngagementId, key: string): ActivityReportId =>
   `rpt_${keyed(secret, 'report', engagement, key)}`
 
 /** One record per conversion and contact: the pair decides the id. */

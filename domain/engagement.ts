@@ -3,7 +3,7 @@ import { NaturalNumber, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, ReportId, SourceId } from './ids.js'
+import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, ActivityReportId, SourceId } from './ids.js'
 import { Instant, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
@@ -22,7 +22,7 @@ const Attribution = t.type(
 export type Attribution = t.TypeOf<typeof Attribution>
 
 /**
- * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable report that it was, `remark`, a
+ * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was, `remark`, a
  * revision in the stream of the engagement's remarks, to what was said of it. Of older versions the activity itself holds that.
  */
 export const EngagementEvent = t.union([
@@ -35,7 +35,7 @@ export const EngagementEvent = t.union([
     'ActivityRecorded',
     t.intersection([
       t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) }),
-      t.partial({ report_id: ReportId, remark: NaturalNumber }),
+      t.partial({ report_id: ActivityReportId, remark: NaturalNumber }),
     ]),
   ),
   /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
@@ -57,7 +57,7 @@ export type EngagementState =
       readonly lastActivityAt: Instant | undefined
       readonly records: ReadonlyArray<RecordId>
       /** What was recorded of the newest reports that may be repeated. */
-      readonly reports: ReadonlyMap<ReportId, Reported>
+      readonly reports: ReadonlyMap<ActivityReportId, Reported>
     }
 
 export type EngagementCommand =
@@ -76,7 +76,7 @@ export type EngagementCommand =
       readonly label: ActivityLabel
       readonly at: Instant
       /** The same where the report is repeated; left out where nobody can tell. */
-      readonly reportId?: ReportId
+      readonly reportId?: ActivityReportId
       /** Where what was said of it stands among the remarks of the engagement. */
       readonly remark?: number
     }
@@ -101,10 +101,10 @@ export type EngagementRefusal =
 const rememberedReports = 100
 
 const withReport = (
-  reports: ReadonlyMap<ReportId, Reported>,
-  id: ReportId,
+  reports: ReadonlyMap<ActivityReportId, Reported>,
+  id: ActivityReportId,
   reported: Reported,
-): ReadonlyMap<ReportId, Reported> => new Map([...reports, [id, reported] as const].slice(-rememberedReports))
+): ReadonlyMap<ActivityReportId, Reported> => new Map([...reports, [id, reported] as const].slice(-rememberedReports))
 
 const evolve = (state: EngagementState, event: EngagementEvent): EngagementState => {
   if (event.type === 'EngagementStarted') {
@@ -208,7 +208,7 @@ const recorded = (
   attribution: Attribution,
   what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
-  report: { readonly report_id?: ReportId; readonly remark?: number } = {},
+  report: { readonly report_id?: ActivityReportId; readonly remark?: number } = {},
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
   data: {

@@ -14,14 +14,14 @@ const Facts = t.type({ erasure_id: ErasureId, account_id: AccountId, contact_id:
 type ErasureFacts = t.TypeOf<typeof Facts>
 
 /** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
-const Outcome = t.type({
+const Summary = t.type({
   webhooks: t.readonlyArray(t.type({ webhook_id: WebhookId, deliveries: NaturalNumber })),
   dropped: t.readonlyArray(DeliveryId),
   dropped_count: NaturalNumber,
 })
-export type ErasureOutcome = t.TypeOf<typeof Outcome>
+export type ErasureSummary = t.TypeOf<typeof Summary>
 
-/** Deliveries that an outcome names at most. */
+/** Deliveries that a summary names at most. */
 export const mostNamed = 1_000
 
 /** The erasure of a contact: who asked for it and how it ended, in ids only. */
@@ -29,7 +29,7 @@ export const ErasureEvent = t.union([
   eventOf('ErasureRequested', Facts),
   /** The lead was accepted while its contact was being erased, so it is erased too. */
   eventOf('LateLeadFound', t.type({ erasure_id: ErasureId, lead_id: LeadId })),
-  eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), Outcome])),
+  eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), Summary])),
 ])
 export type ErasureEvent = t.TypeOf<typeof ErasureEvent>
 
@@ -40,25 +40,25 @@ type ErasureState =
       readonly facts: ErasureFacts
       readonly lateLeads: ReadonlyArray<LeadId>
       /** Undefined until it is completed. */
-      readonly outcome: ErasureOutcome | undefined
+      readonly summary: ErasureSummary | undefined
     }
 
 export type ErasureCommand =
   | { readonly type: 'RequestErasure'; readonly facts: ErasureFacts }
   | { readonly type: 'AddLateLead'; readonly erasureId: ErasureId; readonly leadId: LeadId }
-  | { readonly type: 'CompleteErasure'; readonly outcome: ErasureOutcome }
+  | { readonly type: 'CompleteErasure'; readonly summary: ErasureSummary }
 
 const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
   switch (event.type) {
     case 'ErasureRequested':
-      return { kind: 'requested', facts: event.data, lateLeads: [], outcome: undefined }
+      return { kind: 'requested', facts: event.data, lateLeads: [], summary: undefined }
     case 'LateLeadFound':
       return state.kind === 'unknown' ? state : { ...state, lateLeads: [...state.lateLeads, event.data.lead_id] }
     case 'ErasureCompleted': {
       const { webhooks, dropped, dropped_count } = event.data
       return state.kind === 'unknown'
         ? state
-        : { ...state, kind: 'completed', outcome: { webhooks, dropped, dropped_count } }
+        : { ...state, kind: 'completed', summary: { webhooks, dropped, dropped_count } }
     }
     default:
       return unreachable(event)
@@ -74,7 +74,7 @@ const decide = (command: ErasureCommand, state: ErasureState): Either<never, Rea
       return E.right([{ type: 'LateLeadFound', data: { erasure_id: command.erasureId, lead_id: command.leadId } }])
     case 'CompleteErasure': {
       if (state.kind !== 'requested') return E.right([])
-      const data = { erasure_id: state.facts.erasure_id, ...command.outcome }
+      const data = { erasure_id: state.facts.erasure_id, ...command.summary }
       return E.right([{ type: 'ErasureCompleted', data }])
     }
     default:

@@ -82,9 +82,9 @@ export type ParkedEventId = t.TypeOf<typeof ParkedEventId>
 export const SubmissionKeyId = prefixed('sub', 'a submission key id')
 export type SubmissionKeyId = t.TypeOf<typeof SubmissionKeyId>
 
-/** The id of a report of an activity that came with an `Idempotency-Key`. */
-export const ReportId = prefixed('rpt', 'a report id')
-export type ReportId = t.TypeOf<typeof ReportId>
+/** The id of an activity report that came with an `Idempotency-Key`. */
+export const ActivityReportId = prefixed('rpt', 'a report id')
+export type ActivityReportId = t.TypeOf<typeof ActivityReportId>
 
 /** The id of an event: a UUID. */
 export const Uuid = refined(

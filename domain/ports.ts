@@ -7,7 +7,7 @@ import type { Instant } from './instant.js'
 import type { Either } from './prelude.js'
 
 /**
- * What a store answers when it can't. `unavailable`: try again later, the outcome of a write may be unknown; with
+ * What a store answers when it can't. `unavailable`: try again later, a write may have been done or not; with
  * `needsOperator` each try fails until somebody changes a setting or the server, such as a password. `corrupt`: trying again
  * gives the same, since what stands there can't be decoded, or what was to be written is refused for good.
  */

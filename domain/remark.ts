@@ -1,7 +1,7 @@
 import { t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, EngagementId, ReportId } from './ids.js'
+import { AccountId, ContactId, EngagementId, ActivityReportId } from './ids.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /** What somebody said of an activity. */
@@ -12,7 +12,7 @@ const Concerned = t.type({ engagement_id: EngagementId, account_id: AccountId, c
 
 /** `RemarksErased` ends the stream of an engagement's remarks: those before it may be gone. */
 export const RemarkEvent = t.union([
-  eventOf('RemarkMade', t.intersection([Concerned, Remark, t.partial({ report_id: ReportId })])),
+  eventOf('RemarkMade', t.intersection([Concerned, Remark, t.partial({ report_id: ActivityReportId })])),
   eventOf('RemarksErased', Concerned),
 ])
 export type RemarkEvent = t.TypeOf<typeof RemarkEvent>
@@ -21,7 +21,7 @@ type RemarkState = {
   readonly erased: boolean
   readonly made: number
   /** Of the newest reports that may be repeated, the revisions of their remarks. */
-  readonly reports: ReadonlyMap<ReportId, number>
+  readonly reports: ReadonlyMap<ActivityReportId, number>
 }
 
 export type RemarkCommand = {
@@ -33,14 +33,14 @@ export type RemarkCommand = {
       readonly type: 'MakeRemark'
       readonly remark: Remark
       /** The same where the report is repeated; left out where nobody can tell. */
-      readonly reportId?: ReportId
+      readonly reportId?: ActivityReportId
     }
   | { readonly type: 'EraseRemarks' }
 )
 
 export type RemarkRefusal =
   /** Note and properties are more than an event can carry. */
-  { readonly kind: 'report-too-large' } | { readonly kind: 'remarks-erased' }
+  { readonly kind: 'activity-report-too-large' } | { readonly kind: 'remarks-erased' }
 
 /** Of note and properties, in bytes of JSON: the event that carries them stands in the body of a delivery once more. */
 const maximalReport = 32 * 1024
@@ -63,7 +63,7 @@ const evolve = (state: RemarkState, event: RemarkEvent): RemarkState => {
   }
 }
 
-const withReport = (reports: ReadonlyMap<ReportId, number>, id: ReportId, revision: number) =>
+const withReport = (reports: ReadonlyMap<ActivityReportId, number>, id: ActivityReportId, revision: number) =>
   new Map([...reports, [id, revision] as const].slice(-rememberedReports))
 
 const decide = (command: RemarkCommand, state: RemarkState): Either<RemarkRefusal, ReadonlyArray<RemarkEvent>> => {
@@ -74,7 +74,7 @@ const decide = (command: RemarkCommand, state: RemarkState): Either<RemarkRefusa
       if (state.erased) return E.left({ kind: 'remarks-erased' })
       const { remark: made, reportId } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
-      if (Buffer.byteLength(JSON.stringify(made)) > maximalReport) return E.left({ kind: 'report-too-large' })
+      if (Buffer.byteLength(JSON.stringify(made)) > maximalReport) return E.left({ kind: 'activity-report-too-large' })
       const report = reportId === undefined ? {} : { report_id: reportId }
       return E.right([{ type: 'RemarkMade', data: { ...concerned, ...made, ...report } }])
     }
@@ -86,7 +86,7 @@ const decide = (command: RemarkCommand, state: RemarkState): Either<RemarkRefusa
 }
 
 /** The revision of the remark that the command of this report has made, or had made before. */
-export const revisionOf = ({ made, reports }: RemarkState, reportId: ReportId | undefined): number =>
+export const revisionOf = ({ made, reports }: RemarkState, reportId: ActivityReportId | undefined): number =>
   (reportId === undefined ? undefined : reports.get(reportId)) ?? made - 1
 
 /** The remarks of one engagement, under its id. */

@@ -5,7 +5,7 @@ import { tlsRefusal } from '../node/tls-refusal.js'
 import { TooManyUnanswered } from './appends-in-flight.js'
 
 /**
- * What is to be done about an error. `retryable`: nothing was done or the outcome is unknown, so the call is repeated, an
+ * What is to be done about an error. `retryable`: nothing was done, or nobody knows whether it was, so the call is repeated, an
  * append with the same ids at the same revision. `isClientBroken`: the client of the driver may never recover.
  */
 export type ErrorClass =

@@ -5,33 +5,33 @@ import type { Lease, Membership } from '../../projections/subscriptions/leases.j
 const never = new AbortController().signal
 setMaxListeners(0, never)
 
-type HeldLease = { readonly ending: AbortController; readonly work: Promise<void> }
+type GrantedLease = { readonly ending: AbortController; readonly work: Promise<void> }
 
-/** The `Membership` of a process that works alone: it is granted every lease at once and holds it until it leaves. */
+/** The `Membership` of a process that works alone: it is granted every lease at once and keeps it until it leaves. */
 export const singleProcessMembership = (): Membership => {
-  const held = new Set<HeldLease>()
+  const granted = new Set<GrantedLease>()
 
   const grant = (name: string, begin: (lease: Lease) => Promise<void>): void => {
     const ending = new AbortController()
     // Everything that works under a lease listens to this signal: more listeners than Node's limit are no leak here.
     setMaxListeners(0, ending.signal)
-    let isHeld = true
-    const lease: Lease = { name, isHeld: () => isHeld, ending: ending.signal, lost: never }
-    const one: HeldLease = {
+    let isValid = true
+    const lease: Lease = { name, isValid: () => isValid, ending: ending.signal, lost: never }
+    const one: GrantedLease = {
       ending,
       work: begin(lease).finally(() => {
-        isHeld = false
-        held.delete(one)
+        isValid = false
+        granted.delete(one)
       }),
     }
-    held.add(one)
+    granted.add(one)
   }
   return {
     share: (_work, names, begin) => {
       for (const name of names()) grant(name, begin)
     },
     leave: async () => {
-      const all = [...held]
+      const all = [...granted]
       for (const { ending } of all) ending.abort()
       await Promise.all(all.map(({ work }) => work))
     },

@@ -1,6 +1,6 @@
 import { neverAborted, withinLimit } from '../../domain/abortable.js'
 import { streamOf } from '../../domain/decider.js'
-import { erasure, type ErasureOutcome } from '../../domain/erasure.js'
+import { erasure, type ErasureSummary } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { ErasureId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
@@ -13,7 +13,7 @@ import { longestTrust } from './states/in-memory-projection.js'
 /** How far an erasure has come. */
 type ErasureEnd = {
   /** Undefined while the process manager is at it. */
-  readonly outcome: ErasureOutcome | undefined
+  readonly summary: ErasureSummary | undefined
   /** Nothing of the contact is left in the files of the stores either. */
   readonly isPurged: boolean
 }
@@ -51,18 +51,18 @@ export const erasuresOn = (ports: Ports): Erasures => {
         await withinLimit(time, longestWait, (isOver) => eraser.caughtUpTo(requestedAt, isOver))
       const state = await loadState(commandHandler, erasure, id)
       if (E.isLeft(state)) return state
-      const outcome = state.right.kind === 'unknown' ? undefined : state.right.outcome
-      if (outcome === undefined || state.right.kind === 'unknown') return E.right({ outcome, isPurged: false })
+      const summary = state.right.kind === 'unknown' ? undefined : state.right.summary
+      if (summary === undefined || state.right.kind === 'unknown') return E.right({ summary, isPurged: false })
       const closed = await lastClosing(ports, id, state.right.lateLeads)
       if (E.isLeft(closed)) return closed
       if (closed.right === undefined || isRebuilding() || !(await isShownBy(ports, closed.right)))
-        return E.right({ outcome, isPurged: false })
+        return E.right({ summary, isPurged: false })
       for (const purge of purges) {
         const isPurged = await purge()
         if (E.isLeft(isPurged)) return isPurged
-        if (!isPurged.right) return E.right({ outcome, isPurged: false })
+        if (!isPurged.right) return E.right({ summary, isPurged: false })
       }
-      return E.right({ outcome, isPurged: true })
+      return E.right({ summary, isPurged: true })
     },
     knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
   }

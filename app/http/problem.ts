@@ -110,7 +110,7 @@ export const answerTo = (problem: Problem): Answer => {
       return errors(413, 'the body is larger than 100 kB')
     case 'fields-too-large':
       return errors(413, 'the fields are larger than 64 kB')
-    case 'report-too-large':
+    case 'activity-report-too-large':
       return errors(413, 'note and properties are larger than 32 kB')
     case 'unsupported-media-type':
       return errors(415, 'Content-Type must be application/json or application/x-www-form-urlencoded')

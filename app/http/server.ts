@@ -11,7 +11,7 @@ import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
 import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
-/** The outcome of a request, for the metrics: the declared route, never the path that was sent. */
+/** A request and its answer, for the metrics: the declared route, never the path that was sent. */
 export type Observed = {
   readonly surface: string
   readonly route: string

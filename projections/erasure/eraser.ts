@@ -4,7 +4,7 @@ import { contact } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
-import { erasure, mostNamed, type ErasureOutcome } from '../../domain/erasure.js'
+import { erasure, mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
@@ -101,9 +101,9 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   }
   // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows these too.
   await caughtUp(time, timeline, newest, stopping)
-  const { mayBeUnderWay, ...outcome } = await eraseDeliveries(ports, event, stopping)
+  const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, event, stopping)
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
-  const command = { type: 'CompleteErasure', outcome } as const
+  const command = { type: 'CompleteErasure', summary } as const
   const cause = causeOf(event, 'completed')
   const done = await ports.commandHandler.execute(erasure, event.data.erasure_id, command, cause)
   executedOrThrow('the end of an erasure', done)
@@ -150,7 +150,7 @@ const eraseDeliveries = async (
   ports: EraserPorts,
   event: Requested,
   stopping: AbortSignal,
-): Promise<ErasureOutcome & { readonly mayBeUnderWay: boolean }> => {
+): Promise<ErasureSummary & { readonly mayBeUnderWay: boolean }> => {
   const at = ports.clock.now()
   const why = { why: 'contact-erased', at, causeOf: (id: string) => causeOf(event, id), stopping } as const
   let mayBeUnderWay = false

@@ -10,7 +10,7 @@ export const guardedDocuments = (documents: Documents, lease: Lease): Documents 
   const guarded =
     <A extends ReadonlyArray<unknown>, B>(write: (...args: A) => Promise<Either<StoreFailure, B>>) =>
     (...args: A): Promise<Either<StoreFailure, B>> =>
-      lease.isHeld() ? write(...args) : Promise.resolve(lost)
+      lease.isValid() ? write(...args) : Promise.resolve(lost)
   return {
     ...documents,
     prepare: guarded(documents.prepare),
@@ -23,5 +23,5 @@ export const guardedDocuments = (documents: Documents, lease: Lease): Documents 
 /** The same commands for the work under a lease: from when another process may hold it nothing is executed. */
 export const guardedCommandHandler = (handler: CommandHandler, lease: Lease): CommandHandler => ({
   load: handler.load,
-  execute: (...args) => (lease.isHeld() ? handler.execute(...args) : Promise.resolve(lost)),
+  execute: (...args) => (lease.isValid() ? handler.execute(...args) : Promise.resolve(lost)),
 })

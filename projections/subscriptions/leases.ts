@@ -5,7 +5,7 @@ export type Lease = {
    * False from the moment when another process may hold it: asked before every write. Where it is given back in good
    * order it stays true until the work under it has ended.
    */
-  readonly isHeld: () => boolean
+  readonly isValid: () => boolean
   /** Aborts when the work under it must end: it is to be given back, or it was lost. */
   readonly ending: AbortSignal
   /**
@@ -16,13 +16,13 @@ export type Lease = {
 }
 
 /** Whether the work under a lease must end, or another process may have taken it over. */
-export const isEnding = (lease: Lease): boolean => lease.ending.aborted || !lease.isHeld()
+export const isEnding = (lease: Lease): boolean => lease.ending.aborted || !lease.isValid()
 
-/** The part of this process in a group of processes that share work: it is one of its members. */
+/** The part of this process among those that share work: it is one of the instances of the service. */
 export type Membership = {
   /**
-   * Shares `names` out among the living members that do `work`: this one acquires leases up to its fair share, and
-   * gives up what is above it when members join. A name belongs to one work. `begin` is called with each lease that is
+   * Shares `names` out among the living instances that do `work`: this one acquires leases up to its fair share, and
+   * gives up what is above it when others join. A name belongs to one work. `begin` is called with each lease that is
    * acquired; what it returns resolves when the work under the lease has ended, after `ending` aborted; only then is the
    * name released for others.
    */

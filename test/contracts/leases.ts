@@ -14,7 +14,7 @@ export type OpenMembership = {
 export const leasesContract = (name: string, open: () => Promise<OpenMembership>): void => {
   const behaviour = behaviourOf(name, open)
 
-  behaviour('a member that is alone gets every name at once, and each once', async (t, { membership, advance }) => {
+  behaviour('an instance that is alone gets every name at once, and each once', async (t, { membership, advance }) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b', 'c'], begin)
     await advance(0)
@@ -24,12 +24,12 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
   })
 
-  behaviour('a lease that was granted stays held', async (t, { membership, advance }) => {
+  behaviour('a lease that was granted stays valid', async (t, { membership, advance }) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a', 'b'], begin)
     for (const milliseconds of [0, 20_000]) {
       await advance(milliseconds)
-      t.true(leases.every((lease) => lease.isHeld() && !lease.ending.aborted))
+      t.true(leases.every((lease) => lease.isValid() && !lease.ending.aborted))
     }
     t.is(leases.length, 2)
     await membership.leave()
@@ -56,18 +56,18 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
   })
 
   behaviour(
-    'a member that leaves ends all work first, and holds its leases until then',
+    'an instance that leaves ends all work first, and holds its leases until then',
     async (t, { membership, advance }) => {
       const { leases, begin, finish } = worker({ isSlow: true })
       membership.share('work', () => ['a', 'b'], begin)
       await advance(0)
       const leaving = flagged(membership.leave())
       await advance(10_000)
-      t.true(leases.every((lease) => lease.ending.aborted && !lease.lost.aborted && lease.isHeld()))
+      t.true(leases.every((lease) => lease.ending.aborted && !lease.lost.aborted && lease.isValid()))
       t.false(leaving.isOver())
       finish()
       await leaving.done
-      t.false(leases.some((lease) => lease.isHeld()))
+      t.false(leases.some((lease) => lease.isValid()))
     },
   )
 
@@ -87,15 +87,15 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     const [second] = lasting.leases
     if (first === undefined || second === undefined) return t.fail()
     await advance(3_000)
-    t.true(first.isHeld())
+    t.true(first.isValid())
     over.abort()
     await advance(0)
-    t.false(first.isHeld())
-    t.true(second.isHeld() && !second.ending.aborted)
+    t.false(first.isValid())
+    t.true(second.isValid() && !second.ending.aborted)
     await membership.leave()
   })
 
-  behaviour('a member that has left can leave again, and gets no lease back', async (t, { membership, advance }) => {
+  behaviour('an instance that has left can leave again, and gets no lease back', async (t, { membership, advance }) => {
     const { leases, begin } = worker()
     membership.share('work', () => ['a'], begin)
     await advance(0)
@@ -103,7 +103,7 @@ export const leasesContract = (name: string, open: () => Promise<OpenMembership>
     await membership.leave()
     await advance(20_000)
     t.deepEqual(
-      leases.map((lease) => lease.isHeld()),
+      leases.map((lease) => lease.isValid()),
       [false],
     )
   })

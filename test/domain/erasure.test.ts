@@ -5,12 +5,12 @@ import { given } from '../kit/domain/specification.js'
 
 const facts = { erasure_id: erasureId(), account_id: accountId(), contact_id: contactId(), by: 'operator' }
 const requested: ErasureEvent = { type: 'ErasureRequested', data: facts }
-const outcome = {
+const summary = {
   webhooks: [{ webhook_id: webhookId(), deliveries: 2 }],
   dropped: [deliveryId(2)],
   dropped_count: 1,
 }
-const completed: ErasureEvent = { type: 'ErasureCompleted', data: { erasure_id: erasureId(), ...outcome } }
+const completed: ErasureEvent = { type: 'ErasureCompleted', data: { erasure_id: erasureId(), ...summary } }
 
 test('an erasure is requested once, and remembers who asked first', (t) => {
   given(t, erasure).when({ type: 'RequestErasure', facts }).then(requested)
@@ -20,9 +20,9 @@ test('an erasure is requested once, and remembers who asked first', (t) => {
 })
 
 test('an erasure ends once, with what was told and what was dropped', (t) => {
-  given(t, erasure, requested).when({ type: 'CompleteErasure', outcome }).then(completed)
+  given(t, erasure, requested).when({ type: 'CompleteErasure', summary }).then(completed)
   given(t, erasure, requested, completed)
-    .when({ type: 'CompleteErasure', outcome: { ...outcome, dropped_count: 9 } })
+    .when({ type: 'CompleteErasure', summary: { ...summary, dropped_count: 9 } })
     .isAlreadySo()
 })
 

@@ -63,5 +63,5 @@ test('note and properties have 32 kB of JSON together', (t) => {
     .then({ type: 'RemarkMade', data: { ...concerned, note, properties: {} } })
   given(t, remark)
     .when(make({ note: `${note}x`, properties: {} }))
-    .refuses('report-too-large')
+    .refuses('activity-report-too-large')
 })

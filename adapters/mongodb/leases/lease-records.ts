@@ -1,14 +1,14 @@
 import type { Db } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
-/** Who holds a lease, or held it: a document for each holder in turn, under an id that only one member can insert. */
+/** The holder of a lease, or a former one: a document for each holder in turn, under an id that only one instance can insert. */
 export type LeaseRecord = {
   /** `name/token` */
   readonly _id: string
   readonly name: string
   /** The lease token: one more than that of the holder before. */
   readonly token: number
-  /** A member's id. */
+  /** An instance's id. */
   readonly holder: string
   readonly released: boolean
 }

@@ -3,15 +3,15 @@ import type { Time } from '../../../domain/ports.js'
 /** All in milliseconds. */
 export type Timing = {
   readonly heartbeatEvery: number
-  /** How long a heartbeat must not change until the others take its member for dead: longer than a webhook attempt lasts. */
+  /** How long a heartbeat must not change until the others take its instance for dead: longer than a webhook attempt lasts. */
   readonly lease: number
-  /** How much earlier the member itself stops: for clocks of different speed, and for what is in flight then. */
+  /** How much earlier the instance itself stops: for clocks of different speed, and for what is in flight then. */
   readonly margin: number
 }
 
 export const standardTiming: Timing = { heartbeatEvery: 1_000, lease: 6_500, margin: 1_500 }
 
-/** Whether a member may still work under its leases. */
+/** Whether an instance may still work under its leases. */
 export type Liveness = {
   /** By the clock and not by a timer: a process that was paused knows that its time is over before any timer fires. */
   readonly isAlive: () => boolean

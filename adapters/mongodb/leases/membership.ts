@@ -5,11 +5,11 @@ import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { lifetime as lifetimeOfProcess } from '../../node/lifetime.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { tryCatch } from '../failure.js'
-import type { Share } from './held-leases.js'
+import type { Share } from './own-leases.js'
 import { leaseRecordsIn } from './lease-records.js'
 import { standardTiming, type Timing } from './liveness.js'
-import { liveAs } from './member.js'
-import { membersIn } from './members.js'
+import { liveAs } from './instance.js'
+import { instancesIn } from './instances.js'
 
 type MongoMembershipPorts = {
   readonly db: Db
@@ -36,16 +36,16 @@ export const mongoMembership = ({
 }: MongoMembershipPorts): Membership => {
   const shares: Array<Share> = []
   const stopping = new AbortController()
-  const members = membersIn(db, time, timing.lease)
+  const instances = instancesIn(db, time, timing.lease)
   const leases = leaseRecordsIn(db)
   /** Earlier ids of this process, under which all work has ended: once they are removed their leases are free. */
   let formerIds: ReadonlyArray<string> = []
   let running: Promise<void> | undefined
 
   const join = async (id: string): Promise<void> => {
-    await members.remove(formerIds)
+    await instances.remove(formerIds)
     formerIds = []
-    await members.join(
+    await instances.join(
       id,
       shares.map(({ work }) => work),
     )
@@ -57,10 +57,10 @@ export const mongoMembership = ({
       const joined = await tryCatch(() => join(id))
       formerIds = [...formerIds, id]
       if (E.isRight(joined))
-        await liveAs(id, sent, { members, leases, shares, stopping: stopping.signal, time, lifetime, timing, logger })
+        await liveAs(id, sent, { instances, leases, shares, stopping: stopping.signal, time, lifetime, timing, logger })
       else await time.sleep(timing.heartbeatEvery, stopping.signal)
     }
-    await tryCatch(() => members.remove(formerIds))
+    await tryCatch(() => instances.remove(formerIds))
   }
   return {
     share: (work, names, begin) => {

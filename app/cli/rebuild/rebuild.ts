@@ -65,26 +65,26 @@ const rebuildIn = async (
   }
 }
 
-/** In milliseconds: longer than it takes to notice that the process that held the read models is gone. */
+/** In milliseconds: longer than it takes to notice that the former holder of the leases is gone. */
 const longestWait = 10_000
 
-/** Whether this process holds every one of these read models, so that nobody else writes to them. */
+/** Whether this process holds the lease on each of these read models, so that nobody else writes to them. */
 const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjection>): Promise<boolean> =>
   new Promise((resolve) => {
     const names = projections.map(({ name }) => name)
-    const held = new Set<string>()
+    const leased = new Set<string>()
     const timeout = setTimeout(resolve, longestWait, false)
     membership.share(
       'projector',
       () => names,
       async (lease) => {
-        held.add(lease.name)
-        if (held.size === names.length) {
+        leased.add(lease.name)
+        if (leased.size === names.length) {
           clearTimeout(timeout)
           resolve(true)
         }
         await aborted(lease.ending)
-        held.delete(lease.name)
+        leased.delete(lease.name)
       },
     )
   })

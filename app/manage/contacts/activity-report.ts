@@ -5,7 +5,7 @@ import {
   type EngagementRefusal,
   type EngagementState,
 } from '../../../domain/engagement.js'
-import type { AccountId, EngagementId, ReportId } from '../../../domain/ids.js'
+import type { AccountId, EngagementId, ActivityReportId } from '../../../domain/ids.js'
 import type { CommandResult, Contended, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { remark, revisionOf, type Remark, type RemarkRefusal } from '../../../domain/remark.js'
@@ -17,7 +17,7 @@ type ActivityReport = {
   readonly engagementId: EngagementId
   readonly label: ActivityLabel
   readonly said: Remark
-  readonly reportId?: ReportId
+  readonly reportId?: ActivityReportId
 }
 
 type Failure = EngagementRefusal | RemarkRefusal | StoreFailure | Contended
@@ -58,7 +58,7 @@ const isNothing = ({ note, properties }: Remark): boolean => note === null && Ob
 const makeRemark = async (
   { commandHandler, ids }: Ports,
   { engagement_id: engagementId, account_id: accountId, contact_id: contactId }: Attribution,
-  what: { readonly remark: Remark; readonly reportId?: ReportId },
+  what: { readonly remark: Remark; readonly reportId?: ActivityReportId },
   actor: string,
 ): Promise<Either<RemarkRefusal | StoreFailure | Contended, number>> => {
   const command = { type: 'MakeRemark', engagementId, accountId, contactId, ...what } as const

@@ -1,10 +1,10 @@
 import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
 import { optional, t } from '../../../domain/codec.js'
-import { reportIdOf } from '../../../domain/derived-id.js'
+import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import { EngagementId, type ReportId } from '../../../domain/ids.js'
+import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
@@ -50,23 +50,23 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
   },
 ]
 
-/** What tells a repetition of a report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
+/** What tells a repetition of an activity report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
 const reportIdIn = (
   { vault }: ManagePorts,
   request: Request,
   { sealedSecret }: OpenAccount,
   engagementId: EngagementId,
-): Either<Problem, { readonly reportId?: ReportId }> => {
+): Either<Problem, { readonly reportId?: ActivityReportId }> => {
   const key = idempotencyKeyIn(request)
   if (E.isLeft(key)) return key
   if (key.right === undefined) return E.right({})
   const secret = vault.accountSecret(sealedSecret)
   if (E.isLeft(secret)) return E.left(unopenableSecret)
-  return E.right({ reportId: reportIdOf(secret.right, engagementId, key.right) })
+  return E.right({ reportId: activityReportIdOf(secret.right, engagementId, key.right) })
 }
 
-/** What was recorded of the report, the first time that it came. */
-const repeated = (state: EngagementState, { reportId }: { readonly reportId?: ReportId }) =>
+/** What was recorded of the activity report, the first time that it came. */
+const repeated = (state: EngagementState, { reportId }: { readonly reportId?: ActivityReportId }) =>
   state.kind === 'started' && reportId !== undefined ? state.reports.get(reportId) : undefined
 
 /** The label decides the type, which the caller names too. */

@@ -47,9 +47,9 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       }),
       answer(200, ({ end }) => ({
         erased: end.isPurged ? true : 'pending',
-        webhooks: end.outcome?.webhooks.map(({ webhook_id: id, deliveries }) => ({ id, deliveries })) ?? [],
-        dropped: end.outcome?.dropped ?? [],
-        dropped_count: end.outcome?.dropped_count ?? 0,
+        webhooks: end.summary?.webhooks.map(({ webhook_id: id, deliveries }) => ({ id, deliveries })) ?? [],
+        dropped: end.summary?.dropped ?? [],
+        dropped_count: end.summary?.dropped_count ?? 0,
       })),
     ),
   },

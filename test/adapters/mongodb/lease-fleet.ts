@@ -8,19 +8,19 @@ import { manualTime, type ManualTime, type ProcessTime } from '../../kit/time/ma
 import { inFlight } from '../../kit/stores/mongodb.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 
-/** A member may warn of the loss of its leases, and of nothing else. */
+/** An instance may warn of the loss of its leases, and of nothing else. */
 export const leaseLogger: Logger = recordingLogger(({ level, fields, message }) => {
   assert.ok(level !== 'warn' || 'names' in fields, message)
 })
 
 /** A process that shares work with the others of its fleet. */
-export type Member = {
+export type Instance = {
   readonly membership: Membership
   readonly time: ProcessTime
   /** Every lease that was ever granted to it. */
   readonly leases: ReadonlyArray<Lease>
-  /** The names that it holds by its own clock. */
-  readonly held: () => ReadonlyArray<string>
+  /** The names whose leases are valid by its own clock. */
+  readonly leased: () => ReadonlyArray<string>
   /** The names whose work has not ended. */
   readonly worked: () => ReadonlyArray<string>
   /** From now on none of its timers fires. */
@@ -31,7 +31,7 @@ export type Member = {
 export type LeaseFleet = {
   readonly connection: MongoConnection
   readonly time: ManualTime
-  readonly start: (names: ReadonlyArray<string>, work?: string) => Member
+  readonly start: (names: ReadonlyArray<string>, work?: string) => Instance
   readonly advance: (milliseconds: number) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -40,13 +40,13 @@ export const numbered = (count: number): ReadonlyArray<string> => Array.from({ l
 
 export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> => {
   for (const name of ['members', 'leases']) await connection.db.collection(name).deleteMany({})
-  const members: Array<Member> = []
+  const instances: Array<Instance> = []
   let ids = 0
 
   /** At every moment and by every clock each name has one holder at most. */
   const check = (): void => {
-    const held = members.flatMap((member) => member.held())
-    assert.deepEqual(held.toSorted(), [...new Set(held)].sort(), 'two hold one name')
+    const leased = instances.flatMap((instance) => instance.leased())
+    assert.deepEqual(leased.toSorted(), [...new Set(leased)].sort(), 'two hold one name')
   }
   const time = manualTime(inFlight(connection).settled, check)
   return {
@@ -74,21 +74,21 @@ export const fleetOn = async (connection: MongoConnection): Promise<LeaseFleet> 
           worked.delete(lease.name)
         },
       )
-      const member = {
+      const instance = {
         membership,
         time: own,
         leases,
-        held: () => leases.filter((lease) => lease.isHeld()).map(({ name }) => name),
+        leased: () => leases.filter((lease) => lease.isValid()).map(({ name }) => name),
         worked: () => [...worked].sort(),
         kill: own.freeze,
       }
-      members.push(member)
-      return member
+      instances.push(instance)
+      return instance
     },
     advance: time.advance,
     close: async () => {
-      for (const { time: own } of members) own.thaw()
-      const left = Promise.all(members.map(({ membership }) => membership.leave()))
+      for (const { time: own } of instances) own.thaw()
+      const left = Promise.all(instances.map(({ membership }) => membership.leave()))
       await time.advance(20_000)
       await left
       await connection.close()
@@ -110,8 +110,8 @@ export const waitFor = async (
   return time.now() - start
 }
 
-export const counts = (...members: ReadonlyArray<Member>): ReadonlyArray<number> =>
-  members.map((member) => member.held().length)
+export const counts = (...instances: ReadonlyArray<Instance>): ReadonlyArray<number> =>
+  instances.map((instance) => instance.leased().length)
 
-export const isAllHeld = (names: ReadonlyArray<string>, ...members: ReadonlyArray<Member>): boolean =>
-  members.flatMap((member) => member.held()).length === names.length
+export const isAllLeased = (names: ReadonlyArray<string>, ...instances: ReadonlyArray<Instance>): boolean =>
+  instances.flatMap((instance) => instance.leased()).length === names.length

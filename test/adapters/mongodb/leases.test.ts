@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { connectMongo } from '../../../adapters/mongodb/connection.js'
 import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
-import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
+import type { InstanceRecord } from '../../../adapters/mongodb/leases/instances.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { leasesContract } from '../../contracts/leases.js'
 import { hostOf, mongoUrl, urlAt } from '../../kit/stores/mongo-url.js'
@@ -14,12 +14,12 @@ import { tcpProxy } from '../../kit/network/tcp-proxy.js'
 import {
   counts,
   fleetOn,
-  isAllHeld,
+  isAllLeased,
   leaseLogger,
   numbered,
   waitFor,
   type LeaseFleet,
-  type Member,
+  type Instance,
 } from './lease-fleet.js'
 import { until } from '../../kit/time/until.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
@@ -53,13 +53,13 @@ if (mongoUrl === undefined) {
     })
   }
 
-  /** The lease tokens under which these names are held. */
+  /** The lease tokens under which these names are leased. */
   const tokensOf = async ({ connection }: LeaseFleet, names: ReadonlyArray<string>): Promise<ReadonlyArray<number>> => {
     const { current } = await leaseRecordsIn(connection.db).read()
     return names.map((name) => current.get(name)?.token ?? 0)
   }
 
-  behaviour('members hold no more than their fair share, however many join', async (t, fleet) => {
+  behaviour('instances hold no more than their fair share, however many join', async (t, fleet) => {
     const names = numbered(64)
     const first = fleet.start(names)
     await fleet.advance(0)
@@ -70,25 +70,25 @@ if (mongoUrl === undefined) {
     const third = fleet.start(names)
     await fleet.advance(3_000)
     t.true(counts(first, second, third).every((count) => count <= 22))
-    t.true(isAllHeld(names, first, second, third))
+    t.true(isAllLeased(names, first, second, third))
   })
 
-  behaviour('members that start at the same time share the names at once', async (t, fleet) => {
+  behaviour('instances that start at the same time share the names at once', async (t, fleet) => {
     const names = numbered(9)
-    const members = [1, 2, 3, 4].map(() => fleet.start(names))
+    const instances = [1, 2, 3, 4].map(() => fleet.start(names))
     await fleet.advance(2_500)
-    t.true(isAllHeld(names, ...members))
-    t.true(counts(...members).every((count) => count <= 3))
+    t.true(isAllLeased(names, ...instances))
+    t.true(counts(...instances).every((count) => count <= 3))
   })
 
-  behaviour('members that do other work take no share', async (t, fleet) => {
+  behaviour('instances that do other work take no share', async (t, fleet) => {
     const [one, other] = [fleet.start(numbered(4)), fleet.start(['elsewhere'], 'other')]
     await fleet.advance(5_000)
     t.deepEqual(counts(one, other), [4, 1])
   })
 
   behaviour(
-    'a lease that one member gives back goes to another with its next heartbeat, under a higher lease token',
+    'a lease that one instance gives back goes to another with its next heartbeat, under a higher lease token',
     async (t, fleet) => {
       const names = numbered(2)
       const first = fleet.start(names)
@@ -97,12 +97,12 @@ if (mongoUrl === undefined) {
       const second = fleet.start(names)
       await fleet.advance(2_500)
       t.deepEqual(counts(first, second), [1, 1])
-      t.deepEqual(await tokensOf(fleet, first.held()), [1])
-      t.deepEqual(await tokensOf(fleet, second.held()), [2])
+      t.deepEqual(await tokensOf(fleet, first.leased()), [1])
+      t.deepEqual(await tokensOf(fleet, second.leased()), [2])
     },
   )
 
-  behaviour('the leases of a member that leaves go to the others with their next heartbeat', async (t, fleet) => {
+  behaviour('the leases of an instance that leaves go to the others with their next heartbeat', async (t, fleet) => {
     const names = numbered(8)
     const [first, second] = [fleet.start(names), fleet.start(names)]
     await fleet.advance(3_000)
@@ -112,7 +112,7 @@ if (mongoUrl === undefined) {
     t.deepEqual(counts(first, second), [0, 8])
   })
 
-  behaviour('the leases of a member that was killed go to the others within ten seconds', async (t, fleet) => {
+  behaviour('the leases of an instance that was killed go to the others within ten seconds', async (t, fleet) => {
     const names = numbered(12)
     const waits: Array<number> = []
     let [survivor, killed] = [fleet.start(names), fleet.start(names)]
@@ -132,17 +132,17 @@ if (mongoUrl === undefined) {
     t.true(Math.min(...waits) > 5_000)
   })
 
-  behaviour('the leases of a whole fleet that was killed go to the next member that joins', async (t, fleet) => {
+  behaviour('the leases of a whole fleet that was killed go to the next instance that joins', async (t, fleet) => {
     const names = numbered(6)
     const killed = [fleet.start(names), fleet.start(names)]
     await fleet.advance(3_000)
-    for (const member of killed) member.kill()
+    for (const instance of killed) instance.kill()
     const next = fleet.start(names)
     t.true((await waitFor(fleet, () => counts(next)[0] === 6)) < 10_000)
   })
 
   behaviour(
-    'a member that was paused for too long knows at once that it holds nothing, and joins anew',
+    'an instance that was paused for too long knows at once that it holds nothing, and joins anew',
     async (t, fleet) => {
       const names = numbered(6)
       const [paused, other] = [fleet.start(names), fleet.start(names)]
@@ -161,12 +161,12 @@ if (mongoUrl === undefined) {
       t.true(before.every(({ ending, lost }) => ending.aborted && lost.aborted))
       await fleet.advance(4_000)
       t.deepEqual(counts(paused, other), [3, 3])
-      t.deepEqual(paused.held(), paused.worked())
-      t.true((await tokensOf(fleet, paused.held())).every((token) => token >= 2))
+      t.deepEqual(paused.leased(), paused.worked())
+      t.true((await tokensOf(fleet, paused.leased())).every((token) => token >= 2))
     },
   )
 
-  behaviour('a member that was paused for a moment keeps its leases', async (t, fleet) => {
+  behaviour('an instance that was paused for a moment keeps its leases', async (t, fleet) => {
     const names = numbered(4)
     const [paused, other] = [fleet.start(names), fleet.start(names)]
     await fleet.advance(3_000)
@@ -181,14 +181,14 @@ if (mongoUrl === undefined) {
     t.is(paused.leases.length, granted)
   })
 
-  behaviour('a member that the others removed stops at its next heartbeat', async (t, fleet) => {
-    const member = fleet.start(numbered(2))
+  behaviour('an instance that the others removed stops at its next heartbeat', async (t, fleet) => {
+    const instance = fleet.start(numbered(2))
     await fleet.advance(1_500)
     await fleet.connection.db.collection('members').deleteMany({})
-    const before = member.leases.slice()
+    const before = instance.leases.slice()
     await fleet.advance(1_000)
-    t.true(before.every((lease) => lease.ending.aborted && lease.lost.aborted && !lease.isHeld()))
-    t.deepEqual(counts(member), [2])
+    t.true(before.every((lease) => lease.ending.aborted && lease.lost.aborted && !lease.isValid()))
+    t.deepEqual(counts(instance), [2])
   })
 
   behaviour('a lease below a higher lease token counts for nothing', async (t, fleet) => {
@@ -197,14 +197,14 @@ if (mongoUrl === undefined) {
     await fleet.advance(2_000)
     const [winner, loser] = counts(holder, late)[0] === 1 ? ([holder, late] as const) : ([late, holder] as const)
     const leases = fleet.connection.db.collection<LeaseRecord>('leases')
-    const members = await fleet.connection.db.collection<MemberRecord>('members').find().toArray()
-    const held = await leases.findOne({ holder: { $in: members.map(({ _id }) => _id) } })
-    const other = members.map(({ _id }) => _id).find((id) => id !== held?.holder)
-    if (held === null || other === undefined) return t.fail()
+    const instances = await fleet.connection.db.collection<InstanceRecord>('members').find().toArray()
+    const lease = await leases.findOne({ holder: { $in: instances.map(({ _id }) => _id) } })
+    const other = instances.map(({ _id }) => _id).find((id) => id !== lease?.holder)
+    if (lease === null || other === undefined) return t.fail()
     // As if tokens 1 to 8 had been inserted, released and removed while the insertion of one of them was in flight.
     await leases.deleteMany({})
-    await leases.insertOne({ ...held, _id: 'a/9', token: 9 })
-    await leases.insertOne({ ...held, _id: 'a/5', token: 5, holder: other })
+    await leases.insertOne({ ...lease, _id: 'a/9', token: 9 })
+    await leases.insertOne({ ...lease, _id: 'a/5', token: 5, holder: other })
     await fleet.advance(3_000)
     t.deepEqual(counts(winner, loser), [1, 0])
     t.is(loser.leases.length, 0)
@@ -214,23 +214,28 @@ if (mongoUrl === undefined) {
     )
   })
 
-  behaviour('a lease that was acquired although the answer was lost is held all the same', async (t, fleet) => {
-    const leases = leaseRecordsIn(fleet.connection.db)
-    const names = ['a']
-    const blocker = { _id: 'a/1', name: 'a', token: 1, holder: 'blocker', released: false }
-    await fleet.connection.db.collection<LeaseRecord>('leases').insertOne(blocker)
-    await fleet.connection.db.collection<MemberRecord>('members').insertOne({ _id: 'blocker', work: [], heartbeat: 0 })
-    const member = fleet.start(names)
-    await fleet.advance(2_000)
-    t.deepEqual(counts(member), [0])
-    await leases.acquire(names, 'member_1', await leases.read())
-    await fleet.advance(1_100)
-    t.is(member.leases.length, 1)
-    t.deepEqual(await tokensOf(fleet, member.held()), [2])
-  })
+  behaviour(
+    "a lease that was acquired although the answer was lost is the instance's all the same",
+    async (t, fleet) => {
+      const leases = leaseRecordsIn(fleet.connection.db)
+      const names = ['a']
+      const blocker = { _id: 'a/1', name: 'a', token: 1, holder: 'blocker', released: false }
+      await fleet.connection.db.collection<LeaseRecord>('leases').insertOne(blocker)
+      await fleet.connection.db
+        .collection<InstanceRecord>('members')
+        .insertOne({ _id: 'blocker', work: [], heartbeat: 0 })
+      const instance = fleet.start(names)
+      await fleet.advance(2_000)
+      t.deepEqual(counts(instance), [0])
+      await leases.acquire(names, 'member_1', await leases.read())
+      await fleet.advance(1_100)
+      t.is(instance.leases.length, 1)
+      t.deepEqual(await tokensOf(fleet, instance.leased()), [2])
+    },
+  )
 
   behaviour('many names cost no more writes than one', async (t, fleet) => {
-    const member = fleet.start(numbered(64))
+    const instance = fleet.start(numbered(64))
     await fleet.advance(2_000)
     const writes: Array<string> = []
     fleet.connection.db.client.on('commandStarted', ({ commandName }) => {
@@ -238,11 +243,11 @@ if (mongoUrl === undefined) {
     })
     await fleet.advance(10_000)
     t.deepEqual(writes, Array<string>(10).fill('update'))
-    t.deepEqual(counts(member), [64])
+    t.deepEqual(counts(instance), [64])
   })
 
   test.serial(
-    'members whose MongoDB is away hold nothing after a while, and everything again when it is back',
+    'instances whose MongoDB is away hold nothing after a while, and everything again when it is back',
     async (t) => {
       const { host, port } = hostOf(database.url)
       const proxy = await tcpProxy(host, port)
@@ -250,25 +255,25 @@ if (mongoUrl === undefined) {
       const fleet = await fleetOn(rightOf(connectMongo(urlAt(database.url, proxy.port), recordingLogger())))
       try {
         const names = numbered(6)
-        const members = [fleet.start(names), fleet.start(names)]
+        const instances = [fleet.start(names), fleet.start(names)]
         await fleet.advance(3_000)
-        t.deepEqual(counts(...members), [3, 3])
+        t.deepEqual(counts(...instances), [3, 3])
         await proxy.takeAway()
         await fleet.advance(3_900)
-        t.deepEqual(counts(...members), [3, 3])
+        t.deepEqual(counts(...instances), [3, 3])
         await fleet.advance(1_100)
-        t.deepEqual(counts(...members), [0, 0])
+        t.deepEqual(counts(...instances), [0, 0])
         t.deepEqual(
-          members.flatMap((member) => member.worked()),
+          instances.flatMap((instance) => instance.worked()),
           [],
         )
         await proxy.bringBack()
         // The driver's own tries take real time.
         const isWhole = async (): Promise<boolean> => {
           await fleet.advance(100)
-          return isAllHeld(names, ...members)
+          return isAllLeased(names, ...instances)
         }
-        t.true(await until('all names are held again', 10_000, isWhole))
+        t.true(await until('all names are leased again', 10_000, isWhole))
       } finally {
         await fleet.close()
         await proxy.takeAway()
@@ -276,7 +281,7 @@ if (mongoUrl === undefined) {
     },
   )
 
-  test.serial('no name ever has two holders, whatever members do, and in the end each has one', async (t) => {
+  test.serial('no name ever has two holders, whatever instances do, and in the end each has one', async (t) => {
     const names = numbered(5)
     const step = fc.oneof(
       { weight: 2, arbitrary: fc.constant({ kind: 'start' } as const) },
@@ -293,28 +298,28 @@ if (mongoUrl === undefined) {
       t,
       fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
         const fleet = await fleetOn(database.open())
-        const members: Array<Member> = [fleet.start(names)]
-        const gone = new Set<Member>()
+        const instances: Array<Instance> = [fleet.start(names)]
+        const gone = new Set<Instance>()
         try {
           for (const one of steps) {
-            if (one.kind === 'start') members.push(fleet.start(names))
+            if (one.kind === 'start') instances.push(fleet.start(names))
             else if (one.kind === 'advance') await fleet.advance(one.milliseconds)
             else {
-              const member = members[one.who % members.length]
-              if (member === undefined) continue
-              if (one.kind === 'freeze') member.time.freeze()
-              if (one.kind === 'thaw') member.time.thaw()
+              const instance = instances[one.who % instances.length]
+              if (instance === undefined) continue
+              if (one.kind === 'freeze') instance.time.freeze()
+              if (one.kind === 'thaw') instance.time.thaw()
               if (one.kind === 'leave') {
-                gone.add(member)
-                void member.membership.leave()
+                gone.add(instance)
+                void instance.membership.leave()
               }
             }
           }
-          members.push(fleet.start(names))
-          for (const { time } of members) time.thaw()
+          instances.push(fleet.start(names))
+          for (const { time } of instances) time.thaw()
           await fleet.advance(20_000)
-          const living = members.filter((member) => !gone.has(member))
-          assert.equal(living.flatMap((member) => member.held()).length, names.length)
+          const living = instances.filter((instance) => !gone.has(instance))
+          assert.equal(living.flatMap((instance) => instance.leased()).length, names.length)
           const fair = Math.ceil(names.length / living.length)
           assert.ok(counts(...living).every((count) => count <= fair))
         } finally {

@@ -6,7 +6,7 @@ import { recordReport } from '../../../app/manage/contacts/activity-report.js'
 import type { ActivityLabel } from '../../../domain/activity.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { engagement } from '../../../domain/engagement.js'
-import type { ReportId } from '../../../domain/ids.js'
+import type { ActivityReportId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { remark, type Remark } from '../../../domain/remark.js'
 import { accountId, at, attribution, contactId, engagementId, reportId } from '../../kit/domain/samples.js'
@@ -20,7 +20,7 @@ import { manualClock } from '../../kit/time/manual-clock.js'
 const nothing: Remark = { note: null, properties: {} }
 const said: Remark = { note: 'Ten minutes', properties: { seconds: 600 } }
 
-type Reported = { readonly label?: ActivityLabel; readonly reportId?: ReportId; readonly engagement?: number }
+type Reported = { readonly label?: ActivityLabel; readonly reportId?: ActivityReportId; readonly engagement?: number }
 
 /** An engagement that has begun, and a store that others write to, which counts and can fail. */
 const openStage = async () => {
@@ -116,7 +116,7 @@ test('nothing is left of a report that is refused', async (t) => {
     [await report(said, { engagement: 2 }), 'engagement-not-found'],
     [await report(said, { label: 'started' }), 'label-not-reportable'],
     [await report(said, { label: 'qualified' }), 'engagement-ended'],
-    [await report({ ...said, note: 'x'.repeat(33_000) }), 'report-too-large'],
+    [await report({ ...said, note: 'x'.repeat(33_000) }), 'activity-report-too-large'],
   ] as const
   for (const [refused, kind] of refusals) t.like(refused, { left: { kind } })
   t.deepEqual(counts().appended, [])

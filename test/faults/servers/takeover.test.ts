@@ -22,8 +22,8 @@ const longestTakeover = 60_000
 type Pair = {
   readonly fleet: Fleet
   readonly leases: Leases
-  /** What the first process is called among the members. */
-  readonly firstMember: string
+  /** What the first process is called among the instances. */
+  readonly firstInstance: string
   readonly first: ServiceProcess
   /** Where the other one answers. */
   readonly address: string
@@ -40,17 +40,17 @@ const pair = async (t: ExecutionContext): Promise<Pair> => {
   const receiver = await startReceiver(t)
   const first = fleet.start()
   const account = await openLoadedAccount(await addressOf(first), receiver.url)
-  const [firstMember = ''] = await leases.members()
+  const [firstInstance = ''] = await leases.instances()
   const address = await addressOf(fleet.start())
   await until('both have a share', 60_000, async () => new Set((await leases.holders()).values()).size === 2)
   const load = loadOn(account, randomFrom(seedOf(t)))
   const vendors = vendorsAt(t, address, load)
   await until('leads are accepted', 60_000, () => load.ledger.leads.length >= 30)
-  return { fleet, leases, firstMember, first, address, receiver, load, vendors }
+  return { fleet, leases, firstInstance, first, address, receiver, load, vendors }
 }
 
-const hasNothing = async ({ leases, firstMember }: Pair): Promise<boolean> =>
-  ![...(await leases.holders()).values()].includes(firstMember)
+const hasNothing = async ({ leases, firstInstance }: Pair): Promise<boolean> =>
+  ![...(await leases.holders()).values()].includes(firstInstance)
 
 onServers('the takeover of work', () => {
   test('what a killed process did is taken over, and nothing is lost', async (t) => {

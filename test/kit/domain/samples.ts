@@ -17,7 +17,7 @@ import type {
   ParkedEventId,
   PlaybookId,
   RecordId,
-  ReportId,
+  ActivityReportId,
   ResendId,
   SourceId,
   SubmissionKeyId,
@@ -45,7 +45,7 @@ export const leadId = (n = 1): LeadId => `led_${body(n)}`
 export const contactId = (n = 1): ContactId => `nct_${body(n)}`
 export const engagementId = (n = 1): EngagementId => `neg_${body(n)}`
 export const erasureId = (n = 1): ErasureId => `ers_${body(n)}`
-export const reportId = (n = 1): ReportId => `rpt_${body(n)}`
+export const reportId = (n = 1): ActivityReportId => `rpt_${body(n)}`
 export const recordId = (n = 1): RecordId => `ccv_${body(n)}`
 export const webhookId = (n = 1): WebhookId => `whk_${body(n)}`
 export const resendId = (n = 1): ResendId => `rsd_${body(n)}`

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
-import type { MemberRecord } from '../../../adapters/mongodb/leases/members.js'
+import type { InstanceRecord } from '../../../adapters/mongodb/leases/instances.js'
 import type { LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
 import type { WebhookId } from '../../../domain/ids.js'
 import type { EventStoreDouble } from '../../eventstoredb-double/double.js'
@@ -43,7 +43,7 @@ export const onServers = (what: string, define: (mongoUrl: string) => void): voi
 
 export type Leases = {
   /** Ids of all who joined and were not removed since. */
-  readonly members: () => Promise<ReadonlyArray<string>>
+  readonly instances: () => Promise<ReadonlyArray<string>>
   /** The holder of each lease that was not released. */
   readonly holders: () => Promise<ReadonlyMap<string, string>>
   /** The highest lease token of each name. */
@@ -59,7 +59,7 @@ export const leasesOf = (t: ExecutionContext, { database }: Pick<Fleet, 'databas
     return [...new Map(byToken.map((record) => [record.name, record])).values()]
   }
   return {
-    members: async () => (await db.collection<MemberRecord>('members').find().toArray()).map(({ _id }) => _id),
+    instances: async () => (await db.collection<InstanceRecord>('members').find().toArray()).map(({ _id }) => _id),
     holders: async () =>
       new Map((await highest()).filter(({ released }) => !released).map(({ name, holder }) => [name, holder])),
     tokens: async () => new Map((await highest()).map(({ name, token }) => [name, token])),

@@ -4,24 +4,24 @@ import type { Lease } from '../../../projections/subscriptions/leases.js'
 export type TestLease = Lease & {
   /** Another process may hold it from now on. */
   readonly expire: () => void
-  /** It is to be given back: held until the work under it has ended. */
+  /** It is to be given back: valid until the work under it has ended. */
   readonly recall: () => void
 }
 
-/** A lease that is held until the test takes it away. */
+/** A lease that is valid until the test takes it away. */
 export const testLease = (name: string): TestLease => {
   const ending = new AbortController()
   const lost = new AbortController()
   setMaxListeners(0, ending.signal, lost.signal)
-  let isHeld = true
+  let isValid = true
   const recall = (): void => ending.abort()
   return {
     name,
-    isHeld: () => isHeld,
+    isValid: () => isValid,
     ending: ending.signal,
     lost: lost.signal,
     expire: () => {
-      isHeld = false
+      isValid = false
       lost.abort()
       recall()
     },

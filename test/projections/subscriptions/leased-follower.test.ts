@@ -60,7 +60,7 @@ const open = async (t: ExecutionContext) => {
           handle: async (batch) => {
             await gate
             if (chokes) throw new CannotFollow('it chokes')
-            if (!lease.isHeld()) throw new Error('another process has taken over')
+            if (!lease.isValid()) throw new Error('another process has taken over')
             handled.push(...batch.events.map((event) => event.position))
             await checkpoint.advance(batch)
           },

@@ -11,35 +11,35 @@ export type Share = {
   readonly begin: Parameters<Membership['share']>[2]
 }
 
-/** The leases that a member holds, and the work under them. */
-export type HeldLeases = {
+/** The leases that an instance holds, and the work under them. */
+export type OwnLeases = {
   readonly count: () => number
   readonly has: (name: string) => boolean
-  /** The names of a share that are held and not about to be given up. */
+  /** The names of a share that are leased here and not about to be given up. */
   readonly namesOf: (share: Share) => ReadonlyArray<string>
-  /** Whether this lease was neither begun nor given back here: an old read may still show it as held. */
+  /** Whether this lease was neither begun nor given back here: an old read may still show it as ours. */
   readonly isNew: (record: LeaseRecord) => boolean
   /** Begins the work under a lease. */
-  readonly hold: (record: LeaseRecord, share: Share) => void
+  readonly begin: (record: LeaseRecord, share: Share) => void
   /** Ends the work under a lease, which is released then. */
   readonly giveUp: (name: string) => void
   /** Resolves when all work has ended. */
   readonly giveUpAll: () => Promise<void>
 }
 
-type HeldLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
+type OwnLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
 
-/** `liveness`: of the member, whether it may still work under its leases. */
-export const heldLeases = (
+/** `liveness`: of the instance, whether it may still work under its leases. */
+export const ownLeases = (
   records: Pick<LeaseRecords, 'release'>,
   { isAlive, ended: lost }: Pick<Liveness, 'isAlive' | 'ended'>,
-): HeldLeases => {
+): OwnLeases => {
   setMaxListeners(0, lost)
-  const held = new Map<string, HeldLease>()
+  const own = new Map<string, OwnLease>()
   /** By name, the last token that was given back. */
   const givenBack = new Map<string, number>()
 
-  const begin = (record: LeaseRecord, share: Share): HeldLease => {
+  const beginWork = (record: LeaseRecord, share: Share): OwnLease => {
     const { name, token } = record
     const ending = new AbortController()
     // All the work under a lease listens to it: more listeners than Node's limit are no leak here.
@@ -52,24 +52,24 @@ export const heldLeases = (
       givenBack.set(name, token)
       // A release that fails is made up for by the next rebalancing.
       if (isAlive()) await tryCatch(() => records.release(record))
-      held.delete(name)
+      own.delete(name)
     }
-    const isHeld = (): boolean => isAlive() && !hasEnded
-    return { share, ending, ended: work({ name, isHeld, ending: ending.signal, lost }) }
+    const isValid = (): boolean => isAlive() && !hasEnded
+    return { share, ending, ended: work({ name, isValid, ending: ending.signal, lost }) }
   }
 
   return {
-    count: () => held.size,
-    has: (name) => held.has(name),
+    count: () => own.size,
+    has: (name) => own.has(name),
     namesOf: (share) =>
-      [...held].filter(([, one]) => one.share === share && !one.ending.signal.aborted).map(([name]) => name),
-    isNew: ({ name, token }) => !held.has(name) && token > (givenBack.get(name) ?? 0),
-    hold: (record, share) => {
-      held.set(record.name, begin(record, share))
+      [...own].filter(([, one]) => one.share === share && !one.ending.signal.aborted).map(([name]) => name),
+    isNew: ({ name, token }) => !own.has(name) && token > (givenBack.get(name) ?? 0),
+    begin: (record, share) => {
+      own.set(record.name, beginWork(record, share))
     },
-    giveUp: (name) => held.get(name)?.ending.abort(),
+    giveUp: (name) => own.get(name)?.ending.abort(),
     giveUpAll: async () => {
-      const all = [...held.values()]
+      const all = [...own.values()]
       for (const { ending } of all) ending.abort()
       await Promise.all(all.map(({ ended }) => ended))
     },

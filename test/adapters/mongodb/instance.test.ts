@@ -1,18 +1,18 @@
 import test, { type ExecutionContext } from 'ava'
-import type { Share } from '../../../adapters/mongodb/leases/held-leases.js'
+import type { Share } from '../../../adapters/mongodb/leases/own-leases.js'
 import type { LeaseRecord, LeaseRecords } from '../../../adapters/mongodb/leases/lease-records.js'
 import { standardTiming } from '../../../adapters/mongodb/leases/liveness.js'
-import { liveAs } from '../../../adapters/mongodb/leases/member.js'
-import type { MemberRecord, Members } from '../../../adapters/mongodb/leases/members.js'
+import { liveAs } from '../../../adapters/mongodb/leases/instance.js'
+import type { InstanceRecord, Instances } from '../../../adapters/mongodb/leases/instances.js'
 import { lifetimeOf } from '../../../adapters/node/lifetime.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { settled } from '../../kit/time/turns.js'
 
-/** The records of members and leases in memory, and what a test does between an operation on them and its answer. */
+/** The records of instances and leases in memory, and what a test does between an operation on them and its answer. */
 type Records = {
-  readonly members: Map<string, MemberRecord>
+  readonly instances: Map<string, InstanceRecord>
   readonly leases: Map<string, LeaseRecord>
   /** Runs once, after the next operation of that name was carried out and before it is answered. */
   readonly beforeAnswer: (operation: Operation, run: () => Promise<void> | void) => void
@@ -26,18 +26,18 @@ type Lives = {
   readonly leases: ReadonlyArray<Lease>
   /** Lets the work under the newest lease end, which is given back then. */
   readonly finish: () => void
-  /** Stops the timers of the member, though not what it has sent. */
+  /** Stops the timers of the instance, though not what it has sent. */
   readonly freeze: () => void
   readonly thaw: () => void
   /** The machine is paused: its monotonic clock stands still, and the clock on the wall is set right afterwards. */
   readonly pause: (milliseconds: number) => void
 }
 
-/** One member that lives as `me`, and whose work takes until `finish` to end. */
+/** One instance that lives as `me`, and whose work takes until `finish` to end. */
 const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void>): Promise<void> => {
   const time = manualTime()
   const stopping = new AbortController()
-  const members = new Map<string, MemberRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
+  const instances = new Map<string, InstanceRecord>([['me', { _id: 'me', work: ['work'], heartbeat: 0 }]])
   const leases = new Map<string, LeaseRecord>()
   const hooks = new Map<Operation, () => Promise<void> | void>()
   const answer = async (operation: Operation): Promise<void> => {
@@ -46,17 +46,17 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     await run?.()
   }
 
-  const memberRecords: Members = {
+  const instanceRecords: Instances = {
     join: () => Promise.resolve(),
     heartbeat: async (id, work) => {
-      const before = members.get(id)
-      if (before !== undefined) members.set(id, { ...before, work, heartbeat: before.heartbeat + 1 })
+      const before = instances.get(id)
+      if (before !== undefined) instances.set(id, { ...before, work, heartbeat: before.heartbeat + 1 })
       await answer('heartbeat')
       return before !== undefined
     },
     remove: () => Promise.resolve(),
     observe: async () => {
-      const all = [...members.values()]
+      const all = [...instances.values()]
       await answer('observe')
       return { living: all, dead: [] }
     },
@@ -102,7 +102,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     'me',
     { at: own.now(), inLife: lifetime() },
     {
-      members: memberRecords,
+      instances: instanceRecords,
       leases: leaseRecords,
       shares: [share],
       stopping: stopping.signal,
@@ -114,7 +114,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   )
   await check({
     time,
-    records: { members, leases, beforeAnswer: (operation, run) => hooks.set(operation, run) },
+    records: { instances, leases, beforeAnswer: (operation, run) => hooks.set(operation, run) },
     leases: granted,
     finish: () => finish(),
     freeze: own.freeze,
@@ -126,7 +126,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
   finish()
   await time.advance(20_000)
   await life
-  t.false(granted.some((lease) => lease.isHeld()))
+  t.false(granted.some((lease) => lease.isValid()))
 }
 
 const gate = (): { readonly opened: Promise<void>; readonly open: () => void } => {
@@ -146,25 +146,25 @@ test('a heartbeat whose acknowledgement comes too late renews no lease', (t) =>
     // The heartbeat of 1,000 is in flight, and the one before it holds until 5,000.
     freeze()
     await time.advance(3_800)
-    t.true(leases[0]?.isHeld())
+    t.true(leases[0]?.isValid())
     await time.advance(200)
-    t.false(leases[0]?.isHeld())
+    t.false(leases[0]?.isValid())
     open()
     await settled()
-    t.false(leases[0]?.isHeld())
+    t.false(leases[0]?.isValid())
     thaw()
     await time.advance(0)
     t.true(leases[0]?.ending.aborted)
     finish()
   }))
 
-test('a member whose machine was paused for longer than its lease holds nothing, before any timer fires', (t) =>
+test('an instance whose machine was paused for longer than its lease holds nothing, before any timer fires', (t) =>
   living(t, async ({ time, leases, finish, pause }) => {
     await time.advance(1_500)
     pause(3_000)
-    t.true(leases[0]?.isHeld())
+    t.true(leases[0]?.isValid())
     pause(2_000)
-    t.false(leases[0]?.isHeld())
+    t.false(leases[0]?.isValid())
     await time.advance(6_000)
     t.true(leases[0]?.ending.aborted)
     finish()
@@ -181,24 +181,24 @@ test('a heartbeat that is acknowledged late, but in time, counts from when it wa
     open()
     // Acknowledged at 4,900, sent at 1,000: that lasts until 6,000, whatever becomes of the next one.
     await time.advance(1_000)
-    t.true(leases[0]?.isHeld())
+    t.true(leases[0]?.isValid())
     await time.advance(200)
-    t.false(leases[0]?.isHeld())
+    t.false(leases[0]?.isValid())
     again.open()
   }))
 
-test('a member that joins and acquires a lease between the two reads does not count as gone', (t) =>
+test('an instance that joins and acquires a lease between the two reads does not count as gone', (t) =>
   living(t, async ({ time, records, leases, finish }) => {
     await time.advance(0)
     const [mine] = records.leases.values()
     if (mine === undefined) return t.fail()
     records.leases.set(mine._id, { ...mine, released: true })
-    records.members.set('other', { _id: 'other', work: [], heartbeat: 0 })
+    records.instances.set('other', { _id: 'other', work: [], heartbeat: 0 })
     records.leases.set('a/2', { ...mine, _id: 'a/2', token: 2, holder: 'gone' })
     const granted = leases.length
     finish()
     const join = (): void => {
-      records.members.set('late', { _id: 'late', work: [], heartbeat: 0 })
+      records.instances.set('late', { _id: 'late', work: [], heartbeat: 0 })
       records.leases.set('a/3', { ...mine, _id: 'a/3', token: 3, holder: 'late' })
     }
     records.beforeAnswer('read', join)
@@ -211,7 +211,7 @@ test('a member that joins and acquires a lease between the two reads does not co
 test('a lease that is given back while it is read is not begun again', (t) =>
   living(t, async ({ time, records, leases, finish }) => {
     await time.advance(500)
-    records.members.set('other', { _id: 'other', work: [], heartbeat: 0 })
+    records.instances.set('other', { _id: 'other', work: [], heartbeat: 0 })
     records.beforeAnswer('read', async () => {
       finish()
       await settled()

@@ -2,14 +2,14 @@ import { aborted } from '../../../domain/abortable.js'
 import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { tryCatch } from '../failure.js'
-import { heldLeases, type Share } from './held-leases.js'
+import { ownLeases, type Share } from './own-leases.js'
 import type { LeaseRecords } from './lease-records.js'
 import { livenessSince, type Timing } from './liveness.js'
-import type { Members } from './members.js'
+import type { Instances } from './instances.js'
 import { rebalancing } from './rebalancing.js'
 
-type MemberPorts = {
-  readonly members: Members
+type InstancePorts = {
+  readonly instances: Instances
   readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>
   readonly stopping: AbortSignal
@@ -23,36 +23,36 @@ type MemberPorts = {
 type Sent = { readonly at: number; readonly inLife: number }
 
 /**
- * Lives as one member from a join that was `joined` until it leaves or is lost, and all work under its leases has
+ * Lives as one instance from a join that was `joined` until it leaves or is lost, and all work under its leases has
  * ended.
  *
  * Why a name never has two holders:
  *
- * - A member works under its leases until `lease - margin` after it sent the last heartbeat that was acknowledged.
- * - Another member takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read that showed
+ * - An instance works under its leases until `lease - margin` after it sent the last heartbeat that was acknowledged.
+ * - Another instance takes it for dead only when its heartbeat did not change for `lease`. That time begins with a read that showed
  *   the heartbeat, so after it was sent; it ends when the other sends a heartbeat of its own, after which it reads again. So the
- *   first member's own time is over before. Only durations are compared, each by one clock, never the clocks of two members. A clock that stands still while the machine
- *   is paused would serve the second only: the first member's time goes on then (`lifetime`).
+ *   first instance's own time is over before. Only durations are compared, each by one clock, never the clocks of two instances. A clock that stands still while the machine
+ *   is paused would serve the second only: the first instance's time goes on then (`lifetime`).
  * - The other's heartbeat must be acknowledged before it reads: so it does not read from a primary that has lost its majority.
- * - Of the members that then insert the next token one succeeds. If that token was inserted, released and removed in between,
+ * - Of the instances that then insert the next token one succeeds. If that token was inserted, released and removed in between,
  *   a late insertion of it succeeds too. But only tokens below the highest are ever removed, so it stands below a higher one: a
  *   lease counts only once it was read back as the one with the highest token.
  */
 export const liveAs = async (
   id: string,
   joined: Sent,
-  { members, leases, shares, stopping, time, lifetime, timing, logger }: MemberPorts,
+  { instances, leases, shares, stopping, time, lifetime, timing, logger }: InstancePorts,
 ): Promise<void> => {
   const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
-    logger.warn({ member: id, names: held.count(), reason }, 'this process lost its leases, and joins anew'),
+    logger.warn({ instance: id, names: own.count(), reason }, 'this process lost its leases, and joins anew'),
   )
-  const held = heldLeases(leases, liveness)
+  const own = ownLeases(leases, liveness)
   const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
-  const rebalance = rebalancing({ member: id, members, leases, held, shares, mayAcquire })
+  const rebalance = rebalancing({ instance: id, instances, leases, own, shares, mayAcquire })
 
   const heartbeat = async (sent: Sent): Promise<boolean> => {
     const work = shares.map((share) => share.work)
-    const acknowledged = await tryCatch(() => members.heartbeat(id, work))
+    const acknowledged = await tryCatch(() => instances.heartbeat(id, work))
     // An answer that comes too late must not renew leases that others may hold by now.
     if (!liveness.isAlive() || E.isLeft(acknowledged)) return false
     if (acknowledged.right) liveness.renew(sent.inLife)
@@ -62,7 +62,7 @@ export const liveAs = async (
   const rebalanceOrWarn = async (sentAt: number): Promise<void> => {
     const rebalanced = await tryCatch(() => rebalance(sentAt))
     if (E.isLeft(rebalanced))
-      logger.warn({ member: id, reason: rebalanced.left.reason }, 'the leases could not be rebalanced')
+      logger.warn({ instance: id, reason: rebalanced.left.reason }, 'the leases could not be rebalanced')
   }
   /** Heartbeats go on while a rebalancing takes its time, and until all work has ended. */
   const heartbeats = async (): Promise<void> => {
@@ -79,7 +79,7 @@ export const liveAs = async (
   }
   const giveUpWhenStopping = async (): Promise<void> => {
     await aborted(AbortSignal.any([stopping, liveness.ended]))
-    await held.giveUpAll()
+    await own.giveUpAll()
     liveness.end()
   }
 
