@@ -1,12 +1,16 @@
+import { account } from '../../domain/account.js'
 import { neverAborted, withinLimit } from '../../domain/abortable.js'
 import { streamOf } from '../../domain/decider.js'
+import { contact } from '../../domain/contact.js'
+import { erasureIdOf } from '../../domain/derived-id.js'
 import { erasure, type ErasureSummary } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
-import type { ErasureId, LeadId } from '../../domain/ids.js'
+import type { AccountId, ContactId, ErasureId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import type { ClientCommands } from './client-commands.js'
 import { loadState } from './states/current-states.js'
 import { longestTrust } from './states/in-memory-projection.js'
 
@@ -43,6 +47,8 @@ type Ports = {
 /** In milliseconds. */
 const longestWait = 5_000
 
+const unexpected = { kind: 'unexpected' } as const
+
 export const erasuresOn = (ports: Ports): Erasures => {
   const { commandHandler, eraser, isRebuilding, purges, isShared, time } = ports
   return {
@@ -66,6 +72,36 @@ export const erasuresOn = (ports: Ports): Erasures => {
     },
     knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
   }
+}
+
+type Erased = { readonly accountId: AccountId; readonly contactId: ContactId; readonly by: string }
+
+/**
+ * Erases a contact of this account and waits some seconds for the end. A repeat changes nothing and tells how far the erasure has
+ * come. `events` are those of the request: none where it is repeated.
+ */
+export const eraseContact = async (
+  { clientCommands, erasures }: { readonly clientCommands: ClientCommands; readonly erasures: Erasures },
+  { accountId, contactId, by }: Erased,
+  actor: string,
+) => {
+  const erasureId = erasureIdOf(contactId)
+  // First of all: only where its account has erasures is it asked of a contact whether it was erased.
+  const begun = await clientCommands.execute(account, accountId, { type: 'BeginErasures' }, actor)
+  if (E.isLeft(begun)) return begun
+  const facts = { erasure_id: erasureId, account_id: accountId, contact_id: contactId, by }
+  const requested = await clientCommands.execute(erasure, erasureId, { type: 'RequestErasure', facts }, actor)
+  if (E.isLeft(requested)) return requested
+  // At once, so that no lead joins the contact and nothing is reported of it from the answer on, however long the rest takes.
+  const closing = { type: 'EraseContact', contactId, erasureId } as const
+  const closed = await clientCommands.execute(contact, contactId, closing, actor)
+  // Only a lead is ever forgotten.
+  if (E.isLeft(closed)) return E.left(closed.left.kind === 'lead-forgotten' ? unexpected : closed.left)
+  const { events } = requested.right
+  // Another erasure may have begun those of the account within the last second.
+  if (events.length > 0) await erasures.knownToAll()
+  const end = await erasures.ended(erasureId, events.at(-1)?.position)
+  return E.isLeft(end) ? end : E.right({ ...end.right, events })
 }
 
 /** The position of the newest event that closes something of the contact; undefined while a late lead is not closed. */
