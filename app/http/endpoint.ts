@@ -1,4 +1,4 @@
-import type { Either, TaskEither } from '../../domain/prelude.js'
+import type { TaskEither } from '../../domain/prelude.js'
 import type { Answer, Problem } from './problem.js'
 
 /** What an endpoint sees of a request: nothing of Koa. */
@@ -15,11 +15,10 @@ export type Request = {
 export const bearerOf = (request: Request): string | undefined =>
   /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
 
-/** A value, or the problem that prevents it; at once or as a promise. */
-export type Found<A> = Either<Problem, A> | Promise<Either<Problem, A>>
+export type HasRequest = { readonly request: Request }
 
 /** A request, and who makes it. */
-type Call<Caller> = { readonly request: Request; readonly caller: Caller }
+type Call<Caller> = HasRequest & { readonly caller: Caller }
 
 /** One route as data. `path` may hold parameters (`/contacts/:id`). */
 export type Endpoint<Caller> = {
@@ -37,6 +36,6 @@ export type Surface<Caller> = {
   /** Contract 7 answers invalid JSON with an error string; the submission of a lead names every problem in an errors list. */
   readonly invalidJson: Problem
   /** Asked before the body is read: of a caller who is turned away nothing is parsed. */
-  readonly authenticate: (request: Request) => Found<Caller>
+  readonly authenticate: (incoming: TaskEither<Problem, HasRequest>) => TaskEither<Problem, Caller>
   readonly endpoints: ReadonlyArray<Endpoint<Caller>>
 }

@@ -6,9 +6,8 @@ import { Readable } from 'node:stream'
 import type { Logger } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
-import type { Endpoint, Request, Surface } from './endpoint.js'
+import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
 import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
-import { bind } from './steps.js'
 import { traceOf } from './trace.js'
 
 /** A request and its answer, for the metrics: the declared route, never the path that was sent. */
@@ -160,7 +159,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
   const called = (ctx: Context) =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
-      bind('caller', ({ request }) => surface.authenticate(request)),
+      TE.bindW('caller', ({ request }) => surface.authenticate(TE.right({ request }))),
     )
   const handled: (ctx: Context) => TaskEither<Problem, Answer> =
     endpoint.method === 'GET'
@@ -168,7 +167,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
       : (ctx) =>
           pipe(
             called(ctx),
-            bind('request', ({ request }) => withParsedBody(ctx, request, surface, parse)),
+            TE.chain((call) => () => withParsedBody(ctx, call, surface, parse)),
             endpoint.handle,
           )
   return async (ctx) => {
@@ -191,18 +190,18 @@ const logStoreFailure = (problem: Problem, route: string, logger: Logger): void 
 }
 
 /** Parses the body into the request; left: why it can't be read. */
-const withParsedBody = async (
+const withParsedBody = async <Call extends HasRequest>(
   ctx: Context,
-  request: Request,
+  call: Call,
   { bodies, invalidJson }: Pick<Surface<unknown>, 'bodies' | 'invalidJson'>,
   parse: Middleware,
-): Promise<Either<Problem, Request>> => {
+): Promise<Either<Problem, Call>> => {
   const refused = headerProblem(ctx.req.headers, bodies)
   if (refused !== undefined) return E.left(refused)
   try {
     const body = await bodyParsedBy(parse, ctx)
     const tooDeep = depthProblem(body)
-    return tooDeep === undefined ? E.right({ ...request, body }) : E.left(tooDeep)
+    return tooDeep === undefined ? E.right({ ...call, request: { ...call.request, body } }) : E.left(tooDeep)
   } catch (error) {
     const problem = bodyProblem(error, invalidJson)
     if (problem === undefined) throw error

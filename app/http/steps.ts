@@ -1,6 +1,6 @@
 import { decode, type t } from '../../domain/codec.js'
-import { E, TE, type Either, type TaskEither } from '../../domain/prelude.js'
-import type { Found, Request } from './endpoint.js'
+import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import type { HasRequest } from './endpoint.js'
 import { invalid, type Answer, type Problem } from './problem.js'
 
 /**
@@ -10,6 +10,7 @@ import { invalid, type Answer, type Problem } from './problem.js'
  *     handle: flow(
  *       withAccount(ports),
  *       withBody(ChangeRequest),
+ *       TE.bindW('playbook', ({ account, body }) => ownPlaybook(…)),
  *       execute(({ account, body, caller }) => …),
  *       answer(200, ({ result }) => …),
  *     )
@@ -17,33 +18,29 @@ import { invalid, type Answer, type Problem } from './problem.js'
 type Step<Context, Next> = (before: TaskEither<Problem, Context>) => TaskEither<Problem, Next>
 
 type Named<Name extends string, A> = { readonly [N in Name]: A }
-export type HasRequest = { readonly request: Request }
 
 /**
- * Adds the result of `look` under `name`, as `TE.bind` does; `look` may return an Either or a promise of one. For what
- * can't fail use `TE.let`.
+ * `TE.bindW` for a step that fits any context. `TE.bindW` takes only a name that the context lacks, which TypeScript can't check where
+ * the context is a type parameter.
  */
-export const bind =
-  <Context, Name extends string, A>(
-    name: Name,
-    look: (context: Context) => Found<A>,
-  ): Step<Context, Context & Named<Name, A>> =>
-  (before) =>
-  async () => {
-    const context = await before()
-    if (E.isLeft(context)) return context
-    const found = await look(context.right)
-    if (E.isLeft(found)) return found
-    return E.right({ ...context.right, [name]: found.right } as Context & Named<Name, A>)
-  }
+export const adding = <Context, Name extends string, A>(
+  name: Name,
+  look: (context: Context) => TaskEither<Problem, A>,
+): Step<Context, Context & Named<Name, A>> =>
+  TE.chain((context) =>
+    pipe(
+      look(context),
+      TE.map((found) => ({ ...context, [name]: found }) as Context & Named<Name, A>),
+    ),
+  )
 
 /** Adds what `look` finds; `missing` where there is nothing. */
 export const bindOr = <Context, Name extends string, A>(
   name: Name,
-  look: (context: Context) => Found<A | undefined>,
+  look: (context: Context) => Promise<Either<Problem, A | undefined>>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, A>> =>
-  bind(name, async (context) => {
+  adding(name, (context) => async () => {
     const found = await look(context)
     if (E.isLeft(found)) return found
     return found.right === undefined ? E.left(missing) : E.right(found.right)
@@ -66,9 +63,9 @@ export const pathId = <Context extends HasRequest, Name extends string, Id>(
   codec: t.Type<Id, unknown>,
   missing: Problem,
 ): Step<Context, Context & Named<Name, Id>> =>
-  bind(name, ({ request }): Either<Problem, Id> => {
+  adding(name, ({ request }): TaskEither<Problem, Id> => {
     const id = request.params[name]
-    return codec.is(id) ? E.right(id) : E.left(missing)
+    return codec.is(id) ? TE.right(id) : TE.left(missing)
   })
 
 /** Adds the decoded `body`; one that may be left out stands for `ifMissing`. */
@@ -76,10 +73,7 @@ export const withBody = <Context extends HasRequest, A>(
   codec: t.Decoder<unknown, A>,
   ifMissing?: unknown,
 ): Step<Context, Context & { readonly body: A }> =>
-  bind('body', ({ request }): Either<Problem, A> => {
-    const decoded = decode(codec, request.body ?? ifMissing)
-    return E.isLeft(decoded) ? E.left(invalid(decoded.left)) : decoded
-  })
+  adding('body', ({ request }) => pipe(TE.fromEither(decode(codec, request.body ?? ifMissing)), TE.mapLeft(invalid)))
 
 /** The result of a command: the events that it appended, if any. */
 type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string }> }
@@ -88,7 +82,8 @@ type Result = { readonly events: ReadonlyArray<{ readonly correlationId: string 
  * Executes a command and adds its `result`. `run` gives it to `ClientCommands`, which loads, decides, appends, carries out
  * reactions, and waits until the next request sees what was written.
  */
-export const execute = <Context, A extends Result>(run: (context: Context) => Found<A>) => bind('result', run)
+export const execute = <Context, A extends Result>(run: (context: Context) => Promise<Either<Problem, A>>) =>
+  adding('result', (context: Context) => () => run(context))
 
 /** The last step: puts what was found into an answer. */
 export const answer = <Context extends HasRequest & { readonly result?: Result }>(

@@ -1,18 +1,22 @@
-import { account } from '../../domain/account.js'
+import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, SourceId } from '../../domain/ids.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
 import { playbook } from '../../domain/playbook.js'
 import type { Vault } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
-import type { Request } from '../http/endpoint.js'
+import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
+import { check } from '../http/steps.js'
+
+type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
+type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** A marketing source that takes leads now. */
 export type AcceptingSource = {
-  readonly source: Extract<MarketingSourceState, { readonly kind: 'created' }>
+  readonly source: CreatedSource
   /** Of its account. */
   readonly secret: AccountSecret
   readonly hasErasures: boolean
@@ -24,33 +28,58 @@ type SourcePorts = { readonly currentStates: CurrentStates; readonly vault: Vaul
 const noSource: Problem = { kind: 'no-match', message: 'there is no marketing source at this URL' }
 
 /** The post URL itself is the credential (contract 5): it names the account and the source. */
-export const acceptingSourceOf =
-  ({ currentStates, vault, rateLimit }: SourcePorts) =>
-  async (request: Request): Promise<Either<Problem, AcceptingSource>> => {
-    const { account_id: accountId, source_id: sourceId } = request.params
-    if (!AccountId.is(accountId) || !SourceId.is(sourceId)) return E.left(noSource)
-    const found = await currentStates.get(
-      marketingSource,
-      sourceId,
-      (state) => state.kind === 'created' && !state.suspended,
-    )
+export const acceptingSourceOf = (ports: SourcePorts): Surface<AcceptingSource>['authenticate'] =>
+  flow(
+    TE.bindW('ids', ({ request }) => TE.fromEither(idsIn(request))),
+    TE.bindW('source', ({ ids }) => sourceOf(ports, ids)),
+    TE.bindW('account', ({ ids }) => accountOf(ports, ids)),
+    check(({ source, account }) => closedProblem(source, account)),
+    check(({ source }) => ports.rateLimit.consume(source.sourceId, source.limitPerMinute)),
+    TE.chain(({ source, account }) => acceptingSource(ports, source, account)),
+  )
+
+type Ids = { readonly accountId: AccountId; readonly sourceId: SourceId }
+
+const idsIn = ({ params: { account_id: accountId, source_id: sourceId } }: Request): Either<Problem, Ids> =>
+  AccountId.is(accountId) && SourceId.is(sourceId) ? E.right({ accountId, sourceId }) : E.left(noSource)
+
+const sourceOf =
+  ({ currentStates }: SourcePorts, { accountId, sourceId }: Ids): TaskEither<Problem, CreatedSource> =>
+  async () => {
+    const isAcceptable = (state: MarketingSourceState): boolean => state.kind === 'created' && !state.suspended
+    const found = await currentStates.get(marketingSource, sourceId, isAcceptable)
     if (E.isLeft(found)) return found
-    const source = found.right
-    if (source.kind !== 'created' || source.accountId !== accountId) return E.left(noSource)
-    const owner = await currentStates.get(account, accountId, (state) => state.kind === 'open' && state.enabled)
-    if (E.isLeft(owner)) return owner
-    if (owner.right.kind !== 'open') return E.left(noSource)
-    if (!owner.right.enabled) return E.left({ kind: 'forbidden', message: 'the account is disabled' })
-    if (source.suspended) return E.left({ kind: 'forbidden', message: 'the marketing source is suspended' })
-    const tooMany = rateLimit.consume(sourceId, source.limitPerMinute)
-    if (tooMany !== undefined) return E.left(tooMany)
-    const settings = await currentStates.get(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
-    if (E.isLeft(settings)) return settings
-    const secret = vault.accountSecret(owner.right.sealedSecret)
-    if (E.isLeft(secret) || settings.right.kind === 'unknown') {
+    const state = found.right
+    return state.kind === 'created' && state.accountId === accountId ? E.right(state) : E.left(noSource)
+  }
+
+const accountOf =
+  ({ currentStates }: SourcePorts, { accountId }: Ids): TaskEither<Problem, OpenAccount> =>
+  async () => {
+    const found = await currentStates.get(account, accountId, (state) => state.kind === 'open' && state.enabled)
+    if (E.isLeft(found)) return found
+    return found.right.kind === 'open' ? E.right(found.right) : E.left(noSource)
+  }
+
+const closedProblem = ({ suspended }: CreatedSource, { enabled }: OpenAccount): Problem | undefined => {
+  if (!enabled) return { kind: 'forbidden', message: 'the account is disabled' }
+  return suspended ? { kind: 'forbidden', message: 'the marketing source is suspended' } : undefined
+}
+
+/** With what its playbook asks for, and the secret of its account. */
+const acceptingSource =
+  (
+    { currentStates, vault }: SourcePorts,
+    source: CreatedSource,
+    { sealedSecret, hasErasures }: OpenAccount,
+  ): TaskEither<Problem, AcceptingSource> =>
+  async () => {
+    const found = await currentStates.get(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
+    if (E.isLeft(found)) return found
+    const secret = vault.accountSecret(sealedSecret)
+    if (E.isLeft(secret) || found.right.kind === 'unknown') {
       return E.left({ kind: 'corrupt', reason: 'a marketing source lacks its playbook or its account a secret' })
     }
-    const { hasErasures } = owner.right
-    const { required_fields: requiredFields } = settings.right.settings
+    const { required_fields: requiredFields } = found.right.settings
     return E.right({ source, secret: secret.right, hasErasures, requiredFields })
   }

@@ -5,7 +5,7 @@ import type { ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
-import { E, flow, type Either } from '../../domain/prelude.js'
+import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
 import type { ClientCommands } from '../commands/client-commands.js'
@@ -13,7 +13,7 @@ import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bind, execute } from '../http/steps.js'
+import { answer, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
 type SubmitPorts = {
@@ -26,11 +26,11 @@ type SubmitPorts = {
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
 export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handle'] =>
   flow(
-    bind('key', ({ request }) => idempotencyKeyIn(request)),
-    bind('submission', ({ request, caller }) => submissionIn(request, caller, ports.clock.now())),
-    bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
+    TE.bindW('key', ({ request }) => TE.fromEither(idempotencyKeyIn(request))),
+    TE.bindW('submission', ({ request, caller }) => TE.fromEither(submissionIn(request, caller, ports.clock.now()))),
+    TE.bindW('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
     execute(({ caller, key, facts }) => submit(ports, caller, key, facts)),
-    bind('ids', ({ result }) => idsOf(result.state)),
+    TE.bindW('ids', ({ result }) => TE.fromEither(idsOf(result.state))),
     answer(200, ({ ids }) => ids),
   )
 
@@ -46,20 +46,22 @@ const submissionIn = (
 }
 
 /** What the lead holds; it is the lead of whoever used the same idempotency key first. */
-const factsOf = async (
-  ports: SubmitPorts,
-  accepting: AcceptingSource,
-  key: string | undefined,
-  submission: Submission,
-): Promise<Either<Problem, LeadFacts>> => {
-  const { ids, commandHandler } = ports
-  const current = await currentContact(commandHandler, accepting, submission.details.phone)
-  if (E.isLeft(current)) return current
-  const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`, current.right)
-  if (key === undefined) return E.right(facts)
-  const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
-  return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
-}
+const factsOf =
+  (
+    ports: SubmitPorts,
+    accepting: AcceptingSource,
+    key: string | undefined,
+    submission: Submission,
+  ): TaskEither<Problem, LeadFacts> =>
+  async () => {
+    const { ids, commandHandler } = ports
+    const current = await currentContact(commandHandler, accepting, submission.details.phone)()
+    if (E.isLeft(current)) return current
+    const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`, current.right)
+    if (key === undefined) return E.right(facts)
+    const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
+    return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
+  }
 
 /** An originator whose lead was erased makes a new one; an idempotency key stands for its lead for ever. */
 const submit = async (

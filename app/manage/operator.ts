@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { E, type Either } from '../../domain/prelude.js'
-import { bearerOf, type Request } from '../http/endpoint.js'
+import { TE } from '../../domain/prelude.js'
+import { bearerOf, type Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 
 /** Who holds the operator key: sees every account. */
@@ -8,12 +8,11 @@ export type Operator = { readonly actor: 'operator' }
 
 const wrongKey: Problem = { kind: 'forbidden', message: 'the operator key is missing or wrong' }
 
-export const operatorOf =
-  (operatorKey: string) =>
-  (request: Request): Either<Problem, Operator> => {
+export const operatorOf = (operatorKey: string): Surface<Operator>['authenticate'] =>
+  TE.chain(({ request }) => {
     const isOperator = timingSafeEqual(digest(bearerOf(request) ?? ''), digest(operatorKey))
-    return isOperator ? E.right({ actor: 'operator' }) : E.left(wrongKey)
-  }
+    return isOperator ? TE.right({ actor: 'operator' }) : TE.left(wrongKey)
+  })
 
 /** Digests have one length, so that comparing them tells nothing about the key's. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

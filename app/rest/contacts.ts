@@ -1,12 +1,12 @@
 import { ContactId } from '../../domain/ids.js'
 import { phoneFromText, type Phone } from '../../domain/phone.js'
 import type { CommandHandler } from '../../domain/ports.js'
-import { E, flow, type Either } from '../../domain/prelude.js'
+import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bind, bindOr, pathId } from '../http/steps.js'
+import { answer, bindOr, pathId } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 const noMatch: Problem = { kind: 'no-match', message: 'contact not found' }
@@ -26,8 +26,8 @@ export const contactEndpoints = ({
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
-      bind('phone', ({ request }) => phoneIn(request)),
-      bind('current', ({ caller, phone }) => currentContact(commandHandler, caller, phone)),
+      TE.bindW('phone', ({ request }) => TE.fromEither(phoneIn(request))),
+      TE.bindW('current', ({ caller, phone }) => currentContact(commandHandler, caller, phone)),
       bindOr('contact', ({ caller, current }) => contactById(caller.accountId, current.id), noMatch),
       answer(200, ({ contact }) => ({ contact })),
     ),

@@ -12,7 +12,7 @@ import {
 import { ContactId, ConversionId } from '../../domain/ids.js'
 import { InstantFromText } from '../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
-import { E, flow, type Either } from '../../domain/prelude.js'
+import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import { contactPending, type HasPendingReactions, type Queries } from '../../projections/queries.js'
 import { conversionList, type ConversionDocument } from '../../projections/read-models/lists/conversion-list.js'
 import type { ClientCommands } from '../commands/client-commands.js'
@@ -20,7 +20,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bind, execute, pathId, withBody } from '../http/steps.js'
+import { answer, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -62,7 +62,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/conversions',
     handle: flow(
-      bind('conversions', ({ caller }) => ports.queries.list(conversionList, 'by_account', [caller.accountId])),
+      TE.bindW('conversions', ({ caller }) => conversionsOf(ports, caller)),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },
@@ -72,9 +72,9 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     handle: flow(
       withBody(RecordRequest),
       pathId('conversion_id', ConversionId, conversionNotFound),
-      bind('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
-      bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      bind('facts', (sent) => recordFrom(reportOf(sent), ports.clock.now())),
+      TE.bindW('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
+      TE.bindW('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      TE.bindW('facts', (sent) => TE.fromEither(recordFrom(reportOf(sent), ports.clock.now()))),
       execute(({ facts, caller: { actor } }) => {
         const command = { type: 'RecordConversion', facts } as const
         return ports.clientCommands.execute(
@@ -101,29 +101,36 @@ type Sent = {
   readonly body: RecordRequest
 }
 
+const conversionsOf =
+  ({ queries }: ConversionPorts, { accountId }: Caller): TaskEither<StoreFailure, ReadonlyArray<ConversionDocument>> =>
+  () =>
+    queries.list(conversionList, 'by_account', [accountId])
+
 const conversionOf = (
   { commandHandler }: ConversionPorts,
   { accountId }: Caller,
   id: ConversionId,
-): Promise<Either<Problem, DefinedConversion>> => {
+): TaskEither<Problem, DefinedConversion> => {
   const own = (state: ConversionState) =>
     state.kind === 'defined' && state.accountId === accountId ? { ...state, id } : undefined
   return ownState(commandHandler, conversion, id, own, conversionNotFound)
 }
 
-const contactOf = async (
-  { commandHandler, hasPendingReactions }: ConversionPorts,
-  { accountId }: Caller,
-  id: string,
-): Promise<Either<Problem, KnownContact>> => {
-  if (!ContactId.is(id)) return E.left(contactNotFound)
-  const found: Either<StoreFailure, ContactState> = await loadState(commandHandler, contact, id)
-  if (E.isLeft(found)) return found
-  const state = found.right
-  if (state.kind === 'unknown' && (await hasPendingReactions())) return E.left(contactPending)
-  const isOwn = state.kind === 'known' && state.accountId === accountId
-  return isOwn ? E.right({ ...state, id }) : E.left(contactNotFound)
-}
+const contactOf =
+  (
+    { commandHandler, hasPendingReactions }: ConversionPorts,
+    { accountId }: Caller,
+    id: string,
+  ): TaskEither<Problem, KnownContact> =>
+  async () => {
+    if (!ContactId.is(id)) return E.left(contactNotFound)
+    const found: Either<StoreFailure, ContactState> = await loadState(commandHandler, contact, id)
+    if (E.isLeft(found)) return found
+    const state = found.right
+    if (state.kind === 'unknown' && (await hasPendingReactions())) return E.left(contactPending)
+    const isOwn = state.kind === 'known' && state.accountId === accountId
+    return isOwn ? E.right({ ...state, id }) : E.left(contactNotFound)
+  }
 
 /** What the client sent, in the words of the domain. */
 const reportOf = ({ conversion, contact, body: { conversion_contact: sent } }: Sent): ConversionReport => ({

@@ -1,9 +1,9 @@
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE } from '../../../domain/prelude.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import type { Endpoint, Surface } from '../endpoint.js'
-import { answer, bind } from '../steps.js'
+import { answer } from '../steps.js'
 import { lagsOf } from './lags.js'
 
 export type HealthPorts = {
@@ -22,7 +22,7 @@ export const healthOf = (ready: Endpoint<undefined>['handle']): Surface<undefine
   prefix: '/health',
   bodies: [],
   invalidJson: { kind: 'invalid-json' },
-  authenticate: () => E.right(undefined),
+  authenticate: TE.map(() => undefined),
   endpoints: [
     { method: 'GET', path: '/live', handle: answer(200, () => ({ status: 'live' })) },
     { method: 'GET', path: '/ready', handle: ready },
@@ -33,7 +33,7 @@ export const healthOf = (ready: Endpoint<undefined>['handle']): Surface<undefine
 export const healthSurface = (ports: HealthPorts): Surface<undefined> =>
   healthOf(
     flow(
-      bind('readiness', () => readinessOf(ports)),
+      TE.bindW('readiness', () => TE.fromTask(() => readinessOf(ports))),
       // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
       answer(
         ({ readiness }) => (readiness.projections === undefined ? 503 : 200),
@@ -66,9 +66,9 @@ const readinessOf = async ({
   followers,
   parkedCounts,
   lateFollowers,
-}: HealthPorts): Promise<Either<never, Readiness>> => {
+}: HealthPorts): Promise<Readiness> => {
   const head = await store.head()
-  if (E.isLeft(head)) return E.right({ status: 'the event store does not answer' })
+  if (E.isLeft(head)) return { status: 'the event store does not answer' }
   const lags = await lagsOf(followers, head.right, time)
   const projections = followers.map((one, index) => ({
     name: one.name,
@@ -85,11 +85,11 @@ const readinessOf = async ({
     projections.every(({ lag, failure, retrying }) => lag !== null && failure === null && retrying === null) &&
     parked?.length === 0 &&
     starting.length === 0
-  return E.right({
+  return {
     status: isWhole ? 'ready' : 'degraded',
     lag_unit: store.positionUnit,
     projections,
     parked: parked ?? null,
     starting,
-  })
+  }
 }

@@ -11,7 +11,6 @@ import { webhookList } from '../../../projections/read-models/lists/webhook-list
 import type { Queries } from '../../../projections/queries.js'
 import type { Surface } from '../endpoint.js'
 import type { Observed } from '../server.js'
-import { bind } from '../steps.js'
 import { lagsOf } from './lags.js'
 
 type Followers = ReadonlyArray<LeasedFollower>
@@ -36,13 +35,13 @@ export const metricsSurface = ({ text }: Pick<Metrics, 'text'>): Surface<undefin
   prefix: '',
   bodies: [],
   invalidJson: { kind: 'invalid-json' },
-  authenticate: () => E.right(undefined),
+  authenticate: TE.map(() => undefined),
   endpoints: [
     {
       method: 'GET',
       path: '/metrics',
       handle: flow(
-        bind('body', async () => E.right(await text())),
+        TE.bindW('body', () => TE.fromTask(text)),
         TE.map(({ body }) => ({ status: 200, body, headers: { 'content-type': contentType } })),
       ),
     },

@@ -6,11 +6,11 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
 import { unopenableSecret, type Problem } from '../../http/problem.js'
-import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -34,7 +34,9 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body)),
-      bind('reportId', ({ request, account, engagement_id }) => reportIdIn(ports, request, account, engagement_id)),
+      TE.bindW('reportId', ({ request, account, engagement_id }) =>
+        TE.fromEither(reportIdIn(ports, request, account, engagement_id)),
+      ),
       execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {
         const said = { note: note ?? null, properties: properties ?? {} }
         return recordReport(ports, { accountId, engagementId: engagement_id, label, said, ...reportId }, caller.actor)

@@ -1,12 +1,12 @@
 import { ContactId, type EngagementId } from '../../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE, type TaskEither } from '../../../domain/prelude.js'
 import type { Remark } from '../../../domain/remark.js'
 import { contactTimeline, type TimelineEntry } from '../../../projections/read-models/contact-timeline.js'
 import { remarksAt } from '../../../projections/remarks.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, bindOr, pathId } from '../../http/steps.js'
+import { answer, bindOr, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -32,35 +32,34 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
         equals: contact_id,
         descending: false,
       })),
-      bind('timeline', ({ page }) => withRemarks(ports.store, page.documents)),
+      TE.bindW('timeline', ({ page }) => withRemarks(ports.store, page.documents)),
       answer(200, ({ page, timeline }) => ({ timeline: timeline.map(shown), next_cursor: page.next_cursor })),
     ),
   },
 ]
 
 /** The entries with what was said of their activities, unless that was erased. The remarks of one engagement are read together. */
-const withRemarks = async (
-  store: EventStore,
-  entries: ReadonlyArray<TimelineEntry>,
-): Promise<Either<StoreFailure, ReadonlyArray<TimelineEntry>>> => {
-  const revisions = new Map<EngagementId, Array<number>>()
-  for (const entry of entries) {
-    const { engagementId, revision } = remarkOf(entry)
-    if (revision !== undefined) revisions.set(engagementId, [...(revisions.get(engagementId) ?? []), revision])
-  }
-  const remarks = new Map<EngagementId, ReadonlyMap<number, Remark>>()
-  for (const [id, wanted] of revisions) {
-    const found = await remarksAt(store, id, wanted)
-    if (E.isLeft(found)) return found
-    remarks.set(id, found.right)
-  }
-  return E.right(
-    entries.map((entry) => {
+const withRemarks =
+  (store: EventStore, entries: ReadonlyArray<TimelineEntry>): TaskEither<StoreFailure, ReadonlyArray<TimelineEntry>> =>
+  async () => {
+    const revisions = new Map<EngagementId, Array<number>>()
+    for (const entry of entries) {
       const { engagementId, revision } = remarkOf(entry)
-      return revision === undefined ? entry : { ...entry, ...remarks.get(engagementId)?.get(revision) }
-    }),
-  )
-}
+      if (revision !== undefined) revisions.set(engagementId, [...(revisions.get(engagementId) ?? []), revision])
+    }
+    const remarks = new Map<EngagementId, ReadonlyMap<number, Remark>>()
+    for (const [id, wanted] of revisions) {
+      const found = await remarksAt(store, id, wanted)
+      if (E.isLeft(found)) return found
+      remarks.set(id, found.right)
+    }
+    return E.right(
+      entries.map((entry) => {
+        const { engagementId, revision } = remarkOf(entry)
+        return revision === undefined ? entry : { ...entry, ...remarks.get(engagementId)?.get(revision) }
+      }),
+    )
+  }
 
 /** The document of an activity has both. */
 const remarkOf = (entry: TimelineEntry) => ({

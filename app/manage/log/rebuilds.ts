@@ -1,9 +1,10 @@
 import { refined, t } from '../../../domain/codec.js'
-import { E, flow } from '../../../domain/prelude.js'
+import { flow, pipe, TE } from '../../../domain/prelude.js'
 import { readModels } from '../../../projections/read-models/registry.js'
+import type { Rebuilds } from '../../../projections/subscriptions/rebuilds.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, withBody } from '../../http/steps.js'
+import { answer, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -23,11 +24,7 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
     path: '/rebuilds',
     handle: flow(
       withBody(RebuildRequest, {}),
-      bind('begun', ({ body }) =>
-        E.mapLeft((elsewhere: ReadonlyArray<string>): Problem => ({ kind: 'read-models-elsewhere', names: elsewhere }))(
-          rebuilds.begin(body.read_models ?? names),
-        ),
-      ),
+      TE.bindW('begun', ({ body }) => begun(rebuilds, body.read_models ?? names)),
       answer(202, ({ begun }) => ({ rebuilds: begun })),
     ),
   },
@@ -35,8 +32,14 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/rebuilds',
     handle: flow(
-      bind('begun', async () => E.right(await rebuilds.all())),
+      TE.bindW('begun', () => TE.fromTask(rebuilds.all)),
       answer(200, ({ begun }) => ({ rebuilds: begun })),
     ),
   },
 ]
+
+const begun = (rebuilds: Rebuilds, wanted: ReadonlyArray<string>) =>
+  pipe(
+    TE.fromEither(rebuilds.begin(wanted)),
+    TE.mapLeft((elsewhere): Problem => ({ kind: 'read-models-elsewhere', names: elsewhere })),
+  )

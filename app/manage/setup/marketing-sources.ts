@@ -6,14 +6,14 @@ import {
   type MarketingSourceState,
 } from '../../../domain/marketing-source.js'
 import type { CommandResult } from '../../../domain/ports.js'
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE, type Either, type TaskEither } from '../../../domain/prelude.js'
 import { leadList, type LeadDocument } from '../../../projections/read-models/lists/lead-list.js'
 import { sourceList, type SourceDocument } from '../../../projections/read-models/lists/source-list.js'
 import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
-import { withAccount, type OpenAccount } from '../account-in-path.js'
+import { answer, execute, pathId, withBody } from '../../http/steps.js'
+import { listOf, withAccount, type OpenAccount } from '../account-in-path.js'
 import { ChangedLimit } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -50,7 +50,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     path,
     handle: flow(
       withAccount(ports),
-      bind('sources', ({ account }) => ports.queries.list(sourceList, 'by_account', [account.accountId])),
+      TE.bindW('sources', ({ account }) => listOf(ports, sourceList, account)),
       answer(200, ({ sources }) => ({ marketing_sources: sources.map((one) => shown(ports.siteUrl(), one)) })),
     ),
   },
@@ -71,7 +71,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       pathId('source_id', SourceId, notFound),
-      bind('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
+      TE.bindW('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
       withPage(ports.queries, leadList, ({ source }) => ({
         index: 'by_source',
         equals: source.sourceId,
@@ -87,7 +87,7 @@ const sourceOf = (
   { commandHandler }: ManagePorts,
   { accountId }: OpenAccount,
   sourceId: SourceId,
-): Promise<Either<Problem, CreatedSource>> => {
+): TaskEither<Problem, CreatedSource> => {
   const own = (state: MarketingSourceState) =>
     state.kind === 'created' && state.accountId === accountId ? state : undefined
   return ownState(commandHandler, marketingSource, sourceId, own, notFound)
@@ -107,7 +107,7 @@ const changeSource = async (
     if (E.isLeft(changed)) return changed
     events.push(...changed.right.events)
   }
-  const now = await sourceOf(ports, account, sourceId)
+  const now = await sourceOf(ports, account, sourceId)()
   return E.isLeft(now) ? now : E.right({ state: now.right, events })
 }
 

@@ -2,9 +2,9 @@ import { optional, t } from '../../../domain/codec.js'
 import { PlaybookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { previewOf } from '../../../domain/playbook-preview.js'
-import { flow } from '../../../domain/prelude.js'
+import { flow, TE } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, bind, pathId, withBody } from '../../http/steps.js'
+import { answer, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
@@ -26,7 +26,9 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
-      bind('playbook', ({ account, playbook_id }) => ownPlaybook(ports.commandHandler, account.accountId, playbook_id)),
+      TE.bindW('playbook', ({ account, playbook_id }) =>
+        ownPlaybook(ports.commandHandler, account.accountId, playbook_id),
+      ),
       withBody(PreviewRequest, {}),
       answer(200, ({ account, playbook, body }) => ({
         preview: previewOf({

@@ -5,8 +5,8 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { playbookList, type PlaybookDocument } from '../../../projections/read-models/lists/playbook-list.js'
 import { sourceList } from '../../../projections/read-models/lists/source-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
-import { withAccount } from '../account-in-path.js'
+import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
+import { listOf, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { NewPlaybook, PlaybookChange, sentSettings } from './playbook-settings.js'
@@ -37,7 +37,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withAccount(ports),
-      bind('playbooks', ({ account }) => ports.queries.list(playbookList, 'by_account', [account.accountId])),
+      TE.bindW('playbooks', ({ account }) => listOf(ports, playbookList, account)),
       answer(200, ({ playbooks }) => ({ playbooks: playbooks.map(shown) })),
     ),
   },
@@ -63,7 +63,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
-      bind('sources', ({ account }) => ports.queries.list(sourceList, 'by_account', [account.accountId])),
+      TE.bindW('sources', ({ account }) => listOf(ports, sourceList, account)),
       check(({ sources, playbook_id }) =>
         sources.some((source) => source.playbook_id === playbook_id) ? { kind: 'playbook-in-use' } : undefined,
       ),

@@ -16,7 +16,7 @@ export const createSource = async (
   source: NewSource,
   actor: string,
 ): Promise<Either<Problem, CommandResult<MarketingSourceState>>> => {
-  const used = await ownPlaybook(commandHandler, source.accountId, source.playbookId)
+  const used = await ownPlaybook(commandHandler, source.accountId, source.playbookId)()
   if (E.isLeft(used)) return used
   // It stands in the post URL, which is a credential (contract 5).
   const sourceId: SourceId = `mks_${ids.unguessable()}`

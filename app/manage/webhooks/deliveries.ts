@@ -5,13 +5,13 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
 import { DeliveryId, LeadId, type WebhookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import { E, flow, TE, type Either, type TaskEither } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { mostCounted } from '../../../projections/ports.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
-import { answer, bind, execute, pathId } from '../../http/steps.js'
+import { answer, execute, pathId } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -45,10 +45,10 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withWebhook(ports),
-      bind('filter', ({ request }) => filterIn(request)),
+      TE.bindW('filter', ({ request }) => TE.fromEither(filterIn(request))),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
       withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
-      bind('count', ({ filter, part }) => countOf(ports, filter, part)),
+      TE.bindW('count', ({ filter, part }) => countOf(ports, filter, part)),
       answer(200, ({ filter, page, count }) => ({
         deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
         next_cursor: page.next_cursor,
@@ -63,7 +63,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      TE.bindW('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       answer(200, ({ delivery: { document, events } }) => ({
         delivery: { ...shown(document), body: bodyIn(events), log: events.map(entryOf) },
       })),
@@ -75,7 +75,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      TE.bindW('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       execute(({ delivery: { document }, caller }) => {
         const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
         return ports.clientCommands.execute(delivery, document.id, command, caller.actor)
@@ -102,14 +102,16 @@ const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
 }
 
 /** Undefined without a state or with a lead: counting all deliveries would read every one of them. */
-const countOf = async (
-  { queries }: ManagePorts,
-  { state, lead_id }: Filter,
-  { index, equals, ...bounds }: ReturnType<typeof partOf>,
-): Promise<Either<Problem, number | undefined>> => {
-  if (state === undefined || lead_id !== undefined) return E.right(undefined)
-  return queries.count(deliveries, { index, equals: [equals], ...bounds })
-}
+const countOf =
+  (
+    { queries }: ManagePorts,
+    { state, lead_id }: Filter,
+    { index, equals, ...bounds }: ReturnType<typeof partOf>,
+  ): TaskEither<Problem, number | undefined> =>
+  async () => {
+    if (state === undefined || lead_id !== undefined) return E.right(undefined)
+    return queries.count(deliveries, { index, equals: [equals], ...bounds })
+  }
 
 /** The index by lead holds deliveries in every state. */
 const isAsked = (document: DeliveryDocument, { state, lead_id }: Filter): boolean => {
@@ -120,17 +122,19 @@ const isAsked = (document: DeliveryDocument, { state, lead_id }: Filter): boolea
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 
 /** A delivery to this webhook, as its stream has it. */
-const deliveryOf = async (
-  { store }: ManagePorts,
-  { webhookId }: KnownWebhook,
-  id: DeliveryId,
-): Promise<Either<Problem, { readonly document: DeliveryDocument; readonly events: Events }>> => {
-  const read = await store.read(streamOf(delivery, id))
-  if (E.isLeft(read)) return read
-  const { events } = read.right
-  const document = events.reduce<DeliveryDocument | undefined>(deliveries.evolve, undefined)
-  return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left(notFound)
-}
+const deliveryOf =
+  (
+    { store }: ManagePorts,
+    { webhookId }: KnownWebhook,
+    id: DeliveryId,
+  ): TaskEither<Problem, { readonly document: DeliveryDocument; readonly events: Events }> =>
+  async () => {
+    const read = await store.read(streamOf(delivery, id))
+    if (E.isLeft(read)) return read
+    const { events } = read.right
+    const document = events.reduce<DeliveryDocument | undefined>(deliveries.evolve, undefined)
+    return document?.webhook_id === webhookId ? E.right({ document, events }) : E.left(notFound)
+  }
 
 const bodyIn = (events: Events): string | null => {
   const due = events.find(({ type }) => type === 'DeliveryDue')

@@ -2,14 +2,14 @@ import { newAggregate } from '../../../domain/aggregate.js'
 import { t } from '../../../domain/codec.js'
 import { ResendId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
-import { flow, TE, type Either } from '../../../domain/prelude.js'
+import { flow, TE, type TaskEither } from '../../../domain/prelude.js'
 import { resend, type KnownResend, type ResendState } from '../../../domain/resend.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { resends, type ResendDocument } from '../../../projections/read-models/resends.js'
 import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -64,7 +64,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      TE.bindW('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       bindOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notProjectedYet),
       answer(200, ({ document }) => ({ resend: shown(document) })),
     ),
@@ -75,7 +75,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      TE.bindW('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       execute(({ resend: { resendId, webhookId }, caller }) =>
         ports.clientCommands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),
       ),
@@ -92,7 +92,7 @@ const resendOf = (
   { commandHandler }: ManagePorts,
   { webhookId }: KnownWebhook,
   id: ResendId,
-): Promise<Either<Problem, KnownResend>> => {
+): TaskEither<Problem, KnownResend> => {
   const own = (state: ResendState) => (state.kind !== 'unknown' && state.webhookId === webhookId ? state : undefined)
   return ownState(commandHandler, resend, id, own, notFound)
 }

@@ -68,6 +68,6 @@ export const settingsProblem = async (
   const problem = url === undefined ? undefined : await webhookUrlProblem(url)
   if (problem !== undefined) return { kind: 'invalid', messages: [`url ${problem}`] }
   if (playbook_id === undefined) return undefined
-  const used = await ownPlaybook(commandHandler, accountId, playbook_id)
+  const used = await ownPlaybook(commandHandler, accountId, playbook_id)()
   return E.isLeft(used) ? used.left : undefined
 }

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { aborted } from '../../../domain/abortable.js'
-import { E, flow } from '../../../domain/prelude.js'
+import { E, flow, TE } from '../../../domain/prelude.js'
 import type { Endpoint, Surface } from '../../../app/http/endpoint.js'
 import { drain, listen } from '../../../app/http/listener.js'
 import { httpServer, routesOf, type Observed } from '../../../app/http/server.js'
-import { StreamedText } from '../../../app/http/problem.js'
-import { answer, bind, execute } from '../../../app/http/steps.js'
+import { StreamedText, type Problem } from '../../../app/http/problem.js'
+import { answer, execute } from '../../../app/http/steps.js'
 import { send, sendJson } from '../../kit/network/http.js'
 import { until } from '../../kit/time/until.js'
 import { recordingLogger, type LogLine } from '../../kit/parts/recording-logger.js'
@@ -20,7 +20,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'POST',
     path: '/things/:id',
     handle: flow(
-      execute(() => E.right({ events: [{ correlationId: 'cor-1' }, { correlationId: 'cor-2' }] })),
+      execute(() => Promise.resolve(E.right({ events: [{ correlationId: 'cor-1' }, { correlationId: 'cor-2' }] }))),
       answer(201, ({ request }) => ({ id: request.params['id'] })),
     ),
   },
@@ -29,7 +29,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'GET',
     path: '/away',
     handle: flow(
-      bind('it', () => E.left({ kind: 'unavailable', reason: 'the disk is full' })),
+      TE.bindW('it', () => TE.left<Problem>({ kind: 'unavailable', reason: 'the disk is full' })),
       answer(200, () => ({})),
     ),
   },
@@ -37,7 +37,7 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'GET',
     path: '/broken',
     handle: flow(
-      bind('it', () => Promise.reject(new RangeError(`no room for ${phone}`))),
+      TE.bindW('it', () => TE.fromTask<never, Problem>(() => Promise.reject(new RangeError(`no room for ${phone}`)))),
       answer(200, () => ({})),
     ),
   },
@@ -66,7 +66,7 @@ const surface: Surface<undefined> = {
   prefix: '/example',
   bodies: ['json'],
   invalidJson: { kind: 'invalid-json' },
-  authenticate: () => E.right(undefined),
+  authenticate: TE.map(() => undefined),
   endpoints,
 }
 

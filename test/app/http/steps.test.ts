@@ -4,7 +4,7 @@ import { WebhookId } from '../../../domain/ids.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../../app/http/endpoint.js'
 import type { Answer, Problem } from '../../../app/http/problem.js'
-import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
+import { adding, answer, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
 
 const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
@@ -20,10 +20,10 @@ const requestWith = (given: Partial<Request> = {}): Request => ({
 /** Where every pipeline begins. */
 const call = (given: Partial<Request> = {}) => TE.right({ request: requestWith(given), caller: 'somebody' })
 
-test('a step sees what the steps before it have found, at once or later', async (t) => {
+test('a step sees what the steps before it have found', async (t) => {
   const handle = flow(
-    bind('one', ({ caller }: { readonly request: Request; readonly caller: string }) => E.right(`${caller} 1`)),
-    bind('two', ({ one }) => Promise.resolve(E.right(`${one} 2`))),
+    adding('one', ({ caller }: { readonly request: Request; readonly caller: string }) => TE.right(`${caller} 1`)),
+    TE.bindW('two', ({ one }) => TE.right(`${one} 2`)),
     TE.let('three', ({ one, two }) => [one, two, 3]),
     answer(200, ({ caller, three }) => ({ caller, three })),
   )
@@ -39,11 +39,11 @@ test('a problem ends the pipeline: no later step is asked', async (t) => {
   }
   const refused: Either<Problem, number> = E.left(gone)
   const handle = flow(
-    bind('first', (_: { readonly request: Request }) => asking('first', E.right(1))),
-    bind('second', () => asking('second', refused)),
+    adding('first', (_: { readonly request: Request }) => asking('first', TE.right(1))),
+    adding('second', () => asking('second', TE.fromEither(refused))),
     check(() => asking('check', undefined)),
-    bindOr('third', () => asking('third', E.right(3)), gone),
-    execute(() => asking('execute', E.right({ events: [] }))),
+    bindOr('third', () => asking('third', Promise.resolve(E.right(3))), gone),
+    execute(() => asking('execute', Promise.resolve(E.right({ events: [] })))),
     answer(200, () => asking('answer', {})),
   )
   t.deepEqual(await handle(call())(), E.left(gone))
@@ -88,7 +88,7 @@ test('a body is decoded; what does not fit is named by its path, never by its va
 test('an answer takes its status from what was found, where it depends on that', async (t) => {
   const statusFor = async (events: ReadonlyArray<{ readonly correlationId: string }>) => {
     const handle = flow(
-      execute((_: { readonly request: Request }) => E.right({ events })),
+      execute((_: { readonly request: Request }) => Promise.resolve(E.right({ events }))),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
         () => ({}),
@@ -104,7 +104,7 @@ test('an answer takes its status from what was found, where it depends on that',
 test('an answer knows the correlation id of what was written, and its body does not show it', async (t) => {
   const answered = (events: ReadonlyArray<{ readonly correlationId: string }>) =>
     flow(
-      execute((_: { readonly request: Request }) => E.right({ events, state: 'new' })),
+      execute((_: { readonly request: Request }) => Promise.resolve(E.right({ events, state: 'new' }))),
       answer(200, ({ result }) => ({ state: result.state })),
     )(call())()
   t.deepEqual(
