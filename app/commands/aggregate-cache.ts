@@ -24,11 +24,15 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
   const reads = streamReads()
 
   return {
-    isCached: (stream) => cache.has(stream) || missing.has(stream),
-    load: async <State, Event extends DomainEvent>(evolver: Evolver<State, Event>, stream: string) => {
+    load: async <State, Event extends DomainEvent>(
+      evolver: Evolver<State, Event>,
+      stream: string,
+      assumed?: Aggregate<State>,
+    ) => {
       const hit = cached(stream)
       // A stream is folded by one decider.
       if (hit !== undefined) return E.right(hit as Aggregate<State>)
+      if (assumed !== undefined) return aggregates.load(evolver, stream, assumed)
       const read = reads.begin(stream)
       const loaded = await aggregates.load(evolver, stream)
       read.end()

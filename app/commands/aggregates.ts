@@ -18,12 +18,11 @@ type AppendedState<State> = Appended & { readonly state: State }
 
 /** Loads aggregates for the command handler, and appends what it decided. */
 export type Aggregates = {
-  /** Whether `load` needs no read: then nothing has to be assumed. */
-  readonly isCached: (stream: string) => boolean
-
+  /** Gives `assumed` itself, where it is given and a read would be needed. */
   readonly load: <State, Event extends DomainEvent>(
     evolver: Evolver<State, Event>,
     stream: string,
+    assumed?: Aggregate<State>,
   ) => Promise<Either<StoreFailure, Aggregate<State>>>
 
   /** Appends at the revision of `aggregate`. */
@@ -53,8 +52,8 @@ export const needsSnapshot = (
 
 /** Aggregates as the store has them: each one is read and folded, that of a long stream from its snapshot on. */
 export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates => ({
-  isCached: () => false,
-  load: (evolver, stream) => {
+  load: (evolver, stream, assumed) => {
+    if (assumed !== undefined) return Promise.resolve(E.right(assumed))
     const { snapshot: shape } = evolver
     return shape === undefined
       ? loadWhole(store, evolver, stream)

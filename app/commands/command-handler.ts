@@ -28,10 +28,10 @@ export const commandHandler = ({ aggregates, store, clock }: Ports): CommandHand
   execute: async (decider, id, command, cause, assumed) => {
     const stream = streamOf(decider, id)
     for (let tries = 0; tries < maximalTries; tries += 1) {
-      const isAssumed = tries === 0 && assumed !== undefined && !aggregates.isCached(stream)
-      const loaded = isAssumed ? E.right(assumed) : await aggregates.load(decider, stream)
+      const loaded = await aggregates.load(decider, stream, tries === 0 ? assumed : undefined)
       if (E.isLeft(loaded)) return loaded
       const aggregate = loaded.right
+      const isAssumed = tries === 0 && aggregate === assumed
       const decided = decider.decide(command, aggregate.state)
       const [first, ...rest] = E.isLeft(decided) ? [] : newEvents(decided.right, cause, aggregate, clock)
       // Only an append proves an assumption: what is refused, or is so already, is decided on the stream itself.

@@ -137,3 +137,16 @@ test('ids that nobody has push no stream out of the cache, and one that is asked
   await handler.load(marketingSource, sourceId(6_000))
   t.is(reads(), before + 5_999)
 })
+
+test('what a command assumes is never taken for what its stream holds, and what is cached goes before it', async (t) => {
+  const { store, handler, reads, suspended } = await open(t)
+  rightOf(await cachedHandler(store, systemClock(1)).execute(marketingSource, sourceId(1), create, cause()))
+  const assuming = (command: MarketingSourceCommand) =>
+    handler.execute(marketingSource, sourceId(1), command, cause(), newAggregate(marketingSource))
+  rightOf(await assuming(suspend))
+  t.is(reads(), 1, 'a source that is not there would refuse it')
+  t.true(await suspended())
+  rightOf(await assuming(resume))
+  t.false(await suspended())
+  t.is(reads(), 1)
+})
