@@ -39,7 +39,7 @@ export type Seeded = {
 
 export const nodeArguments = ['--max-semi-space-size=32']
 
-/** Apart from the launcher of the tests: it is measured by /proc, and started as `npm start` does. */
+/** A service that is measured by /proc. */
 export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: StoreUrls = embedded): Promise<Child> => {
   const servers = eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
   const settings = environmentOf(directory, servers) as Readonly<Record<string, string>>

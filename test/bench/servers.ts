@@ -1,10 +1,7 @@
 import { EventStoreDBClient, jsonEvent, NO_STREAM, START, streamNameFilter } from '@eventstore/db-client'
 import { MongoClient } from 'mongodb'
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
-import { fileURLToPath } from 'node:url'
 import { mongoDocuments } from '../../adapters/mongodb/documents.js'
 import { eventStoreDb } from '../../adapters/eventstoredb/event-store.js'
 import { connect } from '../../adapters/eventstoredb/connection.js'
@@ -16,6 +13,7 @@ import { follow } from '../../projections/subscriptions/follower.js'
 import { at } from '../kit/domain/samples.js'
 import { medianOf, summaryOf, type Summary } from './summary.js'
 import { orFail } from './tools.js'
+import { startDoubleProcess } from '../kit/stores/double-process.js'
 import { recordingLogger } from '../kit/parts/recording-logger.js'
 import { sleep } from '../kit/time/until.js'
 
@@ -23,7 +21,6 @@ import { sleep } from '../kit/time/until.js'
 export type AgainstDriver = { readonly ours: Summary; readonly theirs: Summary }
 
 const inFlight = 64
-const program = fileURLToPath(new URL('../eventstoredb-double/main.js', import.meta.url))
 
 export type EventStoreServer = { readonly url: string; readonly stop: () => Promise<void> }
 
@@ -35,14 +32,12 @@ export const eventStoreServer = (): Promise<EventStoreServer> => {
 
 /** The double of EventStoreDB in a process of its own. */
 export const startServer = async (): Promise<EventStoreServer> => {
-  const child = spawn(process.execPath, [program, '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'exit')
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  const { url, signal, exited } = await startDoubleProcess()
   return {
-    url: line.trim(),
+    url,
     stop: async () => {
-      child.kill('SIGTERM')
-      await ended
+      signal('SIGTERM')
+      await exited
     },
   }
 }

@@ -9,9 +9,8 @@ import {
   type AppendToStreamOptions,
 } from '@eventstore/db-client'
 import test, { type ExecutionContext } from 'ava'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { startDoubleProcess } from '../kit/stores/double-process.js'
 import { clientOf, collect, event, many, openDouble, type Opened } from './open-double.js'
 
 const ways = {
@@ -245,17 +244,13 @@ test.serial('what was asked for is counted', async (t) => {
 })
 
 test.serial('in a process of its own it says where it is, and ends at a signal, whoever is connected', async (t) => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./main.js', import.meta.url)), '0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => child.kill('SIGKILL'))
-  const exited = once(child, 'exit')
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
-  t.regex(line, /^esdb:\/\/127\.0\.0\.1:\d+\?tls=false\n$/)
-  const client = clientOf(t, line.trim())
+  const { url, signal, exited } = await startDoubleProcess()
+  t.teardown(() => signal('SIGKILL'))
+  t.regex(url, /^esdb:\/\/127\.0\.0\.1:\d+\?tls=false$/)
+  const client = clientOf(t, url)
   await client.appendToStream('note-1', event())
   const subscription = client.subscribeToAll().on('error', () => undefined)
   await once(subscription, 'caughtUp')
-  child.kill('SIGTERM')
-  t.deepEqual(await exited, [0, null])
+  signal('SIGTERM')
+  t.deepEqual(await exited, { code: 0, signal: null })
 })

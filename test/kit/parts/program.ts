@@ -1,22 +1,76 @@
-import { spawn } from 'node:child_process'
-import { text } from 'node:stream/consumers'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Environment } from '../service/settings.js'
+
+/** Variables of the environment; one that is undefined is unset. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+/** A program in a process of its own, which ends with this process at the latest. */
+export type Launched = {
+  readonly pid: number
+  /** What it wrote so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Resolves with the first group of `pattern` once it wrote that; with undefined where it ended before. */
+  readonly said: (pattern: RegExp) => Promise<string | undefined>
+  readonly exited: Promise<Exit>
+  readonly signal: (signal: NodeJS.Signals) => void
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export const launch = (command: string, args: ReadonlyArray<string>, environment: Environment): Launched => {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+  running.add(child)
+  let [stdout, stderr] = ['', '']
+  const outputs = [child.stdout.setEncoding('utf8'), child.stderr.setEncoding('utf8')]
+  child.stdout.on('data', (text: string) => (stdout += text))
+  child.stderr.on('data', (text: string) => (stderr += text))
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve({ code, signal })
+    })
+  })
+  const said = (pattern: RegExp): Promise<string | undefined> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const found = (pattern.exec(stderr) ?? pattern.exec(stdout))?.[1]
+        if (found === undefined) return
+        for (const output of outputs) output.off('data', look)
+        resolve(found)
+      }
+      for (const output of outputs) output.on('data', look)
+      look()
+      void exited.then(() => resolve(undefined))
+    })
+  return {
+    pid: child.pid ?? Number.NaN,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    said,
+    exited,
+    signal: (signal) => void child.kill(signal),
+  }
+}
 
 /** What a program wrote, and how it ended. */
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
-/** Runs a script to its end in a process of its own: what differs of this environment is given, and undefined unsets. */
+/** Runs a script to its end: what differs of this environment is given. */
 export const runProgram = async (
   script: URL,
   args: ReadonlyArray<string> = [],
   environment: Environment = {},
 ): Promise<Ended> => {
-  const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+  const { exited, stdout, stderr } = launch(process.execPath, [fileURLToPath(script), ...args], {
+    ...process.env,
+    ...environment,
   })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
-  return { code, stdout, stderr }
+  const { code } = await exited
+  return { code, stdout: stdout(), stderr: stderr() }
 }

@@ -1,80 +1,43 @@
 import test, { type ExecutionContext } from 'ava'
-import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Site } from '../network/http.js'
 import type { Scope } from '../temporary-directory.js'
+import { launch, type Environment, type Launched } from '../parts/program.js'
 import { settingsOf, storesOf } from '../stores/servers.js'
 import { openDataDirectory } from './data-directory.js'
-import { environmentOf, type Environment } from './settings.js'
+import { environmentOf } from './settings.js'
 
-/** The service in a process of its own, as an operator runs it. */
-export type ServiceProcess = {
-  readonly pid: number
+/** The service in a process of its own, as an operator runs it: its log on standard output, what people are told on standard error. */
+export type ServiceProcess = Launched & {
   /** Where it listens; undefined when it ended before it did. */
   readonly listening: Promise<string | undefined>
-  readonly exited: Promise<Exit>
-  /** What it wrote so far: its log on standard output, and what people are told on standard error. */
-  readonly stdout: () => string
-  readonly stderr: () => string
   /** The whole lines of its log. */
   readonly logged: () => ReadonlyArray<LogLine>
-  readonly signal: (signal: NodeJS.Signals) => void
 }
-
-type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 export type LogLine = { readonly level: number; readonly msg: string; readonly [field: string]: unknown }
 
 const main = fileURLToPath(new URL('../../../app/main.js', import.meta.url))
 
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Starts the service on `directory` and its stores. */
-const launch = (directory: string, environment: Environment = {}, largestFile?: number): ServiceProcess => {
+const launchService = (directory: string, environment: Environment = {}, largestFile?: number): ServiceProcess => {
   const [command, ...args] =
     largestFile === undefined
       ? ([process.execPath, main] as const)
       : (['bash', '--norc', '-c', `ulimit -S -f ${largestFile}; exec '${process.execPath}' '${main}'`] as const)
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], ...environmentOf(directory, { ...settingsOf(directory), ...environment }) },
+  const launched = launch(command, args, {
+    PATH: process.env['PATH'],
+    ...environmentOf(directory, { ...settingsOf(directory), ...environment }),
   })
-  running.add(child)
-
-  let [stdout, stderr] = ['', '']
-  const exited = new Promise<Exit>((resolve) => {
-    child.once('close', (code, signal) => {
-      running.delete(child)
-      resolve({ code, signal })
-    })
-  })
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text
-  })
-  const listening = new Promise<string | undefined>((resolve) => {
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text
-      const address = /^Leadloop listens at (http:\S+?)[.,]?\s/m.exec(stderr)?.[1]
-      if (address !== undefined) resolve(address)
-    })
-    child.once('close', () => resolve(undefined))
-  })
-
   return {
-    pid: child.pid ?? Number.NaN,
-    listening,
-    exited,
-    stdout: () => stdout,
-    stderr: () => stderr,
+    ...launched,
+    listening: launched.said(/^Leadloop listens at (http:\S+?)[.,]?\s/m),
     logged: () =>
-      stdout
+      launched
+        .stdout()
         .split('\n')
         .slice(0, -1)
         .map((line) => JSON.parse(line) as LogLine),
-    signal: (signal) => void child.kill(signal),
   }
 }
 
@@ -88,7 +51,7 @@ export const startService = (
   environment?: Environment,
   largestFile?: number,
 ): ServiceProcess => {
-  const service = launch(directory, environment, largestFile)
+  const service = launchService(directory, environment, largestFile)
   scope.teardown(() => killed(service))
   return service
 }
@@ -99,7 +62,7 @@ export const serviceProcessForFile = (): Site => {
   let started: { readonly service: ServiceProcess; readonly url: string } | undefined
   test.before(async () => {
     await storesOf(directory.path)
-    const service = launch(directory.path)
+    const service = launchService(directory.path)
     started = { service, url: await addressOf(service) }
   })
   test.after.always(async () => {

@@ -1,4 +1,5 @@
 import { roles, type Config } from '../../../app/composition/config.js'
+import type { Environment } from '../parts/program.js'
 
 export const operatorKey = 'the-operator-key-of-the-http-tests'
 
@@ -23,9 +24,6 @@ export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config
   roles: new Set(roles),
   ...changed,
 })
-
-/** Variables of the environment; one that is undefined is unset. */
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The same settings for a service in a process of its own. */
 export const environmentOf = (dataDir: string, changed: Environment = {}): Environment => ({
