@@ -66,7 +66,7 @@ test('an account opens enabled, with no member and one API key', (t) => {
   })
 })
 
-test('opening an account again is already so', (t) => {
+test('opening an account again changes nothing', (t) => {
   given(t, account, opened, issued(1)).when(open).isAlreadySo()
 })
 
@@ -96,7 +96,7 @@ test('another API key is issued with its limit', (t) => {
   given(t, account, opened, issued(1)).when(command).then(issued(2, 60))
 })
 
-test('issuing an API key again is already so', (t) => {
+test('issuing an API key again changes nothing', (t) => {
   const command = { type: 'IssueApiKey', apiKeyId: apiKeyId(1), secretHash: 'other', limitPerMinute: 60 } as const
   given(t, account, opened, issued(1)).when(command).isAlreadySo()
 })

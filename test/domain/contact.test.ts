@@ -88,7 +88,7 @@ test('the first lead of a phone number makes the contact, with that lead as its 
   given(t, contact).when(engageLead(1)).then(created, engaged(1))
 })
 
-test('the same lead again is already so', (t) => {
+test('the same lead again changes nothing', (t) => {
   given(t, contact, ...known)
     .when(engageLead(1))
     .isAlreadySo()
@@ -294,7 +294,7 @@ test('a lead that may have been forgotten is engaged only once its own stream wa
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })
 
-test('what these events make of a contact is version 1 of its snapshot: another outcome needs another version', (t) => {
+test('what these events make of a contact is version 1 of its snapshot: what differs from it needs another version', (t) => {
   const converted: ContactEvent = {
     type: 'ContactConverted',
     data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1)] },

@@ -79,7 +79,7 @@ test('an event is recorded without a word of what was said of it, which it refer
     .then({ type: 'ActivityRecorded', data: { ...data, remark: 3 } } as EngagementEvent)
 })
 
-test('a report that says which one it is is recorded once, whatever has happened since', (t) => {
+test('an activity report that names its id is recorded once, whatever has happened since', (t) => {
   const missed = { ...report('phone_call_missed'), reportId: reportId(1) }
   const before = recorded({ label: 'phone_call_missed', at: at(1000) })
   const noted: EngagementEvent = { ...before, data: { ...before.data, report_id: reportId(1) } } as EngagementEvent
@@ -102,7 +102,7 @@ test('a report that says which one it is is recorded once, whatever has happened
     } as EngagementEvent)
 })
 
-test('of the reports that say which one they are the newest hundred are remembered', (t) => {
+test('a repeat of any of the newest hundred activity reports changes nothing', (t) => {
   const reported = (n: number): EngagementEvent => {
     const { data } = recorded({ label: 'phone_call_missed', at: at(n) })
     return { type: 'ActivityRecorded', data: { ...data, report_id: reportId(n) } } as EngagementEvent

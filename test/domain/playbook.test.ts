@@ -34,7 +34,7 @@ test('a change leaves every setting that it does not name', (t) => {
     .then({ type: 'PlaybookChanged', data: { settings: { ...standardPlaybook, title: 'Short' } } })
 })
 
-test('a change to what stands already is already so', (t) => {
+test('a change to what a playbook says already changes nothing', (t) => {
   const changed: PlaybookEvent = {
     type: 'PlaybookChanged',
     data: { settings: { ...standardPlaybook, required_fields: ['email'] } },

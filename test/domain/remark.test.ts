@@ -16,7 +16,7 @@ const made = (n?: number): RemarkEvent => ({
 })
 const erased: RemarkEvent = { type: 'RemarksErased', data: concerned }
 
-test('each remark is made, a report that is repeated makes no second one', (t) => {
+test('each remark is made, and a repeated activity report makes no second one', (t) => {
   given(t, remark).when(make()).then(made())
   given(t, remark, made()).when(make()).then(made())
   const report = { ...make(), reportId: reportId(1) }
@@ -25,14 +25,14 @@ test('each remark is made, a report that is repeated makes no second one', (t) =
   given(t, remark, made(2)).when(report).then(made(1))
 })
 
-test('where a remark stands is told after it was made, and again of the report that is repeated', (t) => {
+test('where a remark stands is told after it was made, and again when its activity report is repeated', (t) => {
   const state = fold(remark, remark.initial, [made(), made(1), made()])
   t.is(revisionOf(state, undefined), 2)
   t.is(revisionOf(state, reportId(1)), 1)
   t.is(revisionOf(fold(remark, state, [made(2)]), reportId(2)), 3)
 })
 
-test('of the reports that say which one they are the newest hundred are remembered', (t) => {
+test('a repeat of any of the newest hundred activity reports makes no second remark', (t) => {
   const all = Array.from({ length: 101 }, (_, n) => made(n + 1))
   given(t, remark, ...all)
     .when({ ...make(), reportId: reportId(2) })

@@ -97,39 +97,58 @@ test('a field that the playbook does not ask for may be left out', (t) => {
   t.deepEqual({ first_name, last_name, email }, { first_name: '', last_name: '', email: '' })
 })
 
-const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<string>; bad: ReadonlyArray<string> }>> =
+const formats: Readonly<Record<string, { problem: string; good: ReadonlyArray<string>; bad: ReadonlyArray<unknown> }>> =
   {
     email: {
       problem: 'an e-mail address',
-      good: ['a@b', 'ada.example+tag@example.co.uk', ' ada@example.com ', 'ádá@exämple.com'],
-      bad: ['ada', '@example.com', 'ada@', 'ada@example@com', 'ada example@example.com', 'a@ b'],
+      good: ['a@b', "o'neil+tag@sub.example.co.uk", ' ada@example.com ', 'ádá@exämple.com'],
+      bad: ['ada', '@example.com', 'ada@', 'ada@example@com', 'ada example@example.com', 'a@ b', 12, true],
     },
     phone: {
       problem: 'a phone number',
       good: ['4155550123', '+44 20 7946 0123', ' 415.555.0123 '],
-      bad: ['12', 'none', '+', '555-0123'],
+      bad: ['12', 'none', '+', '555-0123', '1'.repeat(40), '+999 123', false],
     },
     date_of_birth: {
       problem: 'a past date, YYYY-MM-DD',
       good: ['1990-02-28', '2024-02-29', '2026-01-14', ' 1990-02-28 '],
-      bad: ['2026-01-15', '2030-01-01', '1990-02-30', '2023-02-29', '28.02.1990', '1990-2-8', '1990-02-28T00:00:00Z'],
+      bad: [
+        '2026-01-15',
+        '2030-01-01',
+        '1990-02-30',
+        '2023-02-29',
+        '28.02.1990',
+        '1990-2-8',
+        '1990-13-01',
+        '1990-02-28T00:00:00Z',
+        19900228,
+      ],
     },
     current_residence_state: {
       problem: 'the two letters of a US state or territory',
       good: ['CA', 'ca', 'Ny', ' TX ', 'DC', 'PR', 'GU'],
-      bad: ['California', 'XX', 'C', 'CAL', 'ON'],
+      bad: ['California', 'XX', 'C', 'C A', 'CAL', 'ON', 1],
     },
     tcpa_opt_in_url: {
       problem: 'an http or https URL',
-      good: ['https://consent.example/1', 'http://consent.example', ' HTTPS://CONSENT.EXAMPLE '],
-      bad: ['consent.example/1', 'ftp://consent.example', 'javascript:alert(1)', 'https://', 'mailto:a@b.example'],
+      good: ['https://consent.example/1', 'http://consent.example/?id=1#x', ' HTTPS://CONSENT.EXAMPLE '],
+      bad: [
+        'consent',
+        'consent.example/1',
+        5,
+        'ftp://consent.example',
+        'javascript:alert(1)',
+        'https://',
+        'mailto:a@b.example',
+      ],
     },
   }
 
 for (const [name, { problem, good, bad }] of Object.entries(formats)) {
   test(`${name} must be ${problem}`, (t) => {
     for (const text of good) t.deepEqual(problemsOf({ ...valid, [name]: text }), [], text)
-    for (const text of bad) t.deepEqual(problemsOf({ ...valid, [name]: text }), [`${name} must be ${problem}`], text)
+    for (const value of bad)
+      t.deepEqual(problemsOf({ ...valid, [name]: value }), [`${name} must be ${problem}`], String(value))
   })
 }
 
@@ -155,18 +174,22 @@ test('numbers and booleans are read as their text', (t) => {
     current_residence_zip: 94016,
     gender: true,
     score: 0,
+    factor: 0.5,
+    big: 1e21,
     homeowner: false,
   })
   t.true(E.isRight(decoded))
   if (E.isLeft(decoded)) return
   t.is(decoded.right.details.phone, '+14155550123')
-  const { current_residence_zip, gender, score, homeowner } = decoded.right.details.additional_info
+  const { current_residence_zip, gender, score, factor, big, homeowner } = decoded.right.details.additional_info
   t.deepEqual(
-    { current_residence_zip, gender, score, homeowner },
+    { current_residence_zip, gender, score, factor, big, homeowner },
     {
       current_residence_zip: '94016',
       gender: 'true',
       score: '0',
+      factor: '0.5',
+      big: '1e+21',
       homeowner: 'false',
     },
   )
@@ -182,7 +205,7 @@ test('an extra field that is an object or a list is stored as its JSON text', (t
 
 test('a field that the service reads itself must be a text', (t) => {
   for (const value of [{}, [], ['CA'], { a: 1 }]) {
-    t.deepEqual(problemsOf({ ...valid, current_residence_state: value }), ['current_residence_state must be a text'])
+    for (const name of required) t.deepEqual(problemsOf({ ...valid, [name]: value }), [`${name} must be a text`])
     t.deepEqual(problemsOf({ ...valid, email: value }, []), ['email must be a text'])
   }
 })

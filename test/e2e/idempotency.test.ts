@@ -163,7 +163,7 @@ const reportUnder = (account: Account, engagementId: string, name: string, field
   return sendJson(`${site.url}${path}`, 'POST', fields, { ...bearer(operatorKey), ...key(name) })
 }
 
-test('a report that is repeated under its Idempotency-Key is recorded once, and answered as the first time', async (t) => {
+test('an activity report that is repeated under its Idempotency-Key is recorded once, and answered as the first time', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const call = { type: 'event', label: 'phone_call_missed', note: 'No answer' }
@@ -191,7 +191,7 @@ test('an outcome that is reported again under its Idempotency-Key is no conflict
   t.is((await reportUnder(account, next_engagement_id, 'another', outcome)).status, 409)
 })
 
-test('reports that are repeated at the same moment are recorded once', async (t) => {
+test('activity reports that are repeated at the same moment are recorded once', async (t) => {
   const account = await openAccount(site)
   const { contact_id, next_engagement_id } = await account.submitted()
   const call = { type: 'event', label: 'phone_call_missed' }

@@ -99,7 +99,7 @@ test('a contact of many leads with ever new fields stays within 64 kB, and has t
   t.deepEqual(extras, ['extra_6', 'extra_7', 'extra_8', 'extra_9', 'extra_10', 'extra_11'])
 })
 
-test('a report with more than 32 kB of note and properties is 413, and a title of more than 1,000 characters is 400', async (t) => {
+test('an activity report with more than 32 kB of note and properties is 413, and a title of more than 1,000 characters is 400', async (t) => {
   const account = await openAccount(site)
   const { next_engagement_id: engagement } = await account.submitted()
   const path = `/engagements/${engagement}/activities`

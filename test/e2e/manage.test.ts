@@ -354,7 +354,7 @@ test('a member is added with a role, and once only', async (t) => {
   t.false(again.text.toLowerCase().includes('admin@example.com'))
 })
 
-test('a removed member is gone and may be added again', async (t) => {
+test('a member is removed once, is 404 then, and may be added again', async (t) => {
   const account = await openAccount(site)
   const asked = { email: 'grace@example.com', role: 'manager' }
   const { id } = having(await account.manage('POST', '/members', asked), 'member')

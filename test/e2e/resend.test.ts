@@ -195,7 +195,7 @@ test('one resend that waits serves everybody who asks meanwhile', async (t) => {
   t.is(receiver.requests.length, 3)
 })
 
-test("a delivery that is unknown, another webhook's or another account's is 404", async (t) => {
+test("a resend of a delivery that is unknown, another webhook's or another account's is 404", async (t) => {
   const { account, receiver, webhookId } = await subscribed(t, site)
   const other = await openAccount(site)
   const second = await account.addWebhook({ url: (await receiverFor(t)).url, token: 'x', events: ['sold'] })

@@ -35,6 +35,19 @@ const fill = async (documents: Documents, collection: Collection, generation: nu
   rightOf(await documents.apply(collection, changes, positionAt(1)))
 }
 
+/** A promotion that breaks off once it is decided: the next generation has not taken over the name yet. */
+const interruptedPromotion = async (t: ExecutionContext, documents: Documents, db: MongoConnection['db']) => {
+  const live = freshCollection()
+  rightOf(await documents.prepare(live))
+  await fill(documents, live, 0)
+  rightOf(await documents.prepare(nextOf(live)))
+  await fill(documents, nextOf(live), 1)
+  const server = await serverOf(db)()
+  const undone = generationRegistry(db, () => Promise.resolve({ ...server, takeOver: () => Promise.resolve() }))
+  await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+  return { live, server, undone }
+}
+
 if (mongoUrl === undefined) {
   test.skip('documents on MongoDB need a server: set MONGODB_URL', (t) => t.fail())
 } else {
@@ -251,14 +264,7 @@ if (mongoUrl === undefined) {
   behaviour(
     'a name that was taken over is taken over once more where a change of the primary undid it, and by no late collection',
     async (t, { one, other, connection: { db } }) => {
-      const live = freshCollection()
-      rightOf(await one.prepare(live))
-      await fill(one, live, 0)
-      rightOf(await one.prepare(nextOf(live)))
-      await fill(one, nextOf(live), 1)
-      const server = await serverOf(db)()
-      const undone = generationRegistry(db, () => Promise.resolve({ ...server, takeOver: () => Promise.resolve() }))
-      await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+      const { live, server, undone } = await interruptedPromotion(t, one, db)
       const { from } = (await undone.all(live.name))[0] ?? {}
       const late = generationRegistry(db, () =>
         Promise.resolve({
@@ -279,14 +285,7 @@ if (mongoUrl === undefined) {
   behaviour(
     'a promotion that an older version began, without the uuid of the build, is finished',
     async (t, { one, other, connection: { db } }) => {
-      const live = freshCollection()
-      rightOf(await one.prepare(live))
-      await fill(one, live, 0)
-      rightOf(await one.prepare(nextOf(live)))
-      await fill(one, nextOf(live), 1)
-      const server = await serverOf(db)()
-      const undone = generationRegistry(db, () => Promise.resolve({ ...server, takeOver: () => Promise.resolve() }))
-      await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+      const { live, undone } = await interruptedPromotion(t, one, db)
       const [{ uuid, ...older } = { uuid: undefined }] = await undone.all(live.name)
       t.truthy(uuid)
       const registered = db.collection<{ readonly _id: string }>('generations')

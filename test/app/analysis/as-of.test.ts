@@ -40,7 +40,7 @@ test('as of any moment it says what it said at that moment, and the events since
   }
 })
 
-test('a time counts what was recorded up to it', async (t) => {
+test('as of a time is as of all that was recorded up to it', async (t) => {
   const history = livelyHistory()
   const log = await logOf(history)
   const created = history.find(({ type }) => type === 'MarketingSourceCreated')

@@ -38,7 +38,7 @@ test.before(async () => {
 
 test.after.always(() => directory.remove())
 
-test('one history gives the same bytes from the embedded store and from EventStoreDB', async (t) => {
+test('an attribution of one history is the same bytes from the embedded store and from EventStoreDB', async (t) => {
   const { store } = await openEventStoreDb(t)
   await writeHistory(store, history)
   const rows = await attributionOf(store, request, undefined, neverAborted)

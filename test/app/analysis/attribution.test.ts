@@ -277,7 +277,7 @@ for (const format of ['parquet', 'csv'] as const) {
   })
 }
 
-test.serial('figures are a table, CSV and JSON', async (t) => {
+test.serial('figures can be had as a table, as CSV and as JSON', async (t) => {
   const at = start
   const lead = { account: 'acc_one', contact: 'nct_1', source: 'mks_a', playbook: 'ply_a', state: 'TX', at }
   await filled(database.connection, {

@@ -63,7 +63,7 @@ const bytesIn = (folder: string): Readonly<Record<string, string>> =>
       .map((name) => [name, readFileSync(join(folder, name), 'latin1')]),
   )
 
-test.serial('one history gives the same bytes from the embedded store and from EventStoreDB', async (t) => {
+test.serial('an export of one history is the same bytes from the embedded store and from EventStoreDB', async (t) => {
   const sqlite = await openSqliteStores()
   t.teardown(sqlite.close)
   const { store } = await openEventStoreDb(t)

@@ -136,7 +136,7 @@ const attributed = (
   asked: Pick<AttributionRequest, 'model' | 'by'> & Partial<Asked>,
 ): Promise<ReadonlyArray<AttributionRow>> => attributionOf(log, { ...sold, ...asked }, undefined, neverAborted)
 
-test('one history gives the same bytes from the embedded store and from EventStoreDB, in whatever time zone', async (t) => {
+test('a report of one history is the same bytes from the embedded store and from EventStoreDB, in whatever time zone', async (t) => {
   const { store } = await openEventStoreDb(t)
   const asked = { to: madeAt }
   const server = await reported(await writeHistory(store, history), asked)

@@ -225,6 +225,18 @@ test('what another process wrote first because of the same event is waited for t
   t.is(asked.find(({ name }) => name === 'contacts')?.position, changed?.position)
 })
 
+/** The same once a command has waited for a read model that is late. */
+const openLate = async (t: ExecutionContext) => {
+  const opened = await open(t)
+  const { time, hold, define, isOver } = opened
+  hold('conversion_list')
+  const first = define(1)
+  t.false(await isOver(first))
+  await time.advance(3_000)
+  rightOf(await first)
+  return opened
+}
+
 test('a command waits for three seconds at most, and none waits again for a read model that is late until it has caught up', async (t) => {
   const { asked, time, hold, define, isOver } = await open(t)
   const go = hold('conversion_list')
@@ -251,12 +263,7 @@ test('a command waits for three seconds at most, and none waits again for a read
 })
 
 test('while one read model is late, the others are waited for as before', async (t) => {
-  const { asked, time, hold, define, openAccount, isOver } = await open(t)
-  hold('conversion_list')
-  const first = define(1)
-  t.false(await isOver(first))
-  await time.advance(3_000)
-  rightOf(await first)
+  const { asked, time, hold, openAccount, isOver } = await openLate(t)
   asked.length = 0
   hold('playbook_list')
   const next = openAccount()
@@ -268,12 +275,7 @@ test('while one read model is late, the others are waited for as before', async 
 })
 
 test('once the service stops nobody waits for what is late', async (t) => {
-  const { asked, time, hold, define, isOver, stop } = await open(t)
-  hold('conversion_list')
-  const first = define(1)
-  t.false(await isOver(first))
-  await time.advance(3_000)
-  rightOf(await first)
+  const { asked, stop } = await openLate(t)
   stop()
   t.true(asked.every(({ signal }) => signal.aborted))
 })

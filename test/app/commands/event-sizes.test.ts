@@ -183,7 +183,7 @@ const open = async () => {
   return { take, sizes, deliveriesDue }
 }
 
-test('no sequence of accepted leads, conversions and reports leads to an event that a store refuses', async (t) => {
+test('no sequence of accepted leads, conversions and activity reports leads to an event that a store refuses', async (t) => {
   await holdsAsync(
     t,
     fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 12 }), async (taken) => {
@@ -195,7 +195,7 @@ test('no sequence of accepted leads, conversions and reports leads to an event t
   )
 })
 
-test('the largest lead, and the largest report on it, are accepted and delivered', async (t) => {
+test('the largest lead, and the largest activity report on it, are accepted and delivered', async (t) => {
   const { take, sizes, deliveriesDue } = await open()
   const largest = { does: 'submit', whom: 0, unit: '\u0001', fields: 8, key: '\u0001' } as const
   for (const n of [1, 2, 3, 4]) await take(n, largest)

@@ -162,7 +162,7 @@ test('a snapshot of another log, version or shape is none, and neither is one th
   t.deepEqual((await open('shared', second, documents).load()).state, await wholeState(second))
 })
 
-test('what a contact and its engagement remember of conversions grows with neither leads nor repeated reports', async (t) => {
+test('what a contact and its engagement remember of conversions grows with neither leads nor repeated conversion reports', async (t) => {
   const store = memoryEventStore(memoryLog())
   const process = open('cached', store, memoryDocuments(documentState()))
   const handler = cachedHandler(store, clock)

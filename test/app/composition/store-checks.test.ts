@@ -37,7 +37,7 @@ test('read models are refused beside another log, and beside one that was emptie
   await close()
 })
 
-test('an empty log says nothing yet', async (t) => {
+test('beside an empty log the read models are those of none yet', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   t.deepEqual(await ofSameLog(documents, undefined), same)
   t.deepEqual(await ofSameLog(documents, second), same)
@@ -45,7 +45,7 @@ test('an empty log says nothing yet', async (t) => {
   await close()
 })
 
-test('a store that fails is no answer', async (t) => {
+test('a start whose documents do not answer fails, and takes no other log for theirs', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const away: Documents = {
     ...documents,

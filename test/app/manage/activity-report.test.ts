@@ -71,7 +71,7 @@ const openStage = async () => {
   }
 }
 
-test('a report without words is one read and one append, one with words two of each', async (t) => {
+test('an activity report without words is one read and one append, one with words two of each', async (t) => {
   const { report, counts } = await openStage()
   counts()
   rightOf(await report(nothing))
@@ -108,7 +108,7 @@ test('what is said stands in the remark, to which the activity refers, and nowhe
   )
 })
 
-test('nothing is left of a report that is refused', async (t) => {
+test('nothing is left of an activity report that is refused', async (t) => {
   const { report, erase, counts } = await openStage()
   rightOf(await report(nothing, { label: 'dormant' }))
   counts()
@@ -129,7 +129,7 @@ test('nothing is left of a report that is refused', async (t) => {
   t.deepEqual(counts().appended, ['ActivityRecorded'])
 })
 
-test('a report that broke off between its two appends is completed when it is repeated, and no word comes twice', async (t) => {
+test('an activity report that broke off between its two appends is completed when it is repeated, and no word comes twice', async (t) => {
   const { report, refuse, counts, streamOf } = await openStage()
   const first = { reportId: reportId(1) }
   counts()
@@ -147,7 +147,7 @@ test('a report that broke off between its two appends is completed when it is re
   t.like(last, { data: { remark: 0, report_id: reportId(1) } })
 })
 
-test('a report that comes several times at the same moment is recorded once, with one remark', async (t) => {
+test('an activity report that comes several times at the same moment is recorded once, with one remark', async (t) => {
   const { report, counts } = await openStage()
   counts()
   const results = await Promise.all(Array.from({ length: 4 }, () => report(said, { reportId: reportId(1) })))

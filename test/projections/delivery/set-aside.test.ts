@@ -82,7 +82,7 @@ const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.r
   }
 }
 
-test('an outcome that can never be recorded is not posted again and again, but parked, and tried again when somebody asks', async (t) => {
+test('a delivery whose attempt outcome can never be recorded is not posted again and again, but parked, and tried again when somebody asks', async (t) => {
   const { appends, project, addWebhook, makeDue, work, until, state, parked, parkedOne, retry, log, recorded } =
     await openSpoiled(t)
   appends.set(deliveryStream(1), corrupt)

@@ -293,7 +293,7 @@ test('a mailer whose lease was lost neither mails nor writes any more', async (t
   await close()
 })
 
-test('a lease that is given back waits for the e-mail that is in flight, and its outcome is recorded', async (t) => {
+test('a lease that is given back waits for the e-mail that is in flight, and its attempt outcome is recorded', async (t) => {
   const { makeDue, mail, until, events, close } = await openStage()
   let finish: (outcome: MailOutcome) => void = () => undefined
   const { sent, lease, done } = mail(() => new Promise((resolve) => (finish = resolve)))

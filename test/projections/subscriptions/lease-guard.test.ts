@@ -62,7 +62,7 @@ test('the read models can be read with and without the lease', async (t) => {
   await close()
 })
 
-test('a lease that is to be given back holds until the work has ended', async (t) => {
+test('read models are written under a lease that is to be given back, until the work has ended', async (t) => {
   const { port: documents, close } = await openSqlite(sqliteDocuments)
   const lease = testLease('things')
   const guarded = guardedDocuments(documents, lease)

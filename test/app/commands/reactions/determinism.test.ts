@@ -81,7 +81,7 @@ test('two that run one reaction write the same bytes, and go on with what is sto
   t.deepEqual([...met].toSorted(), [...reactingTypes].toSorted(), 'every reaction was run')
 })
 
-test('so they do in every history', async (t) => {
+test('in any history two that run one reaction write the same bytes', async (t) => {
   await holdsAsync(
     t,
     fc.asyncProperty(histories, fc.nat(1_000), async (history, which) => {

@@ -6,7 +6,7 @@ import { logOf } from '../../../kit/domain/log.js'
 
 const due: DomainEvent = { type: 'DeliveryDue', data: deliveryFacts({}) }
 
-test('what became due is given once, as it was then', (t) => {
+test('a delivery that became due is given once, as it was then', (t) => {
   const fresh = newDeliveries(() => true)
   for (const event of logOf([`delivery-${deliveryId()}`, due])) fresh.learn(event)
   t.like(fresh.take(deliveryId()), { state: { kind: 'due', attempts: 0 }, revision: 0 })

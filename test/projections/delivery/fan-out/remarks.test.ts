@@ -61,7 +61,7 @@ const openStage = async () => {
   }
 }
 
-test('a webhook gets what was said of an activity, and a report without words costs no read', async (t) => {
+test('a webhook gets what was said of an activity, and an activity report without words costs no read', async (t) => {
   const { say, report, run, told, taken } = await openStage()
   const revision = await say()
   await report(revision)
