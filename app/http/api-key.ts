@@ -13,7 +13,7 @@ export const newApiKey = (ids: Pick<Ids, 'ulid' | 'secret'>, accountId: AccountI
   return { apiKeyId, apiKey, hash: hashOf(apiKey) }
 }
 
-export type NamedIds = { readonly accountId: AccountId; readonly apiKeyId: ApiKeyId }
+type NamedIds = { readonly accountId: AccountId; readonly apiKeyId: ApiKeyId }
 
 /** The account that a key opens, and the key's own id; undefined for a text that has not the form of a key. */
 export const idsInApiKey = (text: string): NamedIds | undefined => {

@@ -18,17 +18,13 @@ type ContactPorts = {
 }
 
 /** Contract 4.1 and 4.2. */
-export const contactEndpoints = ({
-  commandHandler,
-  queries: { contactById },
-}: ContactPorts): ReadonlyArray<Endpoint<Caller>> => [
+export const contactEndpoints = (ports: ContactPorts): ReadonlyArray<Endpoint<Caller>> => [
   {
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
       TE.bindW('phone', ({ request }) => TE.fromEither(phoneIn(request))),
-      TE.bindW('current', ({ caller, phone }) => currentContact(commandHandler, caller, phone)),
-      bindOr('contact', ({ caller, current }) => contactById(caller.accountId, current.id), noMatch),
+      bindOr('contact', ({ caller, phone }) => contactByPhone(ports, caller, phone), noMatch),
       answer(200, ({ contact }) => ({ contact })),
     ),
   },
@@ -37,11 +33,16 @@ export const contactEndpoints = ({
     path: '/contacts/:id',
     handle: flow(
       pathId('id', ContactId, notFound),
-      bindOr('contact', ({ caller, id }) => contactById(caller.accountId, id), notFound),
+      bindOr('contact', ({ caller, id }) => ports.queries.contactById(caller.accountId, id), notFound),
       answer(200, ({ contact }) => ({ contact })),
     ),
   },
 ]
+
+const contactByPhone = async ({ commandHandler, queries }: ContactPorts, caller: Caller, phone: Phone) => {
+  const current = await currentContact(commandHandler, caller, phone)()
+  return E.isLeft(current) ? current : queries.contactById(caller.accountId, current.right.id)
+}
 
 const phoneIn = (request: Request): Either<Problem, Phone> => {
   const text = request.query('phone')?.trim() ?? ''
