@@ -1,5 +1,7 @@
 import test from 'ava'
 import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { distinct, filesIn } from './documents.js'
 
 const compose = readFileSync('docker-compose.yml', 'utf8')
 
@@ -18,4 +20,16 @@ test('docker-compose publishes every port to this machine alone, unless it is to
   t.is(published.length, 3)
   t.is(compose.match(/^ +ports:$/gm)?.length, 3)
   for (const port of published) t.regex(port, /^(127\.0\.0\.1|\$\{PUBLISH_AT:-127\.0\.0\.1\}):/, port)
+})
+
+test('the image has the files of SQL that commands run, where they look for them', (t) => {
+  const copied = [...compose.matchAll(/^ +COPY --from=build \/app\/(\S+)\/\*\.sql (\S+)\/$/gm)]
+  for (const [, from, to] of copied) t.is(from, to)
+  const folders = distinct(
+    filesIn('app')
+      .filter((path) => path.endsWith('.sql'))
+      .map(dirname),
+  )
+  t.true(folders.length > 0)
+  t.deepEqual(copied.map(([, , to]) => to).toSorted(), folders)
 })

@@ -1,6 +1,6 @@
 import type { Instant } from '../../../domain/instant.js'
 import type { ReportFigures } from './report-figures.js'
-import type { ReportRequest } from './report-query.js'
+import type { ReportRequest } from '../report-queries/report-query.js'
 import { pageText } from './page.js'
 import { cohortsSection, firstContactSection, revenueSection } from './sales-sections.js'
 import { funnelSection, leadsSection, webhooksSection } from './traffic-sections.js'

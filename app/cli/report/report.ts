@@ -15,13 +15,7 @@ import {
 } from '../../analysis/attribution/attribution-query.js'
 import type { LabelRow, LeadsRow, ReportFigures, WebhookRow } from '../../analysis/report/report-figures.js'
 import { reportPage, type ReportHeading } from '../../analysis/report/report-page.js'
-import {
-  labelsQuery,
-  leadsQuery,
-  titlesQuery,
-  webhooksQuery,
-  type ReportRequest,
-} from '../../analysis/report/report-query.js'
+import { reportQuery, titlesQuery, type ReportRequest } from '../../analysis/report-queries/report-query.js'
 import type { Config } from '../../composition/config.js'
 import { loadTables } from '../analysis/load-tables.js'
 import { readingLog } from '../analysis/log.js'
@@ -104,11 +98,11 @@ const figuresIn = async (connection: DuckDBConnection, asked: Asked): Promise<Re
   const titles = await rowsOf<{ readonly source_id: string; readonly title: string }>(titlesQuery)
   return {
     titles: new Map(titles.map(({ source_id, title }) => [source_id, title])),
-    leads: await rowsOf<LeadsRow>(leadsQuery(asked)),
-    labels: await rowsOf<LabelRow>(labelsQuery(asked)),
+    leads: await rowsOf<LeadsRow>(reportQuery('leads', asked)),
+    labels: await rowsOf<LabelRow>(reportQuery('labels', asked)),
     models: Object.fromEntries(models) as ReportFigures['models'],
     weeks: await sales('last-touch', 'week'),
     firstContact: await sales('last-touch', 'first-contact'),
-    webhooks: await rowsOf<WebhookRow>(webhooksQuery(asked)),
+    webhooks: await rowsOf<WebhookRow>(reportQuery('webhooks', asked)),
   }
 }

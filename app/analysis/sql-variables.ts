@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import type { Instant } from '../../domain/instant.js'
+
+/** Statements that set variables of DuckDB, each to an expression in SQL. NULL needs its type: by itself it is an integer. */
+export const settings = (values: Readonly<Record<string, string>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `SET VARIABLE ${name} = ${value};\n`)
+    .join('')
+
+export const sqlText = (text: string | undefined): string =>
+  text === undefined ? 'NULL::VARCHAR' : `'${text.replaceAll("'", "''")}'`
+
+export const sqlTime = (instant: Instant | undefined): string =>
+  instant === undefined ? 'NULL::TIMESTAMPTZ' : `TIMESTAMPTZ '${instant}'`
+
+export const sqlList = (items: ReadonlyArray<string>): string =>
+  items.length > 2 ? `[\n  ${items.join(',\n  ')}\n]` : `[${items.join(', ')}]`
+
+/** What a file of this package holds. Compiled sources lie one folder deeper than the others: in `dist`. */
+export const packageFile = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
