@@ -1,5 +1,5 @@
 import test from 'ava'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDuckDb } from '../../../adapters/duckdb/database.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
@@ -76,6 +76,7 @@ test('the SQL that is printed gives the same figures over an export', async (t) 
   t.teardown(close)
   const given = { model: 'time-decay', halfLife: 0.5, window: 30, by: 'week' } as const
   t.is(stdout, attributionQuery({ ...given, costs: [{ sourceId: source, cents: 1250 }] }))
+  t.true(stdout.endsWith(readFileSync('app/analysis/attribution/attribution.sql', 'utf8')))
   const rows = await figuresOf(connection, stdout)
   t.true(rows.some(({ cost_cents }) => cost_cents !== null && cost_cents > 0n))
   t.is((await attribution(directory.path, ...asked, '--format', 'csv')).stdout, attributionText(rows, 'csv', 'week'))
