@@ -62,11 +62,13 @@ touch AS (
     max(submitted_ms) OVER (PARTITION BY record_id) AS newest_ms
   FROM (
     FROM candidate
-    QUALIFY CASE
-      WHEN getvariable('model') IN ('last-touch', 'time-decay')
-      THEN row_number() OVER (PARTITION BY record_id, source_id ORDER BY submitted_ms DESC, lead_id DESC)
-      ELSE row_number() OVER (PARTITION BY record_id, source_id ORDER BY submitted_ms, lead_id)
-    END = 1
+    QUALIFY row_number() OVER (
+      PARTITION BY record_id, source_id
+      ORDER BY
+        CASE WHEN getvariable('model') IN ('last-touch', 'time-decay') THEN -submitted_ms ELSE submitted_ms END,
+        CASE WHEN getvariable('model') IN ('last-touch', 'time-decay') THEN lead_id END DESC,
+        lead_id
+    ) = 1
   )
 ),
 -- Integers, so that what is split adds up. The age of time decay is that beyond the newest touch: the ratios are the same.
