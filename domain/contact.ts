@@ -2,6 +2,7 @@ import { t } from './codec.js'
 import { fieldsByAge, merged, sameDetails } from './contact-details.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
+import { FollowUp } from './follow-up.js'
 import {
   AccountId,
   ContactId,
@@ -45,15 +46,24 @@ export const ContactEvent = t.union([
         /** The lead may not be contacted, because its contact opted out before. */
         filtered: t.boolean,
       }),
-      /** `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives. */
-      t.partial({ supersedes: t.readonlyArray(EngagementId), state: ResidenceState }),
+      /**
+       * `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives. `follow_up`: what its
+       * playbook does, where it sends something.
+       */
+      t.partial({ supersedes: t.readonlyArray(EngagementId), state: ResidenceState, follow_up: FollowUp }),
     ]),
   ),
   eventOf(
     'ContactConverted',
     t.type({ record_id: RecordId, conversion_id: ConversionId, ended: t.readonlyArray(EngagementId) }),
   ),
-  eventOf('ContactOptedOut', t.type({ engagement_id: EngagementId })),
+  /** `ended`: all engagements that may be open. Older versions ended none but that in which it was said. */
+  eventOf(
+    'ContactOptedOut',
+    t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ ended: t.readonlyArray(EngagementId) })]),
+  ),
+  /** It may be written to again. */
+  eventOf('ContactOptedIn', t.type({ engagement_id: EngagementId })),
   /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
   eventOf(
     'ContactErased',
@@ -125,6 +135,7 @@ export type ContactCommand =
       readonly isNotEngaged?: boolean
       /** Its number opted out as a contact that was erased since. */
       readonly optedOutBefore?: boolean
+      readonly followUp?: FollowUp
     }
   | {
       readonly type: 'MarkConverted'
@@ -133,6 +144,7 @@ export type ContactCommand =
       readonly ended: ReadonlyArray<EngagementId>
     }
   | { readonly type: 'OptOut'; readonly engagementId: EngagementId }
+  | { readonly type: 'OptIn'; readonly engagementId: EngagementId }
   | { readonly type: 'EraseContact'; readonly contactId: ContactId; readonly erasureId: ErasureId }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
@@ -175,7 +187,9 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       return { ...state, unconverted: withoutAll(state.unconverted, ended), records: [...state.records, record_id] }
     }
     case 'ContactOptedOut':
-      return { ...state, optedOut: true }
+      return { ...state, optedOut: true, unconverted: withoutAll(state.unconverted, event.data.ended ?? []) }
+    case 'ContactOptedIn':
+      return { ...state, optedOut: false }
     case 'LateLeadRefused':
       return state
     default:
@@ -185,6 +199,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
 
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
+  if (event.type === 'ContactOptedIn') return { ...state, optedOut: false }
   if (event.type !== 'LateLeadRefused') return state
   return { ...state, lateLeads: [...state.lateLeads, event.data.lead_id].slice(-rememberedLeads) }
 }
@@ -226,7 +241,10 @@ const decide = (
     }
     case 'OptOut':
       if (state.optedOut) return E.right([])
-      return E.right([optedOut(command.engagementId)])
+      return E.right([optedOut(command.engagementId, state.kind === 'known' ? state.unconverted : [])])
+    case 'OptIn':
+      if (!state.optedOut) return E.right([])
+      return E.right([{ type: 'ContactOptedIn', data: { engagement_id: command.engagementId } }])
     case 'EraseContact': {
       if (state.kind === 'erased') return E.right([])
       const { contactId: contact_id, erasureId: erasure_id } = command
@@ -238,7 +256,10 @@ const decide = (
   }
 }
 
-const optedOut = (engagement_id: EngagementId): ContactEvent => ({ type: 'ContactOptedOut', data: { engagement_id } })
+const optedOut = (engagement_id: EngagementId, open: ReadonlyArray<EngagementId> = []): ContactEvent => ({
+  type: 'ContactOptedOut',
+  data: { engagement_id, ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }) },
+})
 
 const engage = (
   command: Extract<ContactCommand, { readonly type: 'EngageLead' }>,
@@ -255,6 +276,7 @@ const engage = (
     engagement_id: engagementId,
     submitted_at: submittedAt,
     ...(livesIn === undefined ? {} : { state: livesIn }),
+    ...(command.followUp === undefined ? {} : { follow_up: command.followUp }),
   }
   if (state.kind === 'unknown') {
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }

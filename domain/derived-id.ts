@@ -8,6 +8,7 @@ import {
   type ErasureId,
   type LeadId,
   type MemberId,
+  type MessageId,
   type NoticeId,
   type ParkedEventId,
   type RecordId,
@@ -59,6 +60,14 @@ export const deliveryIdOf = (webhook: WebhookId, activityId: string): DeliveryId
 /** One notice per turning off of a webhook, known by its event's id, and member. */
 export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
   `ntc_${plain('notice', turnedOffId, member)}`
+
+/** One message per step of an engagement, however often it is tried. */
+export const stepMessageIdOf = (engagement: EngagementId, step: number): MessageId =>
+  `msg_${plain('message', engagement, String(step))}`
+
+/** One message per contact and `Idempotency-Key`. */
+export const messageIdOf = (secret: AccountSecret, contact: ContactId, key: string): MessageId =>
+  `msg_${keyed(secret, 'message', contact, key)}`
 
 /** One parked event per process manager and event that it could not handle. */
 export const parkedEventIdOf = (processManager: string, eventId: string): ParkedEventId =>

@@ -3,8 +3,19 @@ import { NaturalNumber, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, RecordId, ActivityReportId, SourceId } from './ids.js'
-import { Instant, strictlyAfter } from './instant.js'
+import { AfterStep, FollowUp } from './follow-up.js'
+import {
+  AccountId,
+  ContactId,
+  EngagementId,
+  LeadId,
+  MessageId,
+  PlaybookId,
+  RecordId,
+  ActivityReportId,
+  SourceId,
+} from './ids.js'
+import { Instant, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
 
@@ -26,10 +37,13 @@ export type Attribution = t.TypeOf<typeof Attribution>
  * revision in the stream of the engagement's remarks, to what was said of it. Of older versions the activity itself holds that.
  */
 export const EngagementEvent = t.union([
-  /** `submitted_at` and `state`, where it lives, are of the lead. Older versions wrote neither. */
+  /**
+   * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it sends something. Older
+   * versions wrote none of them.
+   */
   eventOf(
     'EngagementStarted',
-    t.intersection([Attribution, t.partial({ submitted_at: Instant, state: ResidenceState })]),
+    t.intersection([Attribution, t.partial({ submitted_at: Instant, state: ResidenceState, follow_up: FollowUp })]),
   ),
   eventOf(
     'ActivityRecorded',
@@ -40,6 +54,30 @@ export const EngagementEvent = t.union([
   ),
   /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
   eventOf('EngagementEnded', t.type({ engagement_id: EngagementId, reason: t.string, ended_at: Instant })),
+  /** Decided right before each try to send the message of a step, which counts from 0. */
+  eventOf(
+    'StepBegun',
+    t.type({ engagement_id: EngagementId, step: NaturalNumber, attempt: NaturalNumber, message_id: MessageId }),
+  ),
+  eventOf(
+    'StepPostponed',
+    t.type({ engagement_id: EngagementId, step: NaturalNumber, until: Instant, reason: t.string }),
+  ),
+  /** Nothing was sent, such as for a blank message. */
+  eventOf(
+    'StepSkipped',
+    t.intersection([t.type({ engagement_id: EngagementId, step: NaturalNumber, reason: t.string }), AfterStep]),
+  ),
+  /** No step follows, since the contact has a newer lead. */
+  eventOf('StepsEnded', t.type({ engagement_id: EngagementId, gives_up_at: Instant })),
+  /** No step is begun before `paused_until`, so that a person can answer. */
+  eventOf(
+    'ContactReplied',
+    t.type({ engagement_id: EngagementId, message_id: MessageId, paused_until: Instant, gives_up_at: Instant }),
+  ),
+  /** A member takes over. */
+  eventOf('EngagementPaused', t.type({ engagement_id: EngagementId, until: Instant })),
+  eventOf('EngagementResumed', t.type({ engagement_id: EngagementId })),
   /** Its contact was erased: nothing more is recorded of it. */
   eventOf('EngagementErased', t.type({ engagement_id: EngagementId })),
 ])
@@ -58,7 +96,30 @@ export type EngagementState =
       readonly records: ReadonlyArray<RecordId>
       /** What was recorded of the newest reports that may be repeated. */
       readonly reports: ReadonlyMap<ActivityReportId, Reported>
+      /** Undefined where the playbook sends nothing. */
+      readonly followUp: FollowUpState | undefined
+      readonly pausedUntil: Instant | undefined
+      /** The newest texts of the contact that were heard. */
+      readonly replies: ReadonlyArray<MessageId>
+      /** Not before this is a silent contact given up, as far as this stream tells: the messages of the steps tell more. */
+      readonly givesUpAt: Instant | undefined
+      readonly labels: ReadonlySet<ActivityLabel>
     }
+
+type FollowUpState = {
+  readonly playbookVersion: number
+  /** Steps that were begun or skipped. */
+  readonly begun: number
+  /** Of the step that was begun last. */
+  readonly attempts: number
+  /** Of the step that was begun last; undefined where it was skipped. */
+  readonly messageId: MessageId | undefined
+  /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
+  readonly nextAt: Instant | null | undefined
+}
+
+/** What a text of the contact makes of its engagement. */
+type ReplyOutcome = 'opted_out' | 'qualified' | 'unqualified' | 'not_interested' | 'none'
 
 export type EngagementCommand =
   | {
@@ -69,6 +130,7 @@ export type EngagementCommand =
       readonly state?: ResidenceState
       readonly engagedAt: Instant
       readonly filtered: boolean
+      readonly followUp?: FollowUp
     }
   | {
       readonly type: 'RecordActivity'
@@ -89,11 +151,41 @@ export type EngagementCommand =
       readonly at: Instant
     }
   | { readonly type: 'EndEngagement'; readonly reason: string; readonly at: Instant }
+  | {
+      readonly type: 'BeginStep'
+      readonly step: number
+      readonly attempt: number
+      readonly messageId: MessageId
+      readonly at: Instant
+    }
+  | { readonly type: 'PostponeStep'; readonly step: number; readonly until: Instant; readonly reason: string }
+  | { readonly type: 'SkipStep'; readonly step: number; readonly reason: string; readonly after: AfterStep }
+  | { readonly type: 'EndSteps'; readonly givesUpAt: Instant }
+  | {
+      readonly type: 'HearReply'
+      readonly messageId: MessageId
+      readonly outcome: ReplyOutcome
+      readonly pausedUntil: Instant
+      readonly givesUpAt: Instant
+      readonly at: Instant
+    }
+  | {
+      readonly type: 'GiveUp'
+      readonly label: 'undeliverable' | 'opted_out' | 'filtered'
+      readonly note: string
+      readonly at: Instant
+    }
+  /** `givesUpAt`: as the message of its last step tells. */
+  | { readonly type: 'EndSilence'; readonly at: Instant; readonly givesUpAt: Instant | undefined }
+  | { readonly type: 'PauseEngagement'; readonly accountId: AccountId; readonly until: Instant }
+  | { readonly type: 'ResumeEngagement'; readonly accountId: AccountId }
   | { readonly type: 'EraseEngagement'; readonly at: Instant }
 
 export type EngagementRefusal =
   | { readonly kind: 'engagement-not-found' }
   | { readonly kind: 'engagement-ended' }
+  /** It is another step's turn, or nobody may begin one now. */
+  | { readonly kind: 'step-not-due' }
   /** The label is fired by the service itself and can't be reported. */
   | { readonly kind: 'label-not-reportable' }
 
@@ -116,6 +208,11 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       lastActivityAt: undefined,
       records: [],
       reports: new Map(),
+      followUp: followUpIn(event.data.follow_up),
+      pausedUntil: undefined,
+      replies: [],
+      givesUpAt: undefined,
+      labels: new Set(),
     }
   }
   if (state.kind === 'unknown') return state
@@ -125,16 +222,62 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       const { label, at } = activity
       const records = record_id === null ? state.records : [...state.records, record_id]
       const reports = report_id === undefined ? state.reports : withReport(state.reports, report_id, { label, at })
-      return { ...state, lastActivityAt: at, records, reports }
+      return { ...state, lastActivityAt: at, records, reports, labels: new Set([...state.labels, label]) }
     }
     case 'EngagementEnded':
       return { ...state, ended: true }
     case 'EngagementErased':
       return { ...state, erased: true }
+    case 'ContactReplied': {
+      const { message_id, paused_until, gives_up_at } = event.data
+      const replies = [...state.replies, message_id].slice(-rememberedReports)
+      return { ...state, replies, pausedUntil: latest(state.pausedUntil, paused_until), givesUpAt: gives_up_at }
+    }
+    case 'EngagementPaused':
+      return { ...state, pausedUntil: event.data.until }
+    case 'EngagementResumed':
+      return { ...state, pausedUntil: undefined }
+    default:
+      return state.followUp === undefined ? state : afterStepEvent(state, state.followUp, event)
+  }
+}
+
+const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
+  stored && {
+    playbookVersion: stored.playbook_version,
+    begun: 0,
+    attempts: 0,
+    messageId: undefined,
+    nextAt: stored.first_step_at,
+  }
+
+type StepEvent = Extract<
+  EngagementEvent,
+  { readonly type: 'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' }
+>
+
+const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEvent): Started => {
+  switch (event.type) {
+    case 'StepBegun': {
+      const { step, attempt: attempts, message_id: messageId } = event.data
+      return { ...state, followUp: { ...followUp, begun: step + 1, attempts, messageId, nextAt: undefined } }
+    }
+    case 'StepPostponed':
+      return { ...state, followUp: { ...followUp, nextAt: event.data.until } }
+    case 'StepSkipped': {
+      const { step, next_step_at: nextAt, gives_up_at: givesUpAt } = event.data
+      return { ...state, givesUpAt, followUp: { ...followUp, begun: step + 1, messageId: undefined, nextAt } }
+    }
+    case 'StepsEnded':
+      return { ...state, givesUpAt: event.data.gives_up_at, followUp: { ...followUp, nextAt: null } }
     default:
       return unreachable(event)
   }
 }
+
+const latest = (one: Instant | undefined, other: Instant): Instant => (one !== undefined && one > other ? one : other)
+
+type Started = Extract<EngagementState, { readonly kind: 'started' }>
 
 const attributionIn = (started: Attribution): Attribution => {
   const { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id } = started
@@ -183,6 +326,111 @@ const decide = (
       const erased: EngagementEvent = { type: 'EngagementErased', data: { engagement_id } }
       return E.right(state.ended ? [erased] : [ended(attribution, 'erased', command.at), erased])
     }
+    case 'HearReply':
+      return E.right(hear(command, state))
+    case 'GiveUp':
+      return E.right(state.ended ? [] : outcome(state, command.label, command.note, command.at))
+    case 'PauseEngagement':
+    case 'ResumeEngagement': {
+      if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
+      if (state.ended) return E.left({ kind: 'engagement-ended' })
+      const { engagement_id } = attribution
+      if (command.type === 'PauseEngagement') {
+        const paused: EngagementEvent = { type: 'EngagementPaused', data: { engagement_id, until: command.until } }
+        return E.right(state.pausedUntil === command.until ? [] : [paused])
+      }
+      return E.right(state.pausedUntil === undefined ? [] : [{ type: 'EngagementResumed', data: { engagement_id } }])
+    }
+    default:
+      return step(command, state)
+  }
+}
+
+/** What a text fires: after an outcome nothing, but that a contact who opts out is heard. */
+const hear = (
+  command: Extract<EngagementCommand, { readonly type: 'HearReply' }>,
+  state: Started,
+): ReadonlyArray<EngagementEvent> => {
+  const { messageId: message_id, pausedUntil: paused_until, givesUpAt: gives_up_at, at, outcome: meaning } = command
+  const { attribution, ended: isEnded, labels, replies } = state
+  if (replies.includes(message_id)) return []
+  if (meaning === 'opted_out') {
+    if (labels.has('opted_out')) return []
+    const events = outcome(state, 'opted_out', 'The contact asked for no more messages', at)
+    return isEnded ? events.slice(0, 1) : events
+  }
+  if (isEnded) return []
+  const { engagement_id } = attribution
+  const replied: EngagementEvent = {
+    type: 'ContactReplied',
+    data: { engagement_id, message_id, paused_until, gives_up_at },
+  }
+  const isRefusal = meaning === 'unqualified' || meaning === 'not_interested'
+  const fires = labels.has('interested') || isRefusal ? [] : [said(state, 'interested', 'The contact replied', at)]
+  if (meaning === 'none') return [replied, ...fires]
+  return [
+    replied,
+    ...fires,
+    ...outcome(fires.reduce(evolve, state) as Started, meaning, 'A rule of the playbook says so', at),
+  ]
+}
+
+const said = (state: Started, label: ActivityLabel, note: string, when: Instant): EngagementEvent =>
+  recorded(state.attribution, { label, note, properties: {}, at: strictlyAfter(state.lastActivityAt, when) }, null)
+
+const outcome = (
+  state: Started,
+  label: ActivityLabel,
+  note: string,
+  when: Instant,
+): readonly [EngagementEvent, EngagementEvent] => {
+  const at = strictlyAfter(state.lastActivityAt, when)
+  return [said(state, label, note, when), ended(state.attribution, label, at)]
+}
+
+type StepCommand = Extract<
+  EngagementCommand,
+  { readonly type: 'BeginStep' | 'PostponeStep' | 'SkipStep' | 'EndSteps' | 'EndSilence' }
+>
+
+/** A step is never begun early, while a person answers, after the end, or where it is another one's turn. */
+const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
+  const { followUp, pausedUntil, attribution } = state
+  const { engagement_id } = attribution
+  if (state.ended) return E.left({ kind: 'engagement-ended' })
+  if (followUp === undefined) return E.left({ kind: 'step-not-due' })
+  if (command.type === 'EndSteps') {
+    const gives_up_at = command.givesUpAt
+    return E.right(followUp.nextAt === null ? [] : [{ type: 'StepsEnded', data: { engagement_id, gives_up_at } }])
+  }
+  if (command.type === 'EndSilence') {
+    const notBefore = [pausedUntil, state.givesUpAt, command.givesUpAt]
+    if (notBefore.some((instant) => instant !== undefined && instant > command.at))
+      return E.left({ kind: 'step-not-due' })
+    return E.right(outcome(state, 'dormant', 'The contact did not answer', command.at))
+  }
+  const { begun, messageId, nextAt } = followUp
+  const isAgain = command.step === begun - 1 && messageId !== undefined
+  if ((command.step !== begun && !isAgain) || nextAt === null) return E.left({ kind: 'step-not-due' })
+  switch (command.type) {
+    case 'BeginStep': {
+      const { step: number, attempt, messageId: message_id, at } = command
+      if (isAgain && attempt === followUp.attempts) return E.right([])
+      if (attempt !== (isAgain ? followUp.attempts + 1 : 1)) return E.left({ kind: 'step-not-due' })
+      if ([pausedUntil, nextAt].some((instant) => instant !== undefined && instant > at))
+        return E.left({ kind: 'step-not-due' })
+      return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
+    }
+    case 'PostponeStep': {
+      const { step: number, until, reason } = command
+      return E.right(
+        nextAt === until ? [] : [{ type: 'StepPostponed', data: { engagement_id, step: number, until, reason } }],
+      )
+    }
+    case 'SkipStep': {
+      const { step: number, reason, after } = command
+      return E.right([{ type: 'StepSkipped', data: { engagement_id, step: number, reason, ...after } }])
+    }
     default:
       return unreachable(command)
   }
@@ -191,18 +439,23 @@ const decide = (
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
-  const { attribution, submittedAt, state, engagedAt: at, filtered } = command
-  const lead = { submitted_at: submittedAt, ...(state === undefined ? {} : { state }) }
-  const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
-  const properties = {}
-  if (!filtered) {
-    const note = 'The playbook started'
-    return [started, recorded(attribution, { label: 'started', note, properties, at }, null)]
+  const { attribution, submittedAt, state, engagedAt: at, filtered, followUp } = command
+  const lead = {
+    submitted_at: submittedAt,
+    ...(state === undefined ? {} : { state }),
+    ...(followUp === undefined ? {} : { follow_up: followUp }),
   }
-  const note = 'The contact opted out before'
-  const activity = recorded(attribution, { label: 'filtered', note, properties, at }, null)
-  return [started, activity, ended(attribution, 'filtered', at)]
+  const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
+  const fires = (label: ActivityLabel, note: string, when: Instant) =>
+    recorded(attribution, { label, note, properties: {}, at: when }, null)
+  const begun = [started, fires('started', 'The playbook started', at)]
+  const note = filtered ? 'The contact opted out before' : followUp?.first_step_at === null ? noHour : undefined
+  if (note === undefined) return begun
+  const filteredAt = later(at, 1)
+  return [...begun, fires('filtered', note, filteredAt), ended(attribution, 'filtered', filteredAt)]
 }
+
+const noHour = 'There is no hour in which the contact may be written to'
 
 const recorded = (
   attribution: Attribution,

@@ -8,6 +8,7 @@ import { EngagementEvent } from './engagement.js'
 import { ErasureEvent } from './erasure.js'
 import { LeadEvent } from './lead.js'
 import { MarketingSourceEvent } from './marketing-source.js'
+import { MessageEvent } from './message.js'
 import { NoticeEvent } from './notice.js'
 import { ParkedEventEvent } from './parked-event.js'
 import { PlaybookEvent } from './playbook.js'
@@ -28,6 +29,7 @@ const eventsByCategory = {
   conversion_contact: ConversionRecordEvent,
   engagement: EngagementEvent,
   remark: RemarkEvent,
+  message: MessageEvent,
   webhook: WebhookEvent,
   delivery: DeliveryEvent,
   resend: ResendEvent,

@@ -70,6 +70,10 @@ export type ResendId = t.TypeOf<typeof ResendId>
 export const NoticeId = prefixed('ntc', 'a notice id')
 export type NoticeId = t.TypeOf<typeof NoticeId>
 
+/** The id of a message that was sent to a contact, or came from it. */
+export const MessageId = prefixed('msg', 'a message id')
+export type MessageId = t.TypeOf<typeof MessageId>
+
 /** The id of the erasure of a contact: it tells the contacts that a number has had one after another apart. */
 export const ErasureId = prefixed('ers', 'an erasure id')
 export type ErasureId = t.TypeOf<typeof ErasureId>

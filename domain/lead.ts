@@ -1,6 +1,7 @@
 import { t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
+import { FollowUp } from './follow-up.js'
 import { AccountId, ContactId, EngagementId, ErasureId, LeadId, PlaybookId, SourceId } from './ids.js'
 import { Instant } from './instant.js'
 import { Phone } from './phone.js'
@@ -41,8 +42,8 @@ const Facts = t.intersection([
     consent: t.type({ tcpa_opt_in_token: t.string, tcpa_opt_in_url: t.string }),
     originators: t.readonlyArray(Originator),
   }),
-  /** The number opted out as a contact that was erased since. */
-  t.partial({ opted_out_before: t.literal(true) }),
+  /** `opted_out_before`: the number did, as a contact that was erased since. `follow_up` is left out where its playbook sends nothing. */
+  t.partial({ opted_out_before: t.literal(true), follow_up: FollowUp }),
 ])
 export type LeadFacts = t.TypeOf<typeof Facts>
 

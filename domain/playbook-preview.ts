@@ -1,11 +1,9 @@
 import { later, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
-import { phoneFromText } from './phone.js'
 import type { PlaybookSettings } from './playbook.js'
-import { sendingHoursOf, sendingTime } from './quiet-hours.js'
-import { residenceStateFromText } from './residence-state.js'
-import { whereaboutsOf } from './whereabouts.js'
+import { sendingTime } from './quiet-hours.js'
+import { hoursFor } from './step-times.js'
 
 /** A message as a lead would get it: `at` what time, null where there is no hour for it, and why not sooner. */
 type PreviewedMessage = Segments & {
@@ -32,7 +30,7 @@ const minute = 60_000
 
 /** The messages that a lead would get if it never replied. */
 export const previewOf = ({ settings, accountTitle, fields, submittedAt }: Previewed): PlaybookPreview => {
-  const hours = sendingHoursOf(settings, whereaboutsOf(placeIn(fields)))
+  const hours = hoursFor(settings, fields)
   let sent: Instant | undefined = submittedAt
   const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
     const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
@@ -46,12 +44,6 @@ export const previewOf = ({ settings, accountTitle, fields, submittedAt }: Previ
 
 const noQuietHours =
   'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.'
-
-const placeIn = ({ current_residence_zip: zip, current_residence_state: state = '', phone = '' }: FieldValues) => ({
-  zip,
-  state: residenceStateFromText(state),
-  phone: phoneFromText(phone),
-})
 
 const heldBack = (due: Instant | undefined, sent: Instant | undefined): string | null => {
   if (sent === undefined) return 'no hour is left in which it may be sent'

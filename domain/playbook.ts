@@ -87,6 +87,8 @@ export type PlaybookState =
       readonly accountId: AccountId
       readonly settings: PlaybookSettings
       readonly deleted: boolean
+      /** Counts its settings from 1: an engagement keeps those that it began with. */
+      readonly version: number
     }
 
 export type PlaybookCommand =
@@ -122,9 +124,12 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
         accountId: event.data.account_id,
         settings: settingsIn(event.data.settings),
         deleted: false,
+        version: 1,
       }
     case 'PlaybookChanged':
-      return state.kind === 'unknown' ? state : { ...state, settings: settingsIn(event.data.settings) }
+      return state.kind === 'unknown'
+        ? state
+        : { ...state, settings: settingsIn(event.data.settings), version: state.version + 1 }
     case 'PlaybookDeleted':
       return state.kind === 'unknown' ? state : { ...state, deleted: true }
     default:

@@ -5,6 +5,7 @@ import { engagement, type EngagementCommand } from './engagement.js'
 import { erasure, type ErasureCommand } from './erasure.js'
 import type { Recorded } from './event.js'
 import { categoriesOf, type DomainEvent, type EventType } from './events.js'
+import type { FailureKind } from './message.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
 import { webhook, type WebhookCommand } from './webhook.js'
 
@@ -59,6 +60,7 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
     submittedAt: time,
     at: time,
     ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
+    ...(data.follow_up === undefined ? {} : { followUp: data.follow_up }),
   }
   return [{ decider: contact, id: data.contact_id, command }]
 }
@@ -66,8 +68,19 @@ const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
 const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   const { contact_id, account_id, lead_id, source_id, playbook_id, engagement_id } = data
   const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
-  const { submitted_at: submittedAt, state, engaged_at: engagedAt, filtered, supersedes = [] } = data
-  const lead = { submittedAt, ...(state === undefined ? {} : { state }) }
+  const {
+    submitted_at: submittedAt,
+    state,
+    engaged_at: engagedAt,
+    filtered,
+    supersedes = [],
+    follow_up: followUp,
+  } = data
+  const lead = {
+    submittedAt,
+    ...(state === undefined ? {} : { state }),
+    ...(followUp === undefined ? {} : { followUp }),
+  }
   const command: EngagementCommand = { type: 'StartEngagement', attribution, ...lead, engagedAt, filtered }
   return [
     { decider: engagement, id: engagement_id, command },
@@ -82,6 +95,35 @@ const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
   const { label, contact_id, engagement_id } = data.activity
   if (label !== 'opted_out') return []
   return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id } }]
+}
+
+/** Nothing more is sent to the contact, whichever of its engagements it answered. */
+const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) =>
+  (data.ended ?? [])
+    .filter((id) => id !== data.engagement_id)
+    .map((id) => ({ decider: engagement, id, command: { type: 'EndEngagement', reason: 'opted_out', at: time } }))
+
+const onMessageReceived: Reaction<'MessageReceived'> = ({ data, time }) => {
+  const { message_id: messageId, contact_id, engagement_id, meaning, paused_until, gives_up_at } = data
+  if (meaning === 'opted_in')
+    return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id } }]
+  if (meaning === 'help') return []
+  const heard = { pausedUntil: paused_until, givesUpAt: gives_up_at, at: time }
+  const outcome = meaning === 'reply' ? 'none' : meaning
+  return [{ decider: engagement, id: engagement_id, command: { type: 'HearReply', messageId, outcome, ...heard } }]
+}
+
+/** What a provider says of a number holds for whatever else would be sent to it. */
+const onMessageFailed: Reaction<'MessageFailed'> = ({ data, time: at }) => {
+  const label = endingFailures[data.kind]
+  if (label === undefined) return []
+  const command: EngagementCommand = { type: 'GiveUp', label, note: data.reason, at }
+  return [{ decider: engagement, id: data.engagement_id, command }]
+}
+
+const endingFailures: { readonly [kind in FailureKind]?: 'opted_out' | 'undeliverable' } = {
+  'opted-out': 'opted_out',
+  undeliverable: 'undeliverable',
 }
 
 const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) => {
@@ -155,7 +197,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ContactDetailsChanged: none,
   ContactEngaged: onContactEngaged,
   ContactConverted: none,
-  ContactOptedOut: none,
+  ContactOptedOut: onContactOptedOut,
+  ContactOptedIn: none,
   ContactErased: none,
   LateLeadRefused: onLateLeadRefused,
   ConversionRecorded: onConversionRecorded,
@@ -163,6 +206,20 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ActivityRecorded: onActivityRecorded,
   EngagementEnded: none,
   EngagementErased: none,
+  StepBegun: none,
+  StepPostponed: none,
+  StepSkipped: none,
+  StepsEnded: none,
+  ContactReplied: none,
+  EngagementPaused: none,
+  EngagementResumed: none,
+  MessageBegun: none,
+  MessageTriedAgain: none,
+  MessageAttemptFailed: none,
+  MessageSent: none,
+  MessageFailed: onMessageFailed,
+  MessageReceived: onMessageReceived,
+  MessageErased: none,
   RemarkMade: none,
   RemarksErased: none,
   WebhookAdded: none,

@@ -16,6 +16,13 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
   return instantOf(millisecondsOf(at) + Math.ceil(seconds * 1000))
 }
 
+/** Tries of one message, over a day: after the last one it is too late for its step. */
+export const maximalMessageTries = 28
+
+/** When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each time, an hour at most. */
+export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
+  later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
+
 /** How often a notice is mailed again after its first attempt. */
 export const noticeRetries = 31
 

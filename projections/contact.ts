@@ -41,6 +41,8 @@ export const evolveContact = (
       return { ...document, ...detailsOf(event.data.details) }
     case 'ContactOptedOut':
       return { ...document, opted_out: true }
+    case 'ContactOptedIn':
+      return { ...document, opted_out: false }
     default:
       return document
   }

@@ -4,15 +4,20 @@ import { withinLimit } from '../../domain/abortable.js'
 import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
+import { account } from '../../domain/account.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { retention, retentionName } from '../../projections/erasure/retention.js'
+import type { Messenger } from '../../projections/follow-up/messenger.js'
+import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
+import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import type { MailSender } from '../../projections/notices/sender.js'
 import { collectionOf } from '../../projections/projection.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
+import { contactShards, followUps } from '../../projections/read-models/follow-ups.js'
 import { notices } from '../../projections/read-models/notices.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { webhookList } from '../../projections/read-models/lists/webhook-list.js'
@@ -48,6 +53,7 @@ type Ports = {
   readonly currentStates: CurrentStates
   readonly sender: WebhookSender
   readonly mail: MailSender
+  readonly messenger: Messenger
   /** Where clients reach the service, known once it listens: nothing is mailed before. */
   readonly siteUrl: Promise<string>
   readonly vault: Vault
@@ -63,7 +69,7 @@ type Ports = {
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const { delivery, noticeMailer, bodyRetention } = workers(ports)
+  const { delivery, noticeMailer, followUp, bodyRetention } = workers(ports)
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
@@ -88,6 +94,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     if (roles.has('delivery')) {
       membership.share('delivery', () => shards, delivery.work)
       membership.share('mailer', () => [mailerName], noticeMailer.work)
+      membership.share('follow-up', () => contactShards, followUp.work)
     }
   }
 
@@ -95,13 +102,19 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
    * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands still
    * holds it up.
    */
-  const startDelivery = async (head: Position): Promise<void> => {
+  const startWorker = async (follower: Follower, reads: ReadonlyArray<string>, head: Position): Promise<void> => {
     if (!roles.has('delivery')) return
-    const own = followers.readModels.filter(({ projection }) => readByDelivery.includes(projection.name))
+    const own = followers.readModels.filter(({ projection }) => reads.includes(projection.name))
     await built(ports, own, stopping.signal)
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
-    if (!stopping.signal.aborted) running = [...running, start(delivery.follower)]
+    if (!stopping.signal.aborted) running = [...running, start(follower)]
   }
+
+  const startWorkers = (head: Position): Promise<unknown> =>
+    Promise.all([
+      startWorker(delivery.follower, readByDelivery, head),
+      startWorker(followUp.follower, [followUps.name], head),
+    ])
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
@@ -122,7 +135,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
       shareWork()
-      await inTime(Promise.all([caughtUp(head), startDelivery(head)]), ports)
+      await inTime(Promise.all([caughtUp(head), startWorkers(head)]), ports)
     },
     stop: async () => {
       stopping.abort()
@@ -155,10 +168,19 @@ const workers = (ports: Ports) => {
     sender: ports.mail,
     projected: followerOf(followers.readModels, notices.name),
   })
+  const followUp = followUpWorker({
+    ...ports,
+    store,
+    documents,
+    backoff,
+    playbookAt: playbookVersions(store),
+    currentAccount: (id) => currentStates.get(account, id, (state) => state.kind === 'open' && state.enabled),
+    projected: followerOf(followers.readModels, followUps.name),
+  })
   const { deliveryRetentionDays: days } = ports
   const retentionFor = (kept: number) =>
     retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
-  return { delivery, noticeMailer, bodyRetention: days === undefined ? undefined : retentionFor(days) }
+  return { delivery, noticeMailer, followUp, bodyRetention: days === undefined ? undefined : retentionFor(days) }
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { keptMessages } from '../../adapters/in-process/kept-messages.js'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
@@ -171,7 +172,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     commandHandler: workHandler,
     currentStates,
     sender,
-    mail,
+    ...{ mail, messenger: keptMessages },
     siteUrl: site.known,
     vault,
     ...ports,

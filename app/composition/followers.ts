@@ -4,9 +4,11 @@ import { deliveryWorkerName } from '../../projections/delivery/attempts/set-asid
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
+import { followUpWorkerName } from '../../projections/follow-up/worker.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'
+import { messages } from '../../projections/read-models/messages.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { readModels } from '../../projections/read-models/registry.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
@@ -115,7 +117,11 @@ export const followersOn = (ports: Ports): Followers => {
   const erasing = checkpointedFollower(eraserName, (guarded) =>
     eraser({
       ...{ store, documents, logger, clock, time, reactions, deliveryFanOut: delivery },
-      ...{ timeline: followerOf(served, contactTimeline.name), resends: followerOf(served, resends.name) },
+      ...{
+        timeline: followerOf(served, contactTimeline.name),
+        messages: followerOf(served, messages.name),
+        resends: followerOf(served, resends.name),
+      },
       ...{ removeSnapshot: snapshots.remove, ...guarded },
     }),
   )
@@ -130,13 +136,13 @@ export const followersOn = (ports: Ports): Followers => {
       isRebuilding: rebuilds.isRunning,
       purges: [store.purge, documents.purge],
     }),
-    processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName],
+    processManagers: [...processManagers.map(({ name }) => name), deliveryWorkerName, mailerName, followUpWorkerName],
     all: [...served.map(({ follower }) => follower), ...processManagers],
   }
 }
 
 /** Categories whose streams tell of contacts. */
-const ofContacts: ReadonlySet<Category> = new Set(['lead', 'contact', 'engagement', 'remark', 'delivery'])
+const ofContacts: ReadonlySet<Category> = new Set(['lead', 'contact', 'engagement', 'remark', 'message', 'delivery'])
 
 const showsContacts = ({ categories }: AnyProjection): boolean => categories.some((one) => ofContacts.has(one))
 

@@ -155,6 +155,8 @@ export const answerTo = (problem: Problem): Answer => {
       return { ...errors(503, 'the delivery was changed meanwhile, try again'), headers: { 'retry-after': '1' } }
     case 'engagement-ended':
       return errors(409, 'the engagement has ended with an outcome or a conversion')
+    case 'step-not-due':
+      return errors(409, 'the engagement is at another step')
     case 'remarks-erased':
       return errors(409, 'the contact of the engagement was erased: note and properties can not be taken any more')
     case 'value-negative':

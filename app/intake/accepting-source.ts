@@ -2,7 +2,7 @@ import { account, type AccountState } from '../../domain/account.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, SourceId } from '../../domain/ids.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
-import { playbook } from '../../domain/playbook.js'
+import { playbook, type PlaybookState } from '../../domain/playbook.js'
 import type { Vault } from '../../domain/ports.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
@@ -20,7 +20,7 @@ export type AcceptingSource = {
   /** Of its account. */
   readonly secret: AccountSecret
   readonly hasErasures: boolean
-  readonly requiredFields: ReadonlyArray<string>
+  readonly playbook: Extract<PlaybookState, { readonly kind: 'created' }>
 }
 
 type SourcePorts = { readonly currentStates: CurrentStates; readonly vault: Vault; readonly rateLimit: RateLimit }
@@ -80,6 +80,5 @@ const acceptingSource =
     if (E.isLeft(secret) || found.right.kind === 'unknown') {
       return E.left({ kind: 'corrupt', reason: 'a marketing source lacks its playbook or its account a secret' })
     }
-    const { required_fields: requiredFields } = found.right.settings
-    return E.right({ source, secret: secret.right, hasErasures, requiredFields })
+    return E.right({ source, secret: secret.right, hasErasures, playbook: found.right })
   }

@@ -6,6 +6,7 @@ import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
 import type { ClientCommands } from '../commands/client-commands.js'
@@ -34,12 +35,8 @@ export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handl
     answer(200, ({ ids }) => ids),
   )
 
-const submissionIn = (
-  { body }: Request,
-  { requiredFields }: AcceptingSource,
-  now: Instant,
-): Either<Problem, Submission> => {
-  const submission = decodeSubmission(requiredFields, now, body)
+const submissionIn = ({ body }: Request, { playbook }: AcceptingSource, now: Instant): Either<Problem, Submission> => {
+  const submission = decodeSubmission(playbook.settings.required_fields, now, body)
   if (E.isLeft(submission)) return E.left({ kind: 'invalid', messages: submission.left })
   const isTooLarge = bytesOf(submission.right.fields) > maximalDetails.bytes
   return isTooLarge ? E.left({ kind: 'fields-too-large' }) : submission
@@ -54,10 +51,15 @@ const factsOf =
     submission: Submission,
   ): TaskEither<Problem, LeadFacts> =>
   async () => {
-    const { ids, commandHandler } = ports
+    const { ids, commandHandler, clock } = ports
     const current = await currentContact(commandHandler, accepting, submission.details.phone)()
     if (E.isLeft(current)) return current
-    const facts = leadFactsOf(accepting, submission, `led_${ids.ulid()}`, `neg_${ids.ulid()}`, current.right)
+    const engagementId = `neg_${ids.ulid()}` as const
+    const followUp = followUpOf(accepting.playbook, submission.details, clock.now(), engagementId)
+    const facts = {
+      ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, current.right),
+      ...(followUp === undefined ? {} : { follow_up: followUp }),
+    }
     if (key === undefined) return E.right(facts)
     const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })

@@ -4,6 +4,8 @@ import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { erasureEndpoints } from './contacts/erasure.js'
+import { followUpEndpoints } from './contacts/follow-ups.js'
+import { messageEndpoints } from './contacts/messages.js'
 import { timelineEndpoints } from './contacts/timeline.js'
 import { eventEndpoints } from './log/events.js'
 import { operatorOf, type Operator } from './operator.js'
@@ -44,6 +46,8 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...resendEndpoints(ports),
     ...engagementEndpoints(ports),
     ...timelineEndpoints(ports),
+    ...messageEndpoints(ports),
+    ...followUpEndpoints(ports),
     ...erasureEndpoints(ports),
     ...parkedEventEndpoints(ports),
     ...eventEndpoints(ports),

@@ -1,10 +1,9 @@
 import type { ContactId } from '../../domain/ids.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Cursor, Documents } from '../ports.js'
-import { collectionOf } from '../projection.js'
+import type { Cursor, Documents, Json } from '../ports.js'
+import { collectionOf, type Projection } from '../projection.js'
 import { contactTimeline, type TimelineEntry } from '../read-models/contact-timeline.js'
-
-const timeline = collectionOf(contactTimeline)
+import { messages, type MessageDocument } from '../read-models/messages.js'
 
 /** Entries that are given together. */
 const pageSize = 32
@@ -14,19 +13,36 @@ const pageSize = 32
  * @throws StoreFailed
  */
 export async function* entriesOf(
-  { find }: Pick<Documents, 'find'>,
+  documents: Pick<Documents, 'find'>,
   contactId: ContactId,
   kind: TimelineEntry['kind'],
 ): AsyncGenerator<ReadonlyArray<TimelineEntry>> {
+  for await (const page of pagesOf(documents, contactTimeline, contactId, ({ order }) => order))
+    yield page.filter((entry) => entry.kind === kind)
+}
+
+/** All that was written to a contact and by it. @throws StoreFailed */
+export const messagesOf = (
+  documents: Pick<Documents, 'find'>,
+  contactId: ContactId,
+): AsyncGenerator<ReadonlyArray<MessageDocument>> =>
+  pagesOf(documents, messages, contactId, ({ created_at }) => created_at)
+
+async function* pagesOf<Document extends Json>(
+  { find }: Pick<Documents, 'find'>,
+  projection: Projection<Document>,
+  contactId: ContactId,
+  orderOf: (document: Document) => string,
+): AsyncGenerator<ReadonlyArray<Document>> {
   let after: Cursor | undefined
   for (;;) {
     const query = { index: 'by_contact', equals: [contactId], limit: pageSize }
-    const page = orThrow(await find(timeline, after === undefined ? query : { ...query, after }))
+    const page = orThrow(await find(collectionOf(projection), after === undefined ? query : { ...query, after }))
     // A collection holds what its own projection made.
-    const entries = page.map(({ document }) => document as TimelineEntry)
-    yield entries.filter((entry) => entry.kind === kind)
+    const found = page.map(({ document }) => document as Document)
+    yield found
     const last = page.at(-1)
     if (last === undefined || page.length < pageSize) return
-    after = { key: last.key, value: (last.document as TimelineEntry).order }
+    after = { key: last.key, value: orderOf(last.document as Document) }
   }
 }

@@ -20,6 +20,7 @@ import type { Follower } from '../subscriptions/follower.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './closing.js'
 import { entriesOf } from './contact-entries.js'
+import { eraseLastMessage, eraseMessages } from './erased-messages.js'
 import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from './erased-delivery.js'
 
 type EraserPorts = DeliveryErasurePorts & {
@@ -33,6 +34,8 @@ type EraserPorts = DeliveryErasurePorts & {
   readonly deliveryFanOut: Awaited
   /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
   readonly timeline: Awaited
+  /** Shows what was written to a contact and by it. */
+  readonly messages: Awaited
   readonly clock: Pick<Clock, 'now'>
   readonly checkpoint: Checkpoint
   readonly logger: Logger
@@ -95,6 +98,8 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
     newest = furthest(newest, await Promise.all(ends))
   }
   await caughtUp(time, deliveryFanOut, newest, stopping)
+  await caughtUp(time, ports.messages, newest, stopping)
+  await eraseMessages(ports, event.data, (what) => causeOf(event, what))
   for await (const leads of entriesOf(documents, contactId, 'lead')) {
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
     newest = furthest(newest, await Promise.all(ends))
@@ -123,7 +128,8 @@ const eraseEngagement = async (ports: EraserPorts, event: Requested, id: Engagem
   const { store, commandHandler } = ports
   const command = { type: 'EraseEngagement', at: event.time } as const
   const done = await commandHandler.execute(engagement, id, command, causeOf(event, id))
-  const { events } = executedOrThrow('the end of an engagement', done)
+  const { events, state } = executedOrThrow('the end of an engagement', done)
+  await eraseLastMessage(ports, state, event.time, (what) => causeOf(event, what))
   const { account_id: accountId, contact_id: contactId } = event.data
   const erase = { type: 'EraseRemarks', engagementId: id, accountId, contactId } as const
   await close(ports, {

@@ -12,7 +12,7 @@ import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
-import { wakeUp, type WakeUp } from './wake-up.js'
+import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 
 type Mailer = {
   /** Mails what is due until the lease is ending and what was in flight has ended. */

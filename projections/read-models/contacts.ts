@@ -9,7 +9,7 @@ import type { Projection } from '../projection.js'
  */
 export const contacts: Projection<ContactDocument> = {
   name: 'contacts',
-  version: 2,
+  version: 3,
   categories: ['contact'],
   indexes: {},
   namedByOthers: ['additional_info'],
@@ -19,6 +19,7 @@ export const contacts: Projection<ContactDocument> = {
       case 'ContactCreated':
       case 'ContactDetailsChanged':
       case 'ContactOptedOut':
+      case 'ContactOptedIn':
       case 'ContactErased':
         return idIn(contact, event.stream)
       default:

@@ -2,7 +2,9 @@ import { contactTimeline } from './contact-timeline.js'
 import { contacts } from './contacts.js'
 import { conversionList } from './lists/conversion-list.js'
 import { deliveries } from './deliveries.js'
+import { followUps } from './follow-ups.js'
 import { leadList } from './lists/lead-list.js'
+import { messages } from './messages.js'
 import { notices } from './notices.js'
 import { parkedEvents } from './parked-events.js'
 import { playbookList } from './lists/playbook-list.js'
@@ -24,4 +26,6 @@ export const readModels: ReadonlyArray<AnyProjection> = [
   anyProjection(contactTimeline),
   anyProjection(notices),
   anyProjection(parkedEvents),
+  anyProjection(followUps),
+  anyProjection(messages),
 ]

@@ -179,10 +179,30 @@ test('a lead of a contact that opted out is accepted and filtered', (t) => {
     .then(engaged(2, { filtered: true }))
 })
 
+test('an opt-out ends all that is open, and one who opts in again may be written to', (t) => {
+  const out: ContactEvent = {
+    type: 'ContactOptedOut',
+    data: { engagement_id: engagementId(2), ended: [engagementId(1), engagementId(2)] },
+  }
+  const back: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId(2) } }
+  given(t, contact, ...known, engaged(2))
+    .when({ type: 'OptOut', engagementId: engagementId(2) })
+    .then(out)
+  given(t, contact, ...known, engaged(2), out)
+    .when({ type: 'OptIn', engagementId: engagementId(2) })
+    .then(back)
+  given(t, contact, ...known, engaged(2), out, back)
+    .when({ type: 'OptIn', engagementId: engagementId(2) })
+    .isAlreadySo()
+  given(t, contact, ...known, engaged(2), out, back)
+    .when(engageLead(3))
+    .then(engaged(3))
+})
+
 test('a contact opts out once', (t) => {
   given(t, contact, ...known)
     .when({ type: 'OptOut', engagementId: engagementId(1) })
-    .then(optedOut)
+    .then({ type: 'ContactOptedOut', data: { engagement_id: engagementId(1), ended: [engagementId(1)] } })
   given(t, contact, ...known, optedOut)
     .when({ type: 'OptOut', engagementId: engagementId(2) })
     .isAlreadySo()

@@ -57,9 +57,9 @@ test('a filtered lead begins and ends its conversation at once', (t) => {
   given(t, engagement)
     .when(start(true))
     .then(
-      started,
-      recorded({ type: 'outcome', label: 'filtered', note: 'The contact opted out before' }),
-      ended('filtered', at()),
+      ...playing,
+      recorded({ type: 'outcome', label: 'filtered', note: 'The contact opted out before', at: at(1) }),
+      ended('filtered', at(1)),
     )
 })
 

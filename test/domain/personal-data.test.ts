@@ -14,7 +14,7 @@ const at = (data: unknown, path: string): unknown =>
 
 /** Of the person in the golden files, and of the vendor's id of her lead. */
 const values =
-  /test\.contact@|contact@new|\+12175550142|12 Sample Street|1988-04-17|c0ffee5e|crm-20481|"Test"|No answer|manager@agency/
+  /test\.contact@|contact@new|\+12175550142|12 Sample Street|1988-04-17|c0ffee5e|crm-20481|"Test"|Hi Test|No answer|manager@agency/
 
 test('every field of the list stands in an event of its type', (t) => {
   for (const [type, paths] of Object.entries(personalFields)) {

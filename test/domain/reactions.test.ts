@@ -197,8 +197,8 @@ test('nothing follows from any other event', (t) => {
   t.deepEqual(
     [...reactingTypes],
     [
-      ...['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'LateLeadRefused'],
-      ...['ConversionRecorded', 'ActivityRecorded', 'DeliveryAbandoned'],
+      ...['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'ContactOptedOut', 'LateLeadRefused'],
+      ...['ConversionRecorded', 'ActivityRecorded', 'MessageFailed', 'MessageReceived', 'DeliveryAbandoned'],
     ],
   )
   const others = goldenEvents().filter(({ type }) => !reactingTypes.has(type))
@@ -208,7 +208,10 @@ test('nothing follows from any other event', (t) => {
 })
 
 test('whoever follows what has reactions follows the categories of those events, and no other', (t) => {
-  t.deepEqual([...reactingCategories], ['account', 'lead', 'contact', 'conversion_contact', 'engagement', 'delivery'])
+  t.deepEqual(
+    [...reactingCategories],
+    ['account', 'lead', 'contact', 'conversion_contact', 'engagement', 'message', 'delivery'],
+  )
 })
 
 test('a lead that came while its contact was erased is handed to the erasure', (t) => {

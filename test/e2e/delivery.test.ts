@@ -181,10 +181,11 @@ test('opted_out sets the field of the contact, and a later lead is filtered (con
   const filtered = payloadOf(await receiver.receivedOne(hasLabel('filtered')))
   t.like(filtered.activity, { type: 'outcome', next_engagement_id: later.next_engagement_id })
   t.true(filtered.contact?.opted_out)
+  await receiver.received(4)
   const started = receiver.requests.filter(hasLabel('started'))
   t.deepEqual(
     started.map((request) => payloadOf(request).activity?.next_engagement_id),
-    [first.next_engagement_id],
+    [first.next_engagement_id, later.next_engagement_id],
   )
   t.is((await account.report(later.next_engagement_id, 'outcome', 'qualified')).status, 409)
 })

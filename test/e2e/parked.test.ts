@@ -172,7 +172,7 @@ test('a lead whose contact can not be read is accepted and parked, and enrolled 
   t.is((await ready()).status, 'ready')
 })
 
-test('an event that can not be decoded is parked by each process manager that follows it, and stops a read model alone', async (t) => {
+test('an event that can not be decoded is parked by each process manager that follows it, and stops read models alone', async (t) => {
   const stage = await openStage(t)
   const { poisoned, log, restart, retry, ready } = stage
   const { next_engagement_id } = await poisoned.account.submitted()
@@ -195,7 +195,7 @@ test('an event that can not be decoded is parked by each process manager that fo
   t.is(status, 'degraded')
   t.deepEqual(
     projections.filter(({ failure }) => failure !== null).map(({ name }) => name),
-    ['contact_timeline'],
+    ['contact_timeline', 'follow_ups'],
   )
 
   write(log, stream, 2, whole)

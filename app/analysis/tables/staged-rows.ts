@@ -82,8 +82,13 @@ const stagesByName = {
   },
   contacts_erased: {
     category: 'contact',
-    columns: { contact_id: 'VARCHAR' },
+    columns: { contact_id: 'VARCHAR', opted_out: 'BOOLEAN' },
     rowOf: ({ type, data }) => (type === 'ContactErased' ? data : undefined),
+  },
+  contact_opted_in: {
+    category: 'contact',
+    columns: { contact_id: 'VARCHAR' },
+    rowOf: ({ type, stream }) => (type === 'ContactOptedIn' ? { contact_id: idIn(contact, stream) } : undefined),
   },
   engagement_started: {
     category: 'engagement',

@@ -48,11 +48,13 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opted_in'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     sql: `
-      SELECT contact.*, opted_out_at IS NOT NULL AS opted_out, opted_out_at, first_name, last_name, email, phone
+      SELECT contact.*,
+        coalesce(erased.opted_out, last_opted_out_at > coalesce(opted_in_at, '-infinity'), false) AS opted_out,
+        opted_out_at, first_name, last_name, email, phone
       FROM (
         SELECT
           contact_id,
@@ -63,10 +65,16 @@ const tablesByName = {
         GROUP BY contact_id
       ) AS contact
       LEFT JOIN (
-        SELECT contact_id, min(recorded_at) AS opted_out_at
+        SELECT contact_id, min(recorded_at) AS opted_out_at, max(recorded_at) AS last_opted_out_at
         FROM activity_recorded WHERE label = 'opted_out'
         GROUP BY contact_id
       ) AS opted_out USING (contact_id)
+      LEFT JOIN (
+        SELECT contact_id, max(recorded_at) AS opted_in_at FROM contact_opted_in GROUP BY contact_id
+      ) AS opted_in USING (contact_id)
+      LEFT JOIN (
+        SELECT contact_id, any_value(opted_out) AS opted_out FROM contacts_erased GROUP BY contact_id
+      ) AS erased USING (contact_id)
       LEFT JOIN (
         FROM contact_details
         QUALIFY row_number() OVER (PARTITION BY contact_id ORDER BY revision DESC) = 1

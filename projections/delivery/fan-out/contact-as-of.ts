@@ -87,7 +87,8 @@ const broughtTo = (
   // The contact changed after that position. Its details then are those of the last change before it; whether it had opted out by
   // then, the recent events tell.
   if (!before.some(({ type }) => type === 'ContactDetailsChanged')) return undefined
-  const opted_out = document.opted_out && !recent.some(({ type }) => type === 'ContactOptedOut')
+  const firstChange = recent.find(({ type }) => type === 'ContactOptedOut' || type === 'ContactOptedIn')
+  const opted_out = firstChange === undefined ? document.opted_out : firstChange.type === 'ContactOptedIn'
   return before.reduce(evolved, { ...document, opted_out })
 }
 

@@ -98,7 +98,10 @@ test('what concerns one source is chosen, its deliveries too', async (t) => {
   await chooses(t, { sourceId }, ({ stream }, named) => {
     const referrals = named('referral').map((referral) => (referral as Data | undefined)?.['marketing_source_id'])
     const isOfSource = [...named('source_id'), ...referrals].includes(sourceId)
-    return isOfSource || (categoryOf(stream) === 'delivery' && named('engagement_id').some(ofEngagement))
+    return (
+      isOfSource ||
+      (['delivery', 'message', 'remark'].includes(categoryOf(stream)) && named('engagement_id').some(ofEngagement))
+    )
   })
 })
 

@@ -7,6 +7,7 @@ import { beginning } from '../../../domain/event.js'
 import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { positionAt } from '../../kit/domain/samples.js'
@@ -41,10 +42,12 @@ const open = (...roles: ReadonlyArray<string>) => {
         held.push({ name, resolve })
       }),
   })
-  const readModels = [anyProjection(deliveries), anyProjection(notices)].map((projection) => ({
-    projection,
-    follower: follower(projection.name),
-  }))
+  const readModels = [anyProjection(deliveries), anyProjection(notices), anyProjection(followUps)].map(
+    (projection) => ({
+      projection,
+      follower: follower(projection.name),
+    }),
+  )
   const reactions = follower('reactions')
   const followers: Followers = {
     readModels,
@@ -89,13 +92,13 @@ const open = (...roles: ReadonlyArray<string>) => {
 test('a start waits until its followers have caught up', async (t) => {
   const { background, catchUp } = open()
   const starting = background.begin(positionAt(7))
-  await catchUp('deliveries', 'notices')
+  await catchUp('deliveries', 'notices', 'follow_ups')
   t.false(await isOver(starting))
   t.deepEqual(background.lateFollowers(), ['reactions'])
   await catchUp('reactions')
   t.deepEqual(background.lateFollowers(), [])
   t.false(await isOver(starting), 'the read models have still to show what the reactions have finished')
-  await catchUp('deliveries', 'notices')
+  await catchUp('deliveries', 'notices', 'follow_ups')
   t.true(await isOver(starting))
   await background.stop()
 })
@@ -107,14 +110,14 @@ test('deliveries begin once their own read models have caught up, whatever else 
   t.false(isDelivering(), 'what the read model shows as due may have been tried')
   await catchUp('deliveries')
   t.true(isDelivering())
-  t.deepEqual(background.lateFollowers(), ['notices', 'reactions'])
+  t.deepEqual(background.lateFollowers(), ['notices', 'follow_ups', 'reactions'])
   await background.stop()
 })
 
 test('a start waits for three seconds at most, and says what it waited for until that has caught up', async (t) => {
   const { background, catchUp, time, logger } = open()
   const starting = background.begin(positionAt(7))
-  await catchUp('deliveries', 'notices')
+  await catchUp('deliveries', 'notices', 'follow_ups')
   await time.advance(2_999)
   t.false(await isOver(starting))
   await time.advance(1)
@@ -132,10 +135,10 @@ test('a start does not wait longer for a read model that is being built, whereve
   const starting = background.begin(positionAt(7))
   await time.advance(3_000)
   t.true(await isOver(starting))
-  t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'reactions'])
+  t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'follow_ups', 'reactions'])
   build(true)
   await time.advance(100)
-  await catchUp('deliveries', 'notices', 'reactions')
+  await catchUp('deliveries', 'notices', 'follow_ups', 'reactions')
   t.deepEqual(background.lateFollowers(), [])
   await background.stop()
 })
@@ -144,7 +147,7 @@ test('a process that is told to stop while it begins gives back every lease that
   const { background, running } = open('projector')
   void background.begin(positionAt(7))
   await settled()
-  t.is(running.length, 3)
+  t.is(running.length, 4)
   await background.stop()
   t.deepEqual(running, [])
 })

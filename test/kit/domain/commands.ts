@@ -6,6 +6,7 @@ import type { ConversionCommand } from '../../../domain/conversion.js'
 import type { ConversionRecordCommand } from '../../../domain/conversion-record.js'
 import type { DeliveryCommand } from '../../../domain/delivery.js'
 import type { EngagementCommand } from '../../../domain/engagement.js'
+import type { MessageCommand } from '../../../domain/message.js'
 import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
 import { standardPlaybook, type PlaybookCommand } from '../../../domain/playbook.js'
@@ -28,6 +29,7 @@ import {
   leadFacts,
   leadId,
   memberId,
+  messageId,
   parkedEventFacts,
   playbookId,
   recordId,
@@ -182,6 +184,9 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   fc.record({ type: is('OptOut'), engagementId: few(engagementId) }),
 )
 
+const step = fc.nat(2)
+const afterStep = fc.record({ next_step_at: fc.constantFrom(null, at(3)), gives_up_at: moment })
+
 export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({
     type: is('StartEngagement'),
@@ -221,6 +226,83 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     at: moment,
   }),
   fc.record({ type: is('EndEngagement'), reason: word, at: moment }),
+  fc.record({
+    type: is('StartEngagement'),
+    attribution: fc.constant(attribution()),
+    submittedAt: moment,
+    engagedAt: moment,
+    filtered: fc.boolean(),
+    followUp: fc.record({ playbook_version: fc.constant(1), first_step_at: fc.constantFrom(null, at(0), at(2)) }),
+  }),
+  fc.record({
+    type: is('BeginStep'),
+    step,
+    attempt: fc.integer({ min: 1, max: 2 }),
+    messageId: few(messageId),
+    at: moment,
+  }),
+  fc.record({ type: is('PostponeStep'), step, until: moment, reason: word }),
+  fc.record({ type: is('SkipStep'), step, reason: word, after: afterStep }),
+  fc.record({ type: is('EndSteps'), givesUpAt: moment }),
+  fc.record({
+    type: is('HearReply'),
+    messageId: few(messageId),
+    outcome: fc.constantFrom('none', 'opted_out', 'qualified', 'unqualified', 'not_interested'),
+    pausedUntil: moment,
+    givesUpAt: moment,
+    at: moment,
+  }),
+  fc.record({ type: is('GiveUp'), label: fc.constantFrom('undeliverable', 'filtered'), note: word, at: moment }),
+  fc.record({ type: is('EndSilence'), at: moment, givesUpAt: fc.constantFrom(undefined, at(1)) }),
+  fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
+  fc.record({ type: is('ResumeEngagement'), accountId: few(accountId) }),
+)
+
+const ofMessage = fc.record({
+  message_id: few(messageId),
+  account_id: few(accountId),
+  contact_id: few(contactId),
+  engagement_id: few(engagementId),
+})
+
+export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
+  fc.record({
+    type: is('BeginMessage'),
+    facts: fc.tuple(ofMessage, step).map(([ids, number]) => ({ ...ids, step: number })),
+    text: word,
+    segments: fc.nat(2),
+    at: moment,
+  }),
+  fc.record({
+    type: is('RecordFailedTry'),
+    attempt: fc.integer({ min: 1, max: 2 }),
+    reason: word,
+    nextAttemptAt: moment,
+  }),
+  fc.record({
+    type: is('EndMessage'),
+    attempt: fc.integer({ min: 1, max: 2 }),
+    ending: fc.oneof(
+      fc.record({ kind: is('sent'), providerId: fc.constantFrom(null, 'a') }),
+      fc.record({ kind: fc.constantFrom('unknown', 'undeliverable', 'opted-out'), reason: word }),
+    ),
+    after: afterStep,
+  }),
+  fc.record({
+    type: is('ReceiveMessage'),
+    facts: fc
+      .tuple(
+        ofMessage,
+        fc.record({
+          text: word,
+          meaning: fc.constantFrom('reply', 'opted_out', 'opted_in', 'qualified'),
+          paused_until: moment,
+          gives_up_at: moment,
+        }),
+      )
+      .map(([ids, rest]) => ({ ...ids, ...rest })),
+  }),
+  fc.record({ type: is('EraseMessage'), of: ofMessage, beganAt: moment }),
 )
 
 const concerned = {

@@ -21,7 +21,6 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
     { initial, evolve }: Pick<Decider<State, never, Event, never>, 'initial' | 'evolve'>,
     event: { readonly stream: string },
   ): State => fold({ evolve }, initial, streamOf(event) as unknown as ReadonlyArray<Event>)
-  const engagedOf = (lead: string) => all('ContactEngaged').find(({ data }) => data.lead_id === lead)
 
   const leads = all('LeadSubmitted').map(({ data, time }) => ({
     lead_id: data.lead_id,
@@ -32,7 +31,9 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
     engagement_id: data.engagement_id,
     submitted_at: time,
     state: data.details.additional_info['current_residence_state'] ?? null,
-    filtered: engagedOf(data.lead_id)?.data.filtered ?? false,
+    filtered: all('ActivityRecorded').some(
+      (one) => one.data.activity.lead_id === data.lead_id && one.data.activity.label === 'filtered',
+    ),
   }))
   const conversions = all('ConversionRecorded').map(({ data, time }) => ({
     record_id: data.record_id,
@@ -69,7 +70,7 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
         phone,
       }
     }),
-    engagements: all('EngagementStarted').map(({ data, stream, time }) => {
+    engagements: all('EngagementStarted').map(({ data: { follow_up: _followUp, ...data }, stream, time }) => {
       const ended = all('EngagementEnded').find((one) => one.stream === stream)?.data
       return { ...data, started_at: time, ended_at: ended?.ended_at ?? null, end_reason: ended?.reason ?? null }
     }),

@@ -15,6 +15,7 @@ import {
   noticeIdOf,
   parkedEventIdOf,
   recordIdOf,
+  stepMessageIdOf,
   type AccountSecret,
 } from '../../../domain/derived-id.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -24,6 +25,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { AccountId, DeliveryId } from '../../../domain/ids.js'
 import { lead } from '../../../domain/lead.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
+import { message } from '../../../domain/message.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import { playbook } from '../../../domain/playbook.js'
@@ -41,6 +43,7 @@ import {
   engagementId,
   leadId,
   memberId,
+  messageId,
   phone,
   playbookId,
   positionAt,
@@ -73,6 +76,9 @@ const doings = [
   'submit a lead',
   'report an activity',
   'report an activity',
+  'take a turn',
+  'take a turn',
+  'write a text',
   'define a conversion',
   'record a conversion',
   'add a webhook',
@@ -242,6 +248,9 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
             }),
             consent: { tcpa_opt_in_token: 'token', tcpa_opt_in_url: 'https://consent.example' },
             originators: how % 3 === 0 ? [] : [{ origin: title, key: `crm-${how}` }],
+            ...(how % 2 === 0
+              ? {}
+              : { follow_up: { playbook_version: 1, first_step_at: how % 7 === 0 ? null : at(now) } }),
           },
         })
         return
@@ -272,6 +281,43 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         execute(remark, engagementId, { type: 'MakeRemark', engagementId, accountId, contactId, remark: said })
         const { made } = stateOf(remark, engagementId)
         execute(engagement, engagementId, { ...report, remark: made - 1 })
+        return
+      }
+      case 'take a turn': {
+        const started = pick('EngagementStarted')
+        if (started === undefined) return
+        const { engagement_id, account_id, contact_id } = started.data
+        const state = stateOf(engagement, engagement_id)
+        if (state.kind !== 'started' || state.followUp === undefined) return
+        const { begun: step } = state.followUp
+        const message_id = stepMessageIdOf(engagement_id, step)
+        const begin = { type: 'BeginStep', step, attempt: 1, messageId: message_id, at: at(now) } as const
+        if (E.isLeft(engagement.decide(begin, state))) return
+        execute(engagement, engagement_id, begin)
+        const facts = { message_id, account_id, contact_id, engagement_id, step }
+        execute(message, message_id, { type: 'BeginMessage', facts, text: 'A text', segments: 1, at: at(now) })
+        const after = { next_step_at: how % 3 === 0 ? null : at(now + 1), gives_up_at: at(now + 1_000) }
+        const failed = { kind: how % 4 === 0 ? 'undeliverable' : 'unknown', reason: 'a code' } as const
+        const ending = how % 2 === 0 ? failed : ({ kind: 'sent', providerId: null } as const)
+        if (how % 5 === 0)
+          execute(message, message_id, {
+            type: 'RecordFailedTry',
+            attempt: 1,
+            reason: 'HTTP 503',
+            nextAttemptAt: at(now + 60),
+          })
+        else execute(message, message_id, { type: 'EndMessage', attempt: 1, ending, after })
+        return
+      }
+      case 'write a text': {
+        const started = pick('EngagementStarted')
+        if (started === undefined) return
+        const { engagement_id, account_id, contact_id } = started.data
+        const meanings = ['reply', 'opted_out', 'qualified', 'not_interested', 'opted_in', 'help'] as const
+        const meaning = meanings[how % meanings.length] ?? 'reply'
+        const facts = { message_id: messageId(fresh), account_id, contact_id, engagement_id, meaning, text: 'A reply' }
+        const until = { paused_until: at(now + 100), gives_up_at: at(now + 1_000) }
+        execute(message, messageId(fresh), { type: 'ReceiveMessage', facts: { ...facts, ...until } })
         return
       }
       case 'define a conversion': {

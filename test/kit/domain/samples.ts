@@ -13,6 +13,7 @@ import type {
   ErasureId,
   LeadId,
   MemberId,
+  MessageId,
   NoticeId,
   ParkedEventId,
   PlaybookId,
@@ -52,6 +53,7 @@ export const resendId = (n = 1): ResendId => `rsd_${body(n)}`
 export const deliveryId = (n = 1): DeliveryId => `dlv_${body(n)}`
 export const parkedEventId = (n = 1): ParkedEventId => `prk_${body(n)}`
 export const noticeId = (n = 1): NoticeId => `ntc_${body(n)}`
+export const messageId = (n = 1): MessageId => `msg_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
 
 /** An id that nothing has. */

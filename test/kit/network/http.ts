@@ -82,6 +82,9 @@ export type Body = {
   readonly resends?: ReadonlyArray<Managed>
   readonly activity?: Activity
   readonly timeline?: ReadonlyArray<Managed & { readonly kind: string }>
+  readonly messages?: ReadonlyArray<Managed>
+  readonly follow_ups?: ReadonlyArray<Readonly<Record<string, unknown>>>
+  readonly erased?: boolean | 'pending'
   readonly next_cursor?: string | null
   readonly status?: string
   readonly projections?: ReadonlyArray<{

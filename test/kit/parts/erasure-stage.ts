@@ -9,6 +9,7 @@ import type { EventStore } from '../../../domain/ports.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
+import { messages } from '../../../projections/read-models/messages.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import type { History } from '../domain/histories.js'
@@ -45,7 +46,8 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     const end = events.at(-1)?.position ?? beginning
     rightOf(await documents.apply(collection, changesOf(projection, stored, events), end))
   }
-  for (const one of [timeline, anyProjection(resends)]) rightOf(await documents.prepare(collectionOf(one)))
+  for (const one of [timeline, anyProjection(resends), anyProjection(messages)])
+    rightOf(await documents.prepare(collectionOf(one)))
   await project(timeline)
   const removed: Array<string> = []
 
@@ -75,6 +77,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
         deliveryFanOut: follower('delivery_projector'),
         resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
         timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
+        messages: { ...follower('messages'), caughtUpTo: () => project(anyProjection(messages)) },
         checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
         // What it waits for at most never comes; attempts that are under way end at once.
         time: { sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)) },

@@ -30,7 +30,8 @@ const contactIn = (event: Recorded<DomainEvent>): unknown =>
   'contact_id' in event.data ? event.data.contact_id : event.stream.replace(/^contact-/, '')
 
 /** What the service itself says of an activity. */
-const ownWords = /^(The playbook started|The contact opted out before|.* was recorded)$/
+const ownWords =
+  /^(The playbook started|The contact opted out before|.* was recorded|The contact replied|The contact asked for no more messages|A rule of the playbook says so|There is no hour .*|a code)$/
 
 const isPersonal = ({ type, data }: Recorded<DomainEvent>): boolean =>
   type === 'ActivityRecorded'

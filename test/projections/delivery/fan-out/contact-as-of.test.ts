@@ -64,18 +64,21 @@ const other: ContactEvent = {
 }
 
 const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
+const optedIn: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId() } }
 
-/** Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never. */
+/** Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never, and then in again or not. */
 const streams = fc
   .record({
     length: fc.integer({ min: 1, max: 400 }),
     every: fc.integer({ min: 1, max: 150 }),
     optsOutAt: fc.option(fc.nat(400)),
+    optsInAfter: fc.option(fc.integer({ min: 1, max: 200 })),
   })
-  .map(({ length, every, optsOutAt }) =>
+  .map(({ length, every, optsOutAt, optsInAfter }) =>
     Array.from({ length }, (_, n): ContactEvent => {
       if (n === 0) return created
       if (n === optsOutAt) return optedOut
+      if (optsOutAt !== null && optsOutAt > 0 && optsInAfter !== null && n === optsOutAt + optsInAfter) return optedIn
       if (n % every === 0) return changed(n)
       return n % 7 === 0 ? other : engaged(n)
     }),

@@ -1,0 +1,112 @@
+import type { ContactState } from './contact.js'
+import { stepMessageIdOf } from './derived-id.js'
+import type { EngagementState } from './engagement.js'
+import type { AfterStep } from './follow-up.js'
+import type { MessageId } from './ids.js'
+import { later, type Instant } from './instant.js'
+import type { MessageState } from './message.js'
+import { messageOf } from './message-template.js'
+import type { PlaybookSettings } from './playbook.js'
+import { quietFrom, sendingTime, type SendingHours } from './quiet-hours.js'
+import { afterStep, fieldsOf, hoursFor } from './step-times.js'
+
+/** All that is known of an engagement whose turn may have come. */
+type Situation = {
+  readonly engagement: EngagementState
+  /** Of the step that was begun last; undefined where there is none. */
+  readonly lastMessage: MessageState | undefined
+  readonly settings: PlaybookSettings
+  readonly contact: ContactState
+  readonly account: { readonly title: string; readonly enabled: boolean }
+  /** When messages of the account went to the contact within the last 24 hours, oldest first. */
+  readonly sentInLastDay: ReadonlyArray<Instant>
+  readonly now: Instant
+}
+
+/** What is to be done with an engagement now. */
+export type NextStep =
+  | { readonly kind: 'nothing' }
+  /** Nobody has recorded how the last try of its message ended. */
+  | { readonly kind: 'settle'; readonly step: number; readonly messageId: MessageId }
+  | {
+      readonly kind: 'send'
+      readonly step: number
+      /** From 1 on. */
+      readonly attempt: number
+      readonly messageId: MessageId
+      readonly text: string
+      /** When the night begins, where it does within days. */
+      readonly validUntil: Instant | undefined
+    }
+  | { readonly kind: 'postpone'; readonly step: number; readonly until: Instant; readonly reason: string }
+  | { readonly kind: 'skip'; readonly step: number; readonly reason: string; readonly after: AfterStep }
+  | { readonly kind: 'end-steps'; readonly givesUpAt: Instant }
+  | { readonly kind: 'end-silence'; readonly givesUpAt: Instant | undefined }
+  | { readonly kind: 'filter'; readonly note: string }
+
+const nothing: NextStep = { kind: 'nothing' }
+const hour = 60 * 60_000
+const day = 24 * hour
+
+/** Pure, so that whoever asks twice is told the same. */
+export const nextStepOf = (situation: Situation): NextStep => {
+  const { engagement, lastMessage, contact, settings, now } = situation
+  if (engagement.kind !== 'started' || engagement.ended || engagement.followUp === undefined) return nothing
+  if (contact.kind !== 'known') return nothing
+  const { begun, attempts, messageId, nextAt } = engagement.followUp
+  if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
+  if (engagement.pausedUntil !== undefined && engagement.pausedUntil > now) return nothing
+  if (contact.optedOut) return { kind: 'filter', note: 'The contact opted out before' }
+
+  const isAgain = messageId !== undefined && (lastMessage?.kind === 'waiting' || lastMessage?.kind === 'unknown')
+  const after = lastMessage !== undefined && 'after' in lastMessage ? lastMessage.after : undefined
+  const due = nextAt === undefined ? (isAgain ? dueAgain(lastMessage, now) : (after?.next_step_at ?? null)) : nextAt
+  const step = isAgain ? begun - 1 : begun
+  const template = settings.steps[step]?.message
+  if (due === null || template === undefined) return { kind: 'end-silence', givesUpAt: after?.gives_up_at }
+  if (due > now) return nothing
+  const { engagement_id: id } = engagement.attribution
+  if (contact.newest !== undefined && contact.newest.engagementId !== id)
+    return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
+  return duly(
+    situation,
+    { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },
+    contact,
+  )
+}
+
+const dueAgain = (message: MessageState, now: Instant): Instant =>
+  message.kind === 'waiting' ? (message.dueAt ?? now) : now
+
+type Turn = {
+  readonly step: number
+  readonly attempt: number
+  readonly template: string
+  readonly messageId: MessageId
+  readonly key: string
+}
+
+/** Its turn has come: whether it may go out. */
+const duly = (
+  { settings, account, sentInLastDay, now }: Situation,
+  { step, attempt, template, messageId, key }: Turn,
+  { details }: Extract<ContactState, { readonly kind: 'known' }>,
+): NextStep => {
+  const fields = fieldsOf(details)
+  const hours = hoursFor(settings, fields)
+  if (!account.enabled) return { kind: 'postpone', step, until: later(now, hour), reason: 'the account is disabled' }
+  const at = sendingTime(hours, now, `${key}/${step}`)
+  if (at === undefined) return { kind: 'filter', note: 'There is no hour in which the contact may be written to' }
+  if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }
+  const until = dayIsFullUntil(hours, sentInLastDay)
+  if (until !== undefined) return { kind: 'postpone', step, until, reason: 'the state allows no more messages a day' }
+  const text = messageOf(template, { ...fields, account: account.title })
+  if (text === '')
+    return { kind: 'skip', step, reason: 'the message is blank', after: afterStep(settings, hours, step, now, key) }
+  return { kind: 'send', step, attempt, messageId, text, validUntil: quietFrom(hours, now) }
+}
+
+const dayIsFullUntil = ({ messagesIn24Hours }: SendingHours, sent: ReadonlyArray<Instant>): Instant | undefined => {
+  const first = messagesIn24Hours === undefined ? undefined : sent.at(-messagesIn24Hours)
+  return first === undefined ? undefined : later(first, day)
+}

@@ -1,0 +1,52 @@
+import { streamOf } from '../../domain/decider.js'
+import type { ErasureEvent } from '../../domain/erasure.js'
+import type { EngagementState } from '../../domain/engagement.js'
+import type { MessageId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { message, type MessageIds } from '../../domain/message.js'
+import type { Cause } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Documents } from '../ports.js'
+import { close, type ClosingPorts } from './closing.js'
+import { messagesOf } from './contact-entries.js'
+
+type Ports = ClosingPorts & { readonly documents: Pick<Documents, 'find'> }
+type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
+type CauseOf = (what: string) => Cause
+
+const eraseMessage = (ports: ClosingPorts, of: MessageIds, beganAt: Instant, causeOf: CauseOf) =>
+  close(ports, {
+    decider: message,
+    id: of.message_id,
+    command: { type: 'EraseMessage', of, beganAt } as const,
+    by: 'MessageErased',
+    cause: causeOf(of.message_id),
+  })
+
+/**
+ * Closes all that was written to the contact and by it.
+ * @throws StoreFailed
+ */
+export const eraseMessages = async (ports: Ports, { contact_id }: Requested, causeOf: CauseOf): Promise<void> => {
+  for await (const page of messagesOf(ports.documents, contact_id)) {
+    const closings = page.map(({ id: message_id, account_id, engagement_id, created_at }) =>
+      eraseMessage(ports, { message_id, account_id, contact_id, engagement_id }, created_at, causeOf),
+    )
+    await Promise.all(closings)
+  }
+}
+
+/** The message of the step that was begun last may not be shown yet, or be about to begin: closed, it can't. @throws StoreFailed */
+export const eraseLastMessage = async (
+  ports: Ports,
+  state: EngagementState,
+  at: Instant,
+  causeOf: CauseOf,
+): Promise<void> => {
+  const id: MessageId | undefined = state.kind === 'started' ? state.followUp?.messageId : undefined
+  if (id === undefined || state.kind !== 'started') return
+  const { account_id, contact_id, engagement_id } = state.attribution
+  const { events } = orThrow(await ports.store.read(streamOf(message, id), 0, 1))
+  const ids = { message_id: id, account_id, contact_id, engagement_id }
+  await eraseMessage(ports, ids, events[0]?.time ?? at, causeOf)
+}

@@ -1,0 +1,34 @@
+import type { MessageId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+
+/** A text for one number. Its id is the same on every try, so that whoever gets it twice can tell. */
+export type OutgoingMessage = {
+  readonly id: MessageId
+  /** In E.164. */
+  readonly to: string
+  readonly text: string
+  /** After this it must not be delivered any more, such as when the night begins; undefined: whenever. */
+  readonly validUntil: Instant | undefined
+}
+
+/**
+ * How one try ended. `reason` is one of a few words of ours, with the provider's code, and holds nothing that it said.
+ * `accepted`: the provider takes care of it under its own id. `opted-out`: the provider knows that the number wants nothing.
+ * `undeliverable`: the number can't be reached. `failed`: to be tried again, not before `retryAt` where it is given. `sender-blocked`: nothing of this
+ * sender gets through until somebody has settled it with the provider. `refused`: this very message never will be taken.
+ * `unknown`: it may have been taken.
+ */
+export type MessengerOutcome =
+  | { readonly kind: 'accepted'; readonly providerId: string | undefined }
+  | { readonly kind: 'opted-out' | 'undeliverable' | 'sender-blocked' | 'refused' | 'unknown'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAt: Instant | undefined }
+
+/** What the provider has of a message whose outcome was unknown; `unknown` where it can't tell. */
+type Settled = { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
+
+/** Sends texts. Never rejects, and ends within a time of its own. */
+export type Messenger = {
+  readonly send: (message: OutgoingMessage) => Promise<MessengerOutcome>
+  /** Looks for a message that was tried since `since`. */
+  readonly settle: (message: OutgoingMessage, since: Instant) => Promise<Settled>
+}

@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache'
+import { fold, streamOf } from '../../domain/decider.js'
+import type { PlaybookId } from '../../domain/ids.js'
+import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
+import type { EventStore } from '../../domain/ports.js'
+import { readOrThrow } from '../subscriptions/retried-command.js'
+
+/** The settings that a playbook had at a version. @throws FailedForGood, and where the store fails */
+export type PlaybookVersions = (id: PlaybookId, version: number) => Promise<PlaybookSettings | undefined>
+
+/** A version never changes, so what was read of it stays good. */
+export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersions => {
+  const known = new LRUCache<string, PlaybookSettings>({ max: 500 })
+  return async (id, version) => {
+    const key = `${id}/${version}`
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const stream = streamOf(playbook, id)
+    const { events } = readOrThrow(stream, await store.read(stream, 0, version))
+    const state = fold(playbook, playbook.initial, events as unknown as ReadonlyArray<PlaybookEvent>)
+    if (state.kind !== 'created' || state.version !== version) return undefined
+    known.set(key, state.settings)
+    return state.settings
+  }
+}

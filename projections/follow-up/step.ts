@@ -1,0 +1,120 @@
+import { newAggregate } from '../../domain/aggregate.js'
+import { account, type AccountState } from '../../domain/account.js'
+import { contact } from '../../domain/contact.js'
+import { streamOf } from '../../domain/decider.js'
+import { engagement, type EngagementCommand } from '../../domain/engagement.js'
+import type { Position } from '../../domain/event.js'
+import type { AccountId, ContactId, EngagementId } from '../../domain/ids.js'
+import { later, type Instant } from '../../domain/instant.js'
+import { message } from '../../domain/message.js'
+import { nextStepOf, type NextStep } from '../../domain/next-step.js'
+import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
+import { E, unreachable, type Either } from '../../domain/prelude.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import { messages, type MessageDocument } from '../read-models/messages.js'
+import type { Lease } from '../subscriptions/leases.js'
+import { executeWithRetry, FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
+import type { PlaybookVersions } from './playbook-versions.js'
+import { sendMessage, settleMessage, type SendingPorts } from './sending.js'
+
+export type StepPorts = SendingPorts & {
+  readonly commandHandler: CommandHandler
+  readonly documents: Documents
+  readonly playbookAt: PlaybookVersions
+  /** As it is now. */
+  readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
+}
+
+const day = 24 * 60 * 60_000
+
+/**
+ * Does what an engagement's turn asks for, at most one step of it: resolves with the position of its last record, or with undefined where
+ * there was nothing to record, as where another process was first.
+ * @throws FailedForGood, and where a store fails
+ */
+export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
+  const { commandHandler, clock, playbookAt } = ports
+  const { state } = readOrThrow(streamOf(engagement, id), await commandHandler.load(engagement, id))
+  if (state.kind !== 'started' || state.ended || state.followUp === undefined) return undefined
+  const { contact_id, playbook_id, account_id } = state.attribution
+  const { playbookVersion, messageId } = state.followUp
+  const settings = await playbookAt(playbook_id, playbookVersion)
+  const owner = orThrow(await ports.currentAccount(account_id))
+  if (settings === undefined || owner.kind !== 'open') {
+    const missing = settings === undefined ? `playbook-${playbook_id}` : streamOf(account, account_id)
+    throw new FailedForGood(missing, { kind: 'corrupt', reason: 'an engagement lacks its playbook or its account' })
+  }
+  const person = readOrThrow(streamOf(contact, contact_id), await commandHandler.load(contact, contact_id)).state
+  const lastMessage =
+    messageId && readOrThrow(streamOf(message, messageId), await commandHandler.load(message, messageId)).state
+  const now = clock.now()
+  const sentInLastDay = await sentSince(ports.documents, contact_id, later(now, -day))
+  const next = nextStepOf({
+    engagement: state,
+    lastMessage,
+    settings,
+    contact: person,
+    account: { title: owner.title, enabled: owner.enabled },
+    sentInLastDay,
+    now,
+  })
+  const to = person.kind === 'known' ? person.details.phone : undefined
+  if (next.kind === 'send' || next.kind === 'settle') {
+    if (to === undefined) return undefined
+    const step = { attribution: state.attribution, settings, details: person, to, lease } as const
+    if (next.kind === 'settle') return settleMessage(ports, { ...step, ...next })
+    // The last moment at which it may turn out that nothing may be sent any more.
+    const { step: number, attempt, messageId: begun } = next
+    const begin = { type: 'BeginStep', step: number, attempt, messageId: begun, at: clock.now() } as const
+    const decided = await executeWithRetry(ports, recording(lease), engagement, id, begin)
+    if (E.isLeft(decided)) return undefined
+    const assumed = lastMessage === undefined || messageId !== begun ? newAggregate(message) : undefined
+    return sendMessage(ports, { ...step, ...next }, assumed)
+  }
+  const command = commandFor(next, now)
+  if (command === undefined) return undefined
+  const done = await executeWithRetry(ports, recording(lease), engagement, id, command)
+  return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+}
+
+const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
+
+const commandFor = (
+  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' }>,
+  at: Instant,
+): EngagementCommand | undefined => {
+  switch (next.kind) {
+    case 'nothing':
+      return undefined
+    case 'postpone':
+      return { type: 'PostponeStep', step: next.step, until: next.until, reason: next.reason }
+    case 'skip':
+      return { type: 'SkipStep', step: next.step, reason: next.reason, after: next.after }
+    case 'end-steps':
+      return { type: 'EndSteps', givesUpAt: next.givesUpAt }
+    case 'end-silence':
+      return { type: 'EndSilence', at, givesUpAt: next.givesUpAt }
+    case 'filter':
+      return { type: 'GiveUp', label: 'filtered', note: next.note, at }
+    default:
+      return unreachable(next)
+  }
+}
+
+/** No state allows more messages in a day than these. */
+const mostInDay = 20
+
+const sentSince = async (
+  { find }: Pick<Documents, 'find'>,
+  contactId: ContactId,
+  from: Instant,
+): Promise<ReadonlyArray<Instant>> => {
+  const query = { index: 'outbound', equals: [contactId], from, descending: true, limit: mostInDay }
+  const found = orThrow(await find(collectionOf(messages), query)).map(({ document }) => document as MessageDocument)
+  return found
+    .filter(({ state }) => state !== 'failed' && state !== 'waiting')
+    .map(({ created_at }) => created_at)
+    .toReversed()
+}

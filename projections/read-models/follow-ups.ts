@@ -1,0 +1,163 @@
+import { idIn } from '../../domain/decider.js'
+import { engagement } from '../../domain/engagement.js'
+import type { AfterStep } from '../../domain/follow-up.js'
+import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from '../../domain/ids.js'
+import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { ProjectedEvent, Projection } from '../projection.js'
+
+/** An engagement that its playbook follows up. */
+export type FollowUpDocument = {
+  readonly account_id: AccountId
+  readonly id: EngagementId
+  readonly contact_id: ContactId
+  readonly lead_id: LeadId
+  readonly source_id: SourceId
+  readonly playbook_id: PlaybookId
+  readonly playbook_version: number
+  readonly account_state: string
+  readonly playbook_state: string
+  readonly state: 'running' | 'paused' | 'ended'
+  /** How it ended; null while it has not. */
+  readonly reason: string | null
+  readonly started_at: Instant
+  readonly steps_done: number
+  /** When the next step, or the next try of it, is due; null where none follows. */
+  readonly next_step_at: Instant | null
+  readonly paused_until: Instant | null
+  /** When a silent contact is given up; null before the first step is over. */
+  readonly gives_up_at: Instant | null
+  /** Present only while something is due: in which queue, and when. */
+  readonly queue?: string
+  readonly next_at?: Instant
+}
+
+/**
+ * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all that goes to one contact is
+ * sent by one process.
+ */
+export const contactShards: ReadonlyArray<string> = Array.from({ length: 16 }, (_, n) => `contacts_${n}`)
+
+/** By the last letters of the id, which is derived and so evenly spread. */
+export const contactShardOf = (contactId: ContactId): string => {
+  let hash = 0
+  for (let index = contactId.length - 8; index < contactId.length; index += 1)
+    hash = (Math.imul(hash, 31) + contactId.charCodeAt(index)) >>> 0
+  return `contacts_${hash % contactShards.length}`
+}
+
+/** First messages have a queue of their own, so that none waits for what is late. */
+export const followUpQueueOf = (shard: string, kind: 'first' | 'later'): string => `${shard}/${kind}`
+
+type Facts = Omit<FollowUpDocument, 'account_state' | 'playbook_state' | 'queue' | 'next_at'>
+
+/** Its states and queues follow from the rest. */
+const derived = (facts: Facts): FollowUpDocument => {
+  const { account_id, playbook_id, contact_id, state, steps_done, next_step_at, paused_until, gives_up_at } = facts
+  const states = { account_state: `${account_id}/${state}`, playbook_state: `${playbook_id}/${state}` }
+  const due = next_step_at ?? gives_up_at
+  if (state === 'ended' || due === null) return { ...facts, ...states }
+  const next_at = paused_until !== null && paused_until > due ? paused_until : due
+  const kind = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
+  return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
+}
+
+/** Speed to lead counts where a first message is due with its lead, not where it waits for the morning. */
+const isSoonAfter = (one: Instant, other: Instant): boolean => millisecondsOf(other) - millisecondsOf(one) < 60_000
+
+const factsIn = ({ queue: _queue, next_at: _next, ...facts }: FollowUpDocument): Facts => facts
+
+const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDocument =>
+  document.state === 'ended' ? document : derived({ ...factsIn(document), ...change })
+
+/** What comes after a step that is over. */
+const stepOver = (document: FollowUpDocument, step: number, { next_step_at, gives_up_at }: AfterStep) =>
+  changed(document, { steps_done: step + 1, next_step_at, gives_up_at })
+
+export const followUps: Projection<FollowUpDocument> = {
+  name: 'follow_ups',
+  version: 1,
+  categories: ['engagement', 'message'],
+  indexes: {
+    due: ['queue', 'next_at'],
+    by_account: ['account_state', 'started_at'],
+    by_playbook: ['playbook_state', 'started_at'],
+  },
+  createdBy: new Set(['EngagementStarted']),
+  keyOf: (event) => {
+    switch (event.type) {
+      case 'EngagementStarted':
+        return event.data.follow_up === undefined ? undefined : event.data.engagement_id
+      case 'EngagementEnded':
+      case 'EngagementErased':
+      case 'StepPostponed':
+      case 'StepSkipped':
+      case 'StepsEnded':
+      case 'ContactReplied':
+      case 'EngagementPaused':
+      case 'EngagementResumed':
+        return idIn(engagement, event.stream)
+      case 'MessageAttemptFailed':
+      case 'MessageSent':
+      case 'MessageFailed':
+        return event.data.engagement_id
+      default:
+        return undefined
+    }
+  },
+  evolve: (document, event) => {
+    if (event.type === 'EngagementStarted') return begun(event)
+    if (document === undefined) return undefined
+    switch (event.type) {
+      case 'EngagementEnded': {
+        const ended = { state: 'ended', reason: event.data.reason, next_step_at: null, paused_until: null } as const
+        return derived({ ...factsIn(document), ...ended })
+      }
+      // What its messages said of it goes with them.
+      case 'EngagementErased':
+        return undefined
+      case 'StepPostponed':
+        return changed(document, { next_step_at: event.data.until })
+      case 'StepSkipped':
+      case 'MessageSent':
+      case 'MessageFailed':
+        return stepOver(document, event.data.step, event.data)
+      case 'StepsEnded':
+        return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
+      case 'MessageAttemptFailed':
+        return changed(document, { next_step_at: event.data.next_attempt_at })
+      case 'ContactReplied': {
+        const { paused_until, gives_up_at } = event.data
+        const until =
+          document.paused_until !== null && document.paused_until > paused_until ? document.paused_until : paused_until
+        return changed(document, { state: 'paused', paused_until: until, gives_up_at })
+      }
+      case 'EngagementPaused':
+        return changed(document, { state: 'paused', paused_until: event.data.until })
+      case 'EngagementResumed':
+        return changed(document, { state: 'running', paused_until: null })
+      default:
+        return document
+    }
+  },
+}
+
+const begun = ({
+  data,
+  time,
+}: Extract<ProjectedEvent, { readonly type: 'EngagementStarted' }>): FollowUpDocument | undefined => {
+  const { account_id, engagement_id: id, contact_id, lead_id, source_id, playbook_id, submitted_at, follow_up } = data
+  if (follow_up === undefined) return undefined
+  const ids = { account_id, id, contact_id, lead_id, source_id, playbook_id }
+  const { playbook_version, first_step_at: next_step_at } = follow_up
+  return derived({
+    ...ids,
+    playbook_version,
+    state: 'running',
+    reason: null,
+    started_at: submitted_at ?? time,
+    steps_done: 0,
+    next_step_at,
+    paused_until: null,
+    gives_up_at: null,
+  })
+}

@@ -1,0 +1,82 @@
+import { idIn } from '../../domain/decider.js'
+import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { message } from '../../domain/message.js'
+import type { Projection } from '../projection.js'
+
+/** A text that was sent to a contact, or came from it. */
+export type MessageDocument = {
+  readonly account_id: AccountId
+  readonly id: MessageId
+  readonly contact_id: ContactId
+  readonly engagement_id: EngagementId
+  readonly direction: 'outbound' | 'inbound'
+  /** `waiting`: for the next try; `unknown`: it may have been sent. */
+  readonly state: 'sending' | 'waiting' | 'sent' | 'failed' | 'unknown' | 'received' | 'erased'
+  /** Null where the contact was erased. */
+  readonly text: string | null
+  /** Of the playbook, counted from 0; null for what the contact wrote. */
+  readonly step: number | null
+  readonly segments: number
+  readonly attempts: number
+  readonly reason: string | null
+  readonly created_at: Instant
+  /** Of outbound messages the contact. */
+  readonly sent_to?: ContactId
+}
+
+export const messages: Projection<MessageDocument> = {
+  name: 'messages',
+  version: 1,
+  categories: ['message'],
+  indexes: { by_contact: ['contact_id', 'created_at'], outbound: ['sent_to', 'created_at'] },
+  createdBy: new Set(['MessageBegun', 'MessageReceived', 'MessageErased']),
+  keyOf: (event) => idIn(message, event.stream),
+  evolve: (document, event) => {
+    switch (event.type) {
+      case 'MessageBegun': {
+        const { account_id, message_id: id, contact_id, engagement_id, step, text, segments } = event.data
+        const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id }
+        const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
+        return { ...ids, ...sending, text, step, segments, created_at: event.time }
+      }
+      case 'MessageReceived': {
+        const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
+        const ids = { account_id, id, contact_id, engagement_id }
+        const received = { direction: 'inbound', state: 'received', attempts: 0, reason: null, step: null } as const
+        return { ...ids, ...received, text, segments: 0, created_at: event.time }
+      }
+      case 'MessageErased': {
+        const { account_id, message_id: id, contact_id, engagement_id, direction, segments, began_at } = event.data
+        // It was closed before it had begun.
+        if (event.data.state === 'unknown') return undefined
+        const ids = { account_id, id, contact_id, engagement_id }
+        const to = direction === 'outbound' ? { sent_to: contact_id } : {}
+        const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
+        return { ...ids, ...erased, ...to, segments, created_at: began_at }
+      }
+      default:
+        return document === undefined ? undefined : afterTry(document, event)
+    }
+  },
+}
+
+const afterTry = (
+  document: MessageDocument,
+  event: Parameters<typeof messages.evolve>[1],
+): MessageDocument | undefined => {
+  switch (event.type) {
+    case 'MessageTriedAgain':
+      return { ...document, state: 'sending', attempts: event.data.attempt }
+    case 'MessageAttemptFailed':
+      return { ...document, state: 'waiting', reason: event.data.reason }
+    case 'MessageSent':
+      return { ...document, state: 'sent', reason: null }
+    case 'MessageFailed': {
+      const { kind, reason } = event.data
+      return { ...document, state: kind === 'unknown' ? 'unknown' : 'failed', reason }
+    }
+    default:
+      return document
+  }
+}

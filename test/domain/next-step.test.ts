@@ -1,0 +1,171 @@
+import test from 'ava'
+import { contact, type ContactEvent } from '../../domain/contact.js'
+import { fold } from '../../domain/decider.js'
+import { stepMessageIdOf } from '../../domain/derived-id.js'
+import { engagement, type EngagementEvent } from '../../domain/engagement.js'
+import { message, type MessageEvent } from '../../domain/message.js'
+import { nextStepOf } from '../../domain/next-step.js'
+import { standardPlaybook } from '../../domain/playbook.js'
+import { later } from '../../domain/instant.js'
+import {
+  accountId,
+  at,
+  attribution,
+  contactId,
+  details,
+  engagementId,
+  leadId,
+  playbookId,
+  sourceId,
+} from '../kit/domain/samples.js'
+
+const minute = 60_000
+
+const settings = {
+  ...standardPlaybook,
+  quiet_hours: null,
+  steps: [
+    { message: 'Hi {{first_name}}, this is {{account}}.', delay_minutes: 0 },
+    { message: '{{nickname}}', delay_minutes: 60 },
+  ],
+}
+
+const started: EngagementEvent = {
+  type: 'EngagementStarted',
+  data: { ...attribution(), follow_up: { playbook_version: 1, first_step_at: at() } },
+}
+const engagedWith = (n: number): ContactEvent => {
+  const ids = { contact_id: contactId(), account_id: accountId(), lead_id: leadId(n), source_id: sourceId() }
+  const when = { submitted_at: at(n), engaged_at: at(n), filtered: false }
+  return {
+    type: 'ContactEngaged',
+    data: { ...ids, playbook_id: playbookId(), engagement_id: engagementId(n), ...when },
+  }
+}
+
+const person: ReadonlyArray<ContactEvent> = [
+  {
+    type: 'ContactCreated',
+    data: {
+      contact_id: contactId(),
+      account_id: accountId(),
+      details: details(),
+      referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
+    },
+  },
+  engagedWith(1),
+]
+
+const first = stepMessageIdOf(engagementId(), 0)
+const begun: EngagementEvent = {
+  type: 'StepBegun',
+  data: { engagement_id: engagementId(), step: 0, attempt: 1, message_id: first },
+}
+const ids = {
+  message_id: first,
+  account_id: accountId(),
+  contact_id: contactId(),
+  engagement_id: engagementId(),
+  step: 0,
+}
+const sending: MessageEvent = { type: 'MessageBegun', data: { ...ids, text: 'Hi', segments: 1, begun_at: at() } }
+const after = { next_step_at: at(60 * minute), gives_up_at: at(600 * minute) }
+const sent: MessageEvent = { type: 'MessageSent', data: { ...ids, attempt: 1, provider_id: null, ...after } }
+
+type Known = {
+  readonly engaged?: ReadonlyArray<EngagementEvent>
+  readonly contact?: ReadonlyArray<ContactEvent>
+  readonly message?: ReadonlyArray<MessageEvent>
+  readonly enabled?: boolean
+  readonly quiet?: typeof standardPlaybook.quiet_hours
+  readonly sent?: ReadonlyArray<ReturnType<typeof at>>
+}
+
+const next = (now: ReturnType<typeof at>, known: Known = {}) =>
+  nextStepOf({
+    engagement: fold(engagement, engagement.initial, [started, ...(known.engaged ?? [])]),
+    lastMessage: known.message && fold(message, message.initial, known.message),
+    settings: { ...settings, quiet_hours: known.quiet ?? null },
+    contact: fold(contact, contact.initial, [...person, ...(known.contact ?? [])]),
+    account: { title: 'Example Agency', enabled: known.enabled ?? true },
+    sentInLastDay: known.sent ?? [],
+    now,
+  })
+
+test('the first message is sent when it is due, and not before', (t) => {
+  t.deepEqual(next(at(-1)), { kind: 'nothing' })
+  t.like(next(at()), { kind: 'send', step: 0, attempt: 1, messageId: first, text: 'Hi Ada, this is Example Agency.' })
+})
+
+test('a try that nobody recorded is settled before anything else is done', (t) => {
+  t.deepEqual(next(at(1), { engaged: [begun], message: [sending] }), { kind: 'settle', step: 0, messageId: first })
+})
+
+test('a step that was decided and whose message never began is decided again', (t) => {
+  t.like(next(at(1), { engaged: [begun], message: [] }), { kind: 'send', step: 0, attempt: 2 })
+})
+
+test('a try that failed is repeated when its time has come', (t) => {
+  const failed: MessageEvent = {
+    type: 'MessageAttemptFailed',
+    data: { ...ids, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) },
+  }
+  const known = { engaged: [begun], message: [sending, failed] }
+  t.deepEqual(next(at(minute - 1), known), { kind: 'nothing' })
+  t.like(next(at(minute), known), { kind: 'send', step: 0, attempt: 2, messageId: first })
+})
+
+test('the next step counts from when the one before really went out, and a blank message is skipped', (t) => {
+  const known = { engaged: [begun], message: [sending, sent] }
+  t.deepEqual(next(at(60 * minute - 1), known), { kind: 'nothing' })
+  t.like(next(at(60 * minute), known), { kind: 'skip', step: 1, after: { next_step_at: null } })
+})
+
+test('after the last step nothing is left but to give a silent contact up', (t) => {
+  const skipped: EngagementEvent = {
+    type: 'StepSkipped',
+    data: {
+      engagement_id: engagementId(),
+      step: 1,
+      reason: 'the message is blank',
+      next_step_at: null,
+      gives_up_at: at(9),
+    },
+  }
+  t.deepEqual(next(at(600 * minute), { engaged: [begun, skipped] }), { kind: 'end-silence', givesUpAt: undefined })
+})
+
+test('while a person answers nothing is sent', (t) => {
+  const paused: EngagementEvent = {
+    type: 'EngagementPaused',
+    data: { engagement_id: engagementId(), until: at(10 * minute) },
+  }
+  t.deepEqual(next(at(minute), { engaged: [paused] }), { kind: 'nothing' })
+  t.like(next(at(10 * minute), { engaged: [paused] }), { kind: 'send' })
+})
+
+test('of a contact with a newer lead the older one is followed up no more', (t) => {
+  const givesUpAt = later(at(minute), settings.give_up_after_minutes * minute)
+  t.deepEqual(next(at(minute), { contact: [engagedWith(2)] }), { kind: 'end-steps', givesUpAt })
+})
+
+test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {
+  const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(7) } }
+  t.like(next(at(), { contact: [optedOut] }), { kind: 'filter' })
+  t.like(next(at(), { enabled: false }), { kind: 'postpone', step: 0, until: at(60 * minute) })
+})
+
+test('what is due at night waits for the morning', (t) => {
+  // Noon in UTC: everybody in the US sleeps, or nearly so, at 4 in the morning of California.
+  const postponed = next(at(), { quiet: { from: '21:00', to: '08:00' } })
+  t.is(postponed.kind, 'postpone')
+  t.true(postponed.kind === 'postpone' && postponed.until > at(3 * 60 * minute))
+})
+
+test('an engagement that has ended asks for nothing', (t) => {
+  const ended: EngagementEvent = {
+    type: 'EngagementEnded',
+    data: { engagement_id: engagementId(), reason: 'conversion', ended_at: at() },
+  }
+  t.deepEqual(next(at(), { engaged: [ended] }), { kind: 'nothing' })
+})

@@ -1,0 +1,190 @@
+import test from 'ava'
+import { having, type Answer } from '../kit/network/http.js'
+import { manage, openAccount, type Account } from '../kit/service/account.js'
+import { newPhone } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { until } from '../kit/time/until.js'
+
+// An hour of the service's clock is a third of a second.
+const site = serviceForFile({ clockRate: 10_000 })
+
+const settings = {
+  title: 'Two texts',
+  steps: [
+    { message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 },
+    { message: 'Still there, {{first_name}}?', delay_minutes: 300 },
+  ],
+  reply_rules: [{ words: ['no thanks'], outcome: 'not_interested' }],
+  quiet_hours: null,
+  give_up_after_minutes: 120,
+}
+
+type Message = {
+  readonly direction: string
+  readonly state: string
+  readonly text: string | null
+  readonly step: number | null
+  readonly created_at: string
+  readonly next_engagement_id: string
+}
+
+const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
+  having(
+    await account.manage('GET', `/contacts/${contactId}/messages`),
+    'messages',
+  ) as unknown as ReadonlyArray<Message>
+
+const textsOf = (messages: ReadonlyArray<Message>) => messages.map(({ direction, text }) => `${direction}: ${text}`)
+
+const sentAfter = (messages: ReadonlyArray<Message>, instant: string | undefined) =>
+  messages.filter(({ direction, created_at }) => direction === 'outbound' && created_at > (instant ?? ''))
+
+/** What went to the contact after this one of its texts. */
+const sentAfterText = (messages: ReadonlyArray<Message>, text: string) =>
+  sentAfter(messages, messages.find((message) => message.text === text)?.created_at)
+
+type Entry = { readonly kind: string; readonly label: string; readonly at: string }
+
+const timelineOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Entry>> =>
+  having(await account.manage('GET', `/contacts/${contactId}/timeline`), 'timeline') as unknown as ReadonlyArray<Entry>
+
+const labelsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
+  (await timelineOf(account, contactId)).flatMap(({ kind, label }) => (kind === 'activity' ? [label] : []))
+
+const hello = 'outbound: Hi Ada, this is Example Agency. Reply STOP to opt out.'
+const again = 'outbound: Still there, Ada?'
+
+/** Its only source follows leads up with these settings. */
+const following = async (changed: object = {}): Promise<Account> => {
+  const account = await openAccount(site)
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { ...settings, ...changed })
+  return account
+}
+
+const isErased = ({ body }: Answer): boolean => body.erased === true
+
+/** What has to come over the log, and by the clock of the service within seconds of ours. */
+const soon = (look: () => Promise<boolean>) => until('what the playbook does', 30_000, look)
+
+const write = (account: Account, contactId: string, text: string) =>
+  account.manage('POST', `/contacts/${contactId}/messages`, { text })
+
+const lead = (phone = newPhone()) => ({ first_name: 'Ada', phone })
+
+test('a lead that never answers gets each message in its turn, and is given up', async (t) => {
+  const account = await following()
+  const { contact_id } = await account.submitted(lead())
+  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'dormant'])
+})
+
+test('a reply fires interested and holds the steps back, and a rule tells its outcome', async (t) => {
+  const account = await following({ give_up_after_minutes: 100_000 })
+  const { contact_id } = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  t.is((await write(account, contact_id, 'Who is this?')).status, 201)
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested'])
+  t.is(having(await account.manage('GET', '/follow_ups?state=paused'), 'follow_ups').length, 1)
+  t.is((await write(account, contact_id, 'No thanks!')).status, 201)
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested', 'not_interested'])
+  t.deepEqual(sentAfterText(await messagesOf(account, contact_id), 'Who is this?'), [])
+  t.is((await write(account, contact_id, 'Really')).status, 201)
+  t.deepEqual((await labelsOf(account, contact_id)).length, 3, 'after an outcome a text fires nothing')
+})
+
+test('STOP opts out at once, of all that is open, and a later lead of the number gets nothing', async (t) => {
+  const account = await following()
+  const phone = newPhone()
+  const { contact_id } = await account.submitted(lead(phone))
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await write(account, contact_id, 'Stop.')
+  t.true(having(await account.find(phone), 'contact').opted_out)
+  await account.submitted(lead(phone))
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out', 'started', 'filtered'])
+  const other = await following()
+  const { contact_id: elsewhere } = await other.submitted(lead(phone))
+  await soon(async () => (await labelsOf(other, elsewhere)).includes('dormant'))
+  t.deepEqual(sentAfterText(await messagesOf(account, contact_id), 'Stop.'), [])
+})
+
+test('who writes START after a STOP is written to again', async (t) => {
+  const account = await following()
+  const phone = newPhone()
+  const { contact_id } = await account.submitted(lead(phone))
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await write(account, contact_id, 'STOP')
+  await write(account, contact_id, 'start')
+  t.false(having(await account.find(phone), 'contact').opted_out)
+  const { next_engagement_id } = await account.submitted(lead(phone))
+  await soon(async () => {
+    const messages = having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
+    return messages.some((message) => message['next_engagement_id'] === next_engagement_id)
+  })
+})
+
+test('a sale between two steps ends the conversation', async (t) => {
+  const account = await following()
+  const { contact_id } = await account.submitted(lead())
+  const silent = await account.submitted(lead())
+  await account.record((await account.standardConversions()).sold, { contact_id })
+  await soon(async () => (await labelsOf(account, silent.contact_id)).includes('dormant'))
+  const sold = (await timelineOf(account, contact_id)).find(({ label }) => label === 'sold')
+  t.deepEqual(sentAfter(await messagesOf(account, contact_id), sold?.at), [])
+})
+
+test('of two leads of one contact only the newest is followed up', async (t) => {
+  const account = await following()
+  const phone = newPhone()
+  const { contact_id, next_engagement_id: older } = await account.submitted(lead(phone))
+  await account.submitted(lead(phone))
+  await soon(async () => (await labelsOf(account, contact_id)).filter((label) => label === 'dormant').length === 2)
+  const second = (await timelineOf(account, contact_id)).filter(({ kind }) => kind === 'lead').at(-1)
+  const later = sentAfter(await messagesOf(account, contact_id), second?.at)
+  // The first message of the older one may have been on its way.
+  const ofOlder = later.filter(({ next_engagement_id, step }) => next_engagement_id === older && step === 1)
+  t.deepEqual(ofOlder, [])
+  t.true(textsOf(later).includes(again))
+})
+
+test('a member who takes over is not interrupted, until the engagement is resumed', async (t) => {
+  const account = await following({
+    steps: [settings.steps[0], { message: 'Still there, {{first_name}}?', delay_minutes: 2_000 }],
+  })
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  t.is((await account.manage('POST', `/engagements/${next_engagement_id}/pause`)).status, 200)
+  const other = await following()
+  t.is((await other.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 404)
+  t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)
+  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  t.is((await write(other, contact_id, 'Hello')).status, 404)
+})
+
+test('nothing is sent while the account is disabled', async (t) => {
+  const account = await following()
+  const silent = await following()
+  const { contact_id } = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  await account.manage('PATCH', '', { enabled: false })
+  const { length } = await messagesOf(account, contact_id)
+  const { contact_id: witness } = await silent.submitted(lead())
+  await soon(async () => (await labelsOf(silent, witness)).includes('dormant'))
+  t.is((await messagesOf(account, contact_id)).length, length)
+  await account.manage('PATCH', '', { enabled: true })
+  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+})
+
+test('who is erased leaves no text behind, and is written to no more', async (t) => {
+  const account = await following({ give_up_after_minutes: 100_000 })
+  const { contact_id } = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  await write(account, contact_id, 'My secret')
+  await soon(async () => isErased(await account.manage('POST', `/contacts/${contact_id}/erase`)))
+  const shown = await account.manage('GET', '/follow_ups?state=ended')
+  t.is(having(shown, 'follow_ups').length, 0)
+  t.is((await account.manage('GET', `/contacts/${contact_id}/messages`)).status, 404)
+  const events = await manage(site, 'GET', `/events?account=${account.id}&personal=true`)
+  t.regex(events.text, /MessageErased/)
+  t.notRegex(events.text, /My secret|outbound: /)
+})
