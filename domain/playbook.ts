@@ -105,8 +105,8 @@ export type PlaybookRefusal =
   | { readonly kind: 'playbook-not-found' }
   | { readonly kind: 'playbook-invalid'; readonly mismatches: ReadonlyArray<Mismatch> }
 
-/** What an account starts with. */
-export const standardPlaybook: PlaybookSettings = {
+/** What a playbook leaves open: it sends only what somebody has written. */
+export const defaultSettings: PlaybookSettings = {
   title: 'Standard qualification',
   required_fields: standardFields,
   steps: [],
@@ -114,6 +114,34 @@ export const standardPlaybook: PlaybookSettings = {
   give_up_after_minutes: 7 * 24 * 60,
   reply_rules: [],
   days: everyDay,
+}
+
+/** What an account starts with: each message fits into one segment where name and title are short. */
+export const standardPlaybook: PlaybookSettings = {
+  ...defaultSettings,
+  steps: [
+    {
+      message:
+        'Hi {{first_name}}, this is {{account}}. Thank you for your request! When is a good time to talk? Reply STOP to opt out.',
+      delay_minutes: 0,
+    },
+    {
+      message:
+        'Hi {{first_name}}, {{account}} again. Do you have questions about your request? Just answer here. Reply STOP to opt out.',
+      delay_minutes: 24 * 60,
+    },
+    {
+      message:
+        'Hi {{first_name}}, this is the last message from {{account}}. Are you still interested? Reply STOP to opt out.',
+      delay_minutes: 24 * 60,
+    },
+  ],
+  reply_rules: [
+    {
+      words: ['not interested', 'no thanks', 'no thank you', 'no me interesa', 'no gracias'],
+      outcome: 'not_interested',
+    },
+  ],
 }
 
 const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import type { PlaybookId, SourceId, WebhookId } from '../../domain/ids.js'
 import { marketingSource } from '../../domain/marketing-source.js'
-import { playbook, standardPlaybook } from '../../domain/playbook.js'
+import { playbook, defaultSettings } from '../../domain/playbook.js'
 import { arrivals, arrivalsAt } from './arrivals.js'
 import { startChild, type Child } from './child.js'
 import { openLoop } from './http-load.js'
@@ -111,7 +111,7 @@ const seedHealthy = async (receiver: Child, count: number): Promise<Healthy> => 
   await forEach(count, async (n) => {
     const playbookId: PlaybookId = `ply_${tools.ids.ulid()}`
     const title = `Playbook ${n}`
-    const settings = { ...standardPlaybook, title, steps: [] }
+    const settings = { ...defaultSettings, title, steps: [] }
     await tools.run(playbook, playbookId, { type: 'CreatePlaybook', playbookId, accountId, settings })
     const sourceId: SourceId = `mks_${tools.ids.ulid()}`
     const source = { sourceId, accountId, title: `Source ${n}`, playbookId, originatorField: null }

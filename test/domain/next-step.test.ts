@@ -5,7 +5,7 @@ import { stepMessageIdOf } from '../../domain/derived-id.js'
 import { engagement, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent } from '../../domain/message.js'
 import { nextStepOf } from '../../domain/next-step.js'
-import { standardPlaybook } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook.js'
 import { later } from '../../domain/instant.js'
 import {
   accountId,
@@ -22,7 +22,7 @@ import {
 const minute = 60_000
 
 const settings = {
-  ...standardPlaybook,
+  ...defaultSettings,
   quiet_hours: null,
   steps: [
     { message: 'Hi {{first_name}}, this is {{account}}.', delay_minutes: 0 },
@@ -77,7 +77,7 @@ type Known = {
   readonly contact?: ReadonlyArray<ContactEvent>
   readonly message?: ReadonlyArray<MessageEvent>
   readonly enabled?: boolean
-  readonly quiet?: typeof standardPlaybook.quiet_hours
+  readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sent?: ReadonlyArray<ReturnType<typeof at>>
 }
 

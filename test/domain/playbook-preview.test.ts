@@ -1,7 +1,7 @@
 import test from 'ava'
 import { instantOf, later } from '../../domain/instant.js'
 import { previewOf } from '../../domain/playbook-preview.js'
-import { standardPlaybook } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook.js'
 
 const submittedAt = instantOf(Date.UTC(2026, 2, 2, 17))
 
@@ -9,11 +9,11 @@ const preview = (
   messages: ReadonlyArray<readonly [message: string, delay_minutes: number]>,
   first_name = 'Ada',
   at = submittedAt,
-  quiet_hours = standardPlaybook.quiet_hours,
+  quiet_hours = defaultSettings.quiet_hours,
 ) =>
   previewOf({
     settings: {
-      ...standardPlaybook,
+      ...defaultSettings,
       quiet_hours,
       steps: messages.map(([message, delay_minutes]) => ({ message, delay_minutes })),
     },

@@ -3,24 +3,27 @@ import { fold } from '../../domain/decider.js'
 import {
   playbook,
   standardFields,
+  defaultSettings,
   standardPlaybook,
   type PlaybookCommand,
   type PlaybookEvent,
 } from '../../domain/playbook.js'
+import { messageOf } from '../../domain/message-template.js'
+import { segmentsOf } from '../../domain/message-segments.js'
 import { E } from '../../domain/prelude.js'
 import { accountId, playbookId } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
 const created = {
   type: 'PlaybookCreated',
-  data: { playbook_id: playbookId(), account_id: accountId(), settings: standardPlaybook },
+  data: { playbook_id: playbookId(), account_id: accountId(), settings: defaultSettings },
 } as const satisfies PlaybookEvent
 
 const create = {
   type: 'CreatePlaybook',
   playbookId: playbookId(),
   accountId: accountId(),
-  settings: standardPlaybook,
+  settings: defaultSettings,
 } as const
 
 test('a playbook is created once', (t) => {
@@ -28,16 +31,33 @@ test('a playbook is created once', (t) => {
   given(t, playbook, created).when(create).isAlreadySo()
 })
 
+test('what a new account sends may be sent as it stands: three messages in three days, each of one segment', (t) => {
+  given(t, playbook)
+    .when({ ...create, settings: standardPlaybook })
+    .then({ ...created, data: { ...created.data, settings: standardPlaybook } })
+  t.deepEqual(
+    standardPlaybook.steps.map(({ delay_minutes }) => delay_minutes / (24 * 60)),
+    [0, 1, 1],
+  )
+  for (const { message } of standardPlaybook.steps) {
+    t.regex(message, /\{\{account\}\}/, 'who writes')
+    t.regex(message, /Reply STOP/, 'how to stop')
+    const text = messageOf(message, { first_name: 'Bartholomew', account: 'Example Insurance Agency' })
+    t.is(segmentsOf(text).segments, 1, text)
+    t.regex(messageOf(message, { first_name: '', account: 'Example Agency' }), /^Hi, /, 'a blank name reads well')
+  }
+})
+
 test('a change leaves every setting that it does not name', (t) => {
   given(t, playbook, created)
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { title: 'Short' } })
-    .then({ type: 'PlaybookChanged', data: { settings: { ...standardPlaybook, title: 'Short' } } })
+    .then({ type: 'PlaybookChanged', data: { settings: { ...defaultSettings, title: 'Short' } } })
 })
 
 test('a change to what a playbook says already changes nothing', (t) => {
   const changed: PlaybookEvent = {
     type: 'PlaybookChanged',
-    data: { settings: { ...standardPlaybook, required_fields: ['email'] } },
+    data: { settings: { ...defaultSettings, required_fields: ['email'] } },
   }
   given(t, playbook, created, changed)
     .when({ type: 'ChangePlaybook', accountId: accountId(), settings: { required_fields: ['email'] } })
@@ -56,7 +76,7 @@ const steps = [{ message: 'Hi {{name}}', delay_minutes: 0 }]
 const change = { type: 'ChangePlaybook', accountId: accountId() } as const
 
 test('a message that names what no lead has is refused', (t) => {
-  const wrong = { ...standardPlaybook, steps }
+  const wrong = { ...defaultSettings, steps }
   t.deepEqual(wrongSettings({ ...create, settings: wrong }), ['steps.0.message'])
   t.deepEqual(wrongSettings({ ...change, settings: { steps } }, created), ['steps.0.message'])
   const settings = { ...wrong, required_fields: ['name'] }
@@ -66,23 +86,23 @@ test('a message that names what no lead has is refused', (t) => {
 })
 
 test('days on which nothing could be sent are refused', (t) => {
-  t.deepEqual(wrongSettings({ ...create, settings: { ...standardPlaybook, days: [] } }), ['days'])
+  t.deepEqual(wrongSettings({ ...create, settings: { ...defaultSettings, days: [] } }), ['days'])
   t.deepEqual(wrongSettings({ ...change, settings: { days: [] } }, created), ['days'])
 })
 
 test('hours that leave none in which the whole continental US is awake are refused', (t) => {
   const quiet = (from: string, to: string) => ({
     ...create,
-    settings: { ...standardPlaybook, quiet_hours: { from, to } },
+    settings: { ...defaultSettings, quiet_hours: { from, to } },
   })
   t.deepEqual(wrongSettings(quiet('11:00', '09:00')), ['quiet_hours'])
   t.deepEqual(wrongSettings(quiet('13:00', '09:00')), [])
 })
 
 test('a playbook that was stored before its names were checked can be renamed, and not given other fields', (t) => {
-  const { reply_rules: _rules, days: _days, ...before } = standardPlaybook
+  const { reply_rules: _rules, days: _days, ...before } = defaultSettings
   const stored: PlaybookEvent = { type: 'PlaybookCreated', data: { ...created.data, settings: { ...before, steps } } }
-  const settings = { ...standardPlaybook, steps, title: 'Short' }
+  const settings = { ...defaultSettings, steps, title: 'Short' }
   given(t, playbook, stored)
     .when({ ...change, settings: { title: 'Short' } })
     .then({ type: 'PlaybookChanged', data: { settings } })

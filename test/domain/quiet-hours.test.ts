@@ -2,7 +2,7 @@ import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { instantFromText, instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
-import { standardPlaybook } from '../../domain/playbook.js'
+import { defaultSettings } from '../../domain/playbook.js'
 import { nextAllowed, quietFrom, sendingHoursOf, sendingTime, type SendingHours } from '../../domain/quiet-hours.js'
 import { continentalZones } from '../../domain/us-places.js'
 import { holds } from '../kit/domain/property.js'
@@ -14,9 +14,9 @@ const chicago = 'America/Chicago'
 const losAngeles = 'America/Los_Angeles'
 
 const at = (text: string): Instant => instantFromText(text) ?? assert.fail(text)
-const quiet = (from: string, to: string): Rules => ({ ...standardPlaybook, quiet_hours: { from, to } })
+const quiet = (from: string, to: string): Rules => ({ ...defaultSettings, quiet_hours: { from, to } })
 
-const hoursIn = (zones: ReadonlyArray<string>, rules: Rules = standardPlaybook, ...states: ReadonlyArray<string>) =>
+const hoursIn = (zones: ReadonlyArray<string>, rules: Rules = defaultSettings, ...states: ReadonlyArray<string>) =>
   sendingHoursOf(rules, { zones, states })
 
 /** 24 and 25 November 2026 are a Tuesday and a Wednesday, in winter time. */
@@ -66,7 +66,7 @@ test('quiet hours that begin when they end are none', (t) => {
 })
 
 test('a playbook that sends on some days waits for the next of them, on the contact’s calendar', (t) => {
-  const monday: Rules = { ...standardPlaybook, days: ['monday'] }
+  const monday: Rules = { ...defaultSettings, days: ['monday'] }
   t.is(nextAllowed(hoursIn([newYork], monday), night), at('2026-11-30T08:00-05:00'))
   const always: Rules = { quiet_hours: null, days: ['monday'] }
   t.is(nextAllowed(hoursIn([newYork, losAngeles], always), night), at('2026-11-30T03:00-05:00'))
@@ -129,13 +129,13 @@ test('the stricter of playbook and states counts', (t) => {
 
 test('Florida, Oklahoma and Maryland allow three messages in 24 hours, wherever else the contact may be', (t) => {
   for (const state of ['FL', 'OK', 'MD']) {
-    t.is(hoursIn([newYork], standardPlaybook, 'TX', state).messagesIn24Hours, 3, state)
+    t.is(hoursIn([newYork], defaultSettings, 'TX', state).messagesIn24Hours, 3, state)
   }
-  t.is(hoursIn([newYork], standardPlaybook, 'TX').messagesIn24Hours, undefined)
+  t.is(hoursIn([newYork], defaultSettings, 'TX').messagesIn24Hours, undefined)
 })
 
 test('a playbook without quiet hours switches off the rules of the states, too', (t) => {
-  const hours = hoursIn([newYork], { ...standardPlaybook, quiet_hours: null }, 'FL', 'RI')
+  const hours = hoursIn([newYork], { ...defaultSettings, quiet_hours: null }, 'FL', 'RI')
   t.is(nextAllowed(hours, night), night)
   t.is(hours.messagesIn24Hours, undefined)
 })
@@ -210,7 +210,7 @@ const firstWhere = (start: number, matches: (time: number) => boolean): Instant 
 const timeOfDay = fc.integer({ min: 0, max: 24 * 60 - 1 }).map((time) => instantOf(time * minute).slice(11, 16))
 const someRules = fc.record({
   quiet_hours: fc.option(fc.record({ from: timeOfDay, to: timeOfDay })),
-  days: fc.subarray([...standardPlaybook.days], { minLength: 1 }),
+  days: fc.subarray([...defaultSettings.days], { minLength: 1 }),
 })
 const someZones = fc.subarray([...continentalZones, 'America/Anchorage', 'Pacific/Honolulu', 'Pacific/Guam'], {
   minLength: 1,

@@ -1,6 +1,6 @@
 import { newAggregate } from '../../../domain/aggregate.js'
 import { PlaybookId } from '../../../domain/ids.js'
-import { playbook, standardPlaybook, type PlaybookSettings } from '../../../domain/playbook.js'
+import { defaultSettings, playbook, type PlaybookSettings } from '../../../domain/playbook.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { playbookList, type PlaybookDocument } from '../../../projections/read-models/lists/playbook-list.js'
 import { sourceList } from '../../../projections/read-models/lists/source-list.js'
@@ -22,7 +22,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withAccount(ports),
       withBody(NewPlaybook),
       TE.let('playbookId', (): PlaybookId => `ply_${ports.ids.ulid()}`),
-      TE.let('settings', ({ body }): PlaybookSettings => ({ ...standardPlaybook, ...sentSettings(body) })),
+      TE.let('settings', ({ body }): PlaybookSettings => ({ ...defaultSettings, ...sentSettings(body) })),
       execute(({ account: { accountId }, playbookId, settings, caller }) => {
         const command = { type: 'CreatePlaybook', playbookId, accountId, settings } as const
         return ports.clientCommands.execute(playbook, playbookId, command, caller.actor, newAggregate(playbook))

@@ -9,7 +9,7 @@ import type { EngagementCommand } from '../../../domain/engagement.js'
 import type { MessageCommand } from '../../../domain/message.js'
 import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
-import { standardPlaybook, type PlaybookCommand } from '../../../domain/playbook.js'
+import { defaultSettings, type PlaybookCommand } from '../../../domain/playbook.js'
 import type { ParkedEventCommand } from '../../../domain/parked-event.js'
 import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
@@ -84,7 +84,7 @@ export const playbookCommands: fc.Arbitrary<PlaybookCommand> = fc.oneof(
     type: is('CreatePlaybook'),
     playbookId: few(playbookId),
     accountId: few(accountId),
-    settings: fc.constant(standardPlaybook),
+    settings: fc.constant(defaultSettings),
   }),
   fc.record({
     type: is('ChangePlaybook'),

@@ -203,7 +203,7 @@ const bodyIn = (text: string): Body => {
 type RawAnswer = { readonly status: number | undefined; readonly text: string; readonly ended: boolean }
 
 /** Writes these bytes to the service and reads until it closes the connection or `milliseconds` have passed. */
-export const sendRaw = (url: string, bytes: string | Uint8Array, milliseconds = 5_000): Promise<RawAnswer> =>
+export const sendRaw = (url: string, bytes: string | Uint8Array, milliseconds = 60_000): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)

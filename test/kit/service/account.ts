@@ -47,12 +47,13 @@ export const manage = ({ url }: Site, method: string, path: string, body?: unkno
     ? send(`${url}/manage/v1${path}`, { method, headers: bearer(operatorKey) })
     : sendJson(`${url}/manage/v1${path}`, method, body, bearer(operatorKey))
 
-/** Opens an account of a test's own. */
+/** Opens an account of a test's own. Its playbook sends nothing: what it sent would depend on the hour of the day. */
 export const openAccount = async (site: Site, title = 'Example Agency'): Promise<Account> => {
   const opened = await manage(site, 'POST', '/accounts', { title })
   const id = having(opened, 'account').id
   const playbookId = having(opened, 'playbook').id
   const inAccount: Account['manage'] = (method, path, body) => manage(site, method, `/accounts/${id}${path}`, body)
+  await inAccount('PATCH', `/playbooks/${playbookId}`, { steps: [], reply_rules: [] })
   const addSource: Account['addSource'] = async (fields = {}) => {
     const asked = { title: 'Search ads', playbook_id: playbookId, ...fields }
     const source = having(await inAccount('POST', '/marketing_sources', asked), 'marketing_source')

@@ -4,7 +4,7 @@ import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
 import { message } from '../../../domain/message.js'
-import { standardPlaybook } from '../../../domain/playbook.js'
+import { defaultSettings } from '../../../domain/playbook.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/messenger.js'
@@ -31,7 +31,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { nextTurn, turnTime } from '../../kit/time/turns.js'
 
-const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
+const settings = { ...defaultSettings, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
 
 const owner = {
   kind: 'open',

@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { DomainEvent } from '../../../domain/events.js'
-import { standardPlaybook } from '../../../domain/playbook.js'
+import { defaultSettings } from '../../../domain/playbook.js'
 import { conversionList } from '../../../projections/read-models/lists/conversion-list.js'
 import { playbookList } from '../../../projections/read-models/lists/playbook-list.js'
 import { anyProjection } from '../../../projections/projection.js'
@@ -56,9 +56,9 @@ test('the conversion list shows each definition as it was made', (t) => {
 })
 
 test('the playbook list shows the settings of today and the time of creation', (t) => {
-  const settings = { ...standardPlaybook, title: 'Short', required_fields: ['email'] }
+  const settings = { ...defaultSettings, title: 'Short', required_fields: ['email'] }
   const stream = `playbook-${playbookId()}`
-  const created = { playbook_id: playbookId(), account_id: accountId(), settings: standardPlaybook }
+  const created = { playbook_id: playbookId(), account_id: accountId(), settings: defaultSettings }
   const log = logOf(
     [stream, { type: 'PlaybookCreated', data: created }],
     [stream, { type: 'PlaybookChanged', data: { settings } }],
