@@ -128,7 +128,8 @@ const makeDueWith =
       const heldAt = subscriber.state === 'off' ? subscriber.version : undefined
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
-      const cause = { actor: 'delivery', event, at: event.time, eventId }
+      // By the times of the activities lists show them in order, also those that one append recorded.
+      const cause = { actor: 'delivery', event, at: activity.at, eventId }
       const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
       executedOrThrow('a delivery', done)
     }

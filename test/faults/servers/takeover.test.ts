@@ -1,4 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
+import { shards } from '../../../projections/delivery/shards.js'
+import { contactShards } from '../../../projections/read-models/follow-ups.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
 import { isWholeInTheEnd, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/load/fleet.js'
@@ -9,8 +11,8 @@ import { openLoadedAccount } from '../../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../../kit/load/load-receiver.js'
 
-/** The read models, the reactions, the two fan-outs and the eraser; the shards of the webhooks; the mailer. */
-const kindsOfWork = [readModels.length + 4, 64, 1]
+/** The read models, the reactions, the two fan-outs and the eraser; the webhooks; the mailer; the follow-ups. */
+const kindsOfWork = [readModels.length + 4, shards.length, 1, contactShards.length]
 const names = kindsOfWork.reduce((sum, count) => sum + count, 0)
 
 /** Each kind of work is shared out by itself. */

@@ -5,7 +5,7 @@ import { beginning } from '../../../../domain/event.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
-import { contactId, erasureId } from '../../../kit/domain/samples.js'
+import { contactId, engagementId, erasureId } from '../../../kit/domain/samples.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
 import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -87,4 +87,21 @@ test('nothing becomes due of a contact that was erased before the fan-out came t
     await run()
     t.is((await written('delivery')).length, isErased ? 0 : 1)
   }
+})
+
+test('of activities that one append recorded each delivery is listed in its turn', async (t) => {
+  const { submit, commandHandler, cause, run, written } = await openFanOutStage()
+  await submit(1)
+  const optOut = { type: 'OptOut', engagementId: engagementId() } as const
+  rightOf(await commandHandler.execute(contact, contactId(), optOut, cause))
+  await submit(2)
+  await run()
+  const made = (await written('delivery')).flatMap(({ type, data, time }) =>
+    type === 'DeliveryDue' ? [{ label: data.label, time }] : [],
+  )
+  t.deepEqual(
+    made.toSorted((one, other) => (one.time < other.time ? -1 : 1)).map(({ label }) => label),
+    ['started', 'started', 'filtered'],
+  )
+  t.is(new Set(made.slice(1).map(({ time }) => time)).size, 2)
 })
