@@ -1,4 +1,5 @@
 import { t } from './codec.js'
+import type { AcceptedHosts } from './consent.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, ApiKeyId, ConversionId, MemberId, PlaybookId } from './ids.js'
@@ -29,6 +30,8 @@ export const AccountEvent = t.union([
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
   eventOf('ApiKeyLimited', t.type({ api_key_id: ApiKeyId, limit_per_minute: Limit })),
   eventOf('ApiKeyRevoked', t.type({ api_key_id: ApiKeyId })),
+  /** Null: any. */
+  eventOf('ConsentHostsAccepted', t.type({ hosts: t.union([t.readonlyArray(t.string), t.null]) })),
   eventOf('MemberAdded', t.type({ member_id: MemberId, email: t.string, role: MemberRole })),
   eventOf('MemberRemoved', t.type({ member_id: MemberId })),
 ])
@@ -49,6 +52,7 @@ export type AccountState =
       readonly sealedSecret: string
       readonly apiKeys: ReadonlyMap<ApiKeyId, ApiKey>
       readonly members: ReadonlyMap<MemberId, Member>
+      readonly consentHosts: AcceptedHosts
     }
 
 export type AccountCommand =
@@ -74,6 +78,7 @@ export type AccountCommand =
     }
   | { readonly type: 'LimitApiKey'; readonly apiKeyId: ApiKeyId; readonly limitPerMinute: number | null }
   | { readonly type: 'RevokeApiKey'; readonly apiKeyId: ApiKeyId }
+  | { readonly type: 'AcceptConsentHosts'; readonly hosts: AcceptedHosts }
   | { readonly type: 'AddMember'; readonly memberId: MemberId; readonly email: string; readonly role: MemberRole }
   | { readonly type: 'RemoveMember'; readonly memberId: MemberId }
 
@@ -94,6 +99,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       sealedSecret: event.data.sealed_secret,
       apiKeys: new Map(),
       members: new Map(),
+      consentHosts: null,
     }
   }
   if (state.kind === 'unknown') return state
@@ -117,6 +123,8 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
     }
     case 'ApiKeyRevoked':
       return { ...state, apiKeys: without(state.apiKeys, event.data.api_key_id) }
+    case 'ConsentHostsAccepted':
+      return { ...state, consentHosts: event.data.hosts }
     case 'MemberAdded': {
       const { member_id, email, role } = event.data
       return { ...state, members: new Map(state.members).set(member_id, { email, role }) }
@@ -130,6 +138,9 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
 
 const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> =>
   new Map([...map].filter(([other]) => other !== key))
+
+const isSame = (one: AcceptedHosts, other: AcceptedHosts): boolean =>
+  one === null || other === null ? one === other : one.join() === other.join()
 
 const decide = (command: AccountCommand, state: AccountState): Either<AccountRefusal, ReadonlyArray<AccountEvent>> => {
   if (command.type === 'OpenAccount') {
@@ -176,6 +187,10 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
     case 'RevokeApiKey':
       if (!state.apiKeys.has(command.apiKeyId)) return E.left({ kind: 'api-key-not-found' })
       return E.right([{ type: 'ApiKeyRevoked', data: { api_key_id: command.apiKeyId } }])
+    case 'AcceptConsentHosts': {
+      const { hosts } = command
+      return E.right(isSame(hosts, state.consentHosts) ? [] : [{ type: 'ConsentHostsAccepted', data: { hosts } }])
+    }
     case 'AddMember': {
       const email = command.email.toLowerCase()
       const known = [...state.members.values()].some((member) => member.email.toLowerCase() === email)

@@ -18,6 +18,7 @@ import {
 import { Instant, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
+import { nextConsentCheckAt } from './retry-schedule.js'
 
 const Attribution = t.type(
   {
@@ -70,6 +71,19 @@ export const EngagementEvent = t.union([
   ),
   /** No step follows, since the contact has a newer lead. */
   eventOf('StepsEnded', t.type({ engagement_id: EngagementId, gives_up_at: Instant })),
+  /** From now on its messages may go out. */
+  eventOf('ConsentVerified', t.type({ engagement_id: EngagementId })),
+  /** Nobody could tell. `check` counts from 1. */
+  eventOf(
+    'ConsentCheckFailed',
+    t.type({
+      engagement_id: EngagementId,
+      check: NaturalNumber,
+      reason: t.string,
+      failed_at: Instant,
+      next_check_at: Instant,
+    }),
+  ),
   /** No step is begun before `paused_until`, so that a person can answer. */
   eventOf(
     'ContactReplied',
@@ -116,6 +130,14 @@ type FollowUpState = {
   readonly messageId: MessageId | undefined
   /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
   readonly nextAt: Instant | null | undefined
+  /** Undefined where nothing is to be verified, or it has been. */
+  readonly awaitedConsent: AwaitedConsent | undefined
+}
+
+type AwaitedConsent = {
+  /** So many in a row, since then. */
+  readonly failedChecks: number
+  readonly failingSince: Instant | undefined
 }
 
 /** What a text of the contact makes of its engagement. */
@@ -161,6 +183,8 @@ export type EngagementCommand =
   | { readonly type: 'PostponeStep'; readonly step: number; readonly until: Instant; readonly reason: string }
   | { readonly type: 'SkipStep'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly type: 'EndSteps'; readonly givesUpAt: Instant }
+  | { readonly type: 'VerifyConsent' }
+  | { readonly type: 'RecordFailedConsentCheck'; readonly check: number; readonly reason: string; readonly at: Instant }
   | {
       readonly type: 'HearReply'
       readonly messageId: MessageId
@@ -249,11 +273,15 @@ const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
     attempts: 0,
     messageId: undefined,
     nextAt: stored.first_step_at,
+    awaitedConsent: stored.consent === 'awaited' ? { failedChecks: 0, failingSince: undefined } : undefined,
   }
 
 type StepEvent = Extract<
   EngagementEvent,
-  { readonly type: 'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' }
+  {
+    readonly type:
+      'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' | 'ConsentVerified' | 'ConsentCheckFailed'
+  }
 >
 
 const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEvent): Started => {
@@ -270,6 +298,13 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
     }
     case 'StepsEnded':
       return { ...state, givesUpAt: event.data.gives_up_at, followUp: { ...followUp, nextAt: null } }
+    case 'ConsentVerified':
+      return { ...state, followUp: { ...followUp, awaitedConsent: undefined } }
+    case 'ConsentCheckFailed': {
+      const { check: failedChecks, failed_at, next_check_at: nextAt } = event.data
+      const failingSince = followUp.awaitedConsent?.failingSince ?? failed_at
+      return { ...state, followUp: { ...followUp, nextAt, awaitedConsent: { failedChecks, failingSince } } }
+    }
     default:
       return unreachable(event)
   }
@@ -390,15 +425,27 @@ const outcome = (
 
 type StepCommand = Extract<
   EngagementCommand,
-  { readonly type: 'BeginStep' | 'PostponeStep' | 'SkipStep' | 'EndSteps' | 'EndSilence' }
+  {
+    readonly type:
+      | 'BeginStep'
+      | 'PostponeStep'
+      | 'SkipStep'
+      | 'EndSteps'
+      | 'EndSilence'
+      | 'VerifyConsent'
+      | 'RecordFailedConsentCheck'
+  }
 >
 
-/** A step is never begun early, while a person answers, after the end, or where it is another one's turn. */
+/** A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn. */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, pausedUntil, attribution } = state
   const { engagement_id } = attribution
   if (state.ended) return E.left({ kind: 'engagement-ended' })
   if (followUp === undefined) return E.left({ kind: 'step-not-due' })
+  if (command.type === 'VerifyConsent')
+    return E.right(followUp.awaitedConsent === undefined ? [] : [{ type: 'ConsentVerified', data: { engagement_id } }])
+  if (command.type === 'RecordFailedConsentCheck') return E.right(consentCheckFailed(command, state, followUp))
   if (command.type === 'EndSteps') {
     const gives_up_at = command.givesUpAt
     return E.right(followUp.nextAt === null ? [] : [{ type: 'StepsEnded', data: { engagement_id, gives_up_at } }])
@@ -417,6 +464,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
       const { step: number, attempt, messageId: message_id, at } = command
       if (isAgain && attempt === followUp.attempts) return E.right([])
       if (attempt !== (isAgain ? followUp.attempts + 1 : 1)) return E.left({ kind: 'step-not-due' })
+      if (followUp.awaitedConsent !== undefined) return E.left({ kind: 'step-not-due' })
       if ([pausedUntil, nextAt].some((instant) => instant !== undefined && instant > at))
         return E.left({ kind: 'step-not-due' })
       return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
@@ -436,6 +484,20 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
   }
 }
 
+/** Whoever can't verify a consent for a day must not send. */
+const consentCheckFailed = (
+  { check, reason, at }: Extract<EngagementCommand, { readonly type: 'RecordFailedConsentCheck' }>,
+  state: Started,
+  { awaitedConsent }: FollowUpState,
+): ReadonlyArray<EngagementEvent> => {
+  if (awaitedConsent === undefined || check !== awaitedConsent.failedChecks + 1) return []
+  const next_check_at = nextConsentCheckAt(check, awaitedConsent.failingSince ?? at, at)
+  if (next_check_at === undefined)
+    return outcome(state, 'filtered', 'The consent could not be verified within a day', at)
+  const { engagement_id } = state.attribution
+  return [{ type: 'ConsentCheckFailed', data: { engagement_id, check, reason, failed_at: at, next_check_at } }]
+}
+
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
@@ -449,13 +511,16 @@ const start = (
   const fires = (label: ActivityLabel, note: string, when: Instant) =>
     recorded(attribution, { label, note, properties: {}, at: when }, null)
   const begun = [started, fires('started', 'The playbook started', at)]
-  const note = filtered ? 'The contact opted out before' : followUp?.first_step_at === null ? noHour : undefined
+  const note = filtered ? 'The contact opted out before' : noteOfRefused(followUp)
   if (note === undefined) return begun
   const filteredAt = later(at, 1)
   return [...begun, fires('filtered', note, filteredAt), ended(attribution, 'filtered', filteredAt)]
 }
 
-const noHour = 'There is no hour in which the contact may be written to'
+const noteOfRefused = (followUp: FollowUp | undefined): string | undefined => {
+  if (followUp?.consent === 'refused') return 'The URL of the consent is of no host that the account accepts'
+  return followUp?.first_step_at === null ? 'There is no hour in which the contact may be written to' : undefined
+}
 
 const recorded = (
   attribution: Attribution,

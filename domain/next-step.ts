@@ -38,6 +38,8 @@ export type NextStep =
       /** When the night begins, where it does within days. */
       readonly validUntil: Instant | undefined
     }
+  /** Whether the contact agreed is to be found out. `check` counts from 1. */
+  | { readonly kind: 'check-consent'; readonly check: number }
   | { readonly kind: 'postpone'; readonly step: number; readonly until: Instant; readonly reason: string }
   | { readonly kind: 'skip'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly kind: 'end-steps'; readonly givesUpAt: Instant }
@@ -88,7 +90,7 @@ type Turn = {
 
 /** Its turn has come: whether it may go out. */
 const duly = (
-  { settings, account, sentInLastDay, now }: Situation,
+  { engagement, settings, account, sentInLastDay, now }: Situation,
   { step, attempt, template, messageId, key }: Turn,
   { details }: Extract<ContactState, { readonly kind: 'known' }>,
 ): NextStep => {
@@ -103,6 +105,8 @@ const duly = (
   const text = messageOf(template, { ...fields, account: account.title })
   if (text === '')
     return { kind: 'skip', step, reason: 'the message is blank', after: afterStep(settings, hours, step, now, key) }
+  const awaited = engagement.kind === 'started' ? engagement.followUp?.awaitedConsent : undefined
+  if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   return { kind: 'send', step, attempt, messageId, text, validUntil: quietFrom(hours, now) }
 }
 

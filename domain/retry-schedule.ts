@@ -23,6 +23,20 @@ export const maximalMessageTries = 28
 export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
 
+/** In milliseconds: for so long may checks of a consent fail, until no message is sent any more. */
+const longestConsentWait = 24 * 60 * 60_000
+
+/**
+ * When a consent is checked again after `check`, from 1 on, failed at `at`, as the checks before it did since `since`: as soon as a message
+ * would be tried again, and once more when a day is over. Undefined after that.
+ */
+export const nextConsentCheckAt = (check: number, since: Instant, at: Instant): Instant | undefined => {
+  const end = later(since, longestConsentWait)
+  if (at >= end) return undefined
+  const next = nextMessageTryAt(check, at)
+  return next < end ? next : end
+}
+
 /** How often a notice is mailed again after its first attempt. */
 export const noticeRetries = 31
 

@@ -10,6 +10,7 @@ import type { WebhookResponse, WebhookSender } from '../../projections/delivery/
 import { shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { retention, retentionName } from '../../projections/erasure/retention.js'
+import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { Messenger } from '../../projections/follow-up/messenger.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
@@ -54,6 +55,7 @@ type Ports = {
   readonly sender: WebhookSender
   readonly mail: MailSender
   readonly messenger: Messenger
+  readonly consentVerifier: ConsentVerifier
   /** Where clients reach the service, known once it listens: nothing is mailed before. */
   readonly siteUrl: Promise<string>
   readonly vault: Vault

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { consentVerifier } from '../../adapters/consent/verifier.js'
 import { keptMessages } from '../../adapters/in-process/kept-messages.js'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
@@ -172,7 +173,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     commandHandler: workHandler,
     currentStates,
     sender,
-    ...{ mail, messenger: keptMessages },
+    ...{ mail, messenger: keptMessages, consentVerifier: consentVerifier(config.consentVerifierUrl) },
     siteUrl: site.known,
     vault,
     ...ports,
@@ -203,9 +204,8 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     clientCommands: clientCommands({ store, commandHandler, reactor, ids, awaitReadModels }),
     queries,
     hasPendingReactions,
-    vault,
-    sender,
-    rateLimit: rateLimit(clock),
+    verifiesConsents: config.consentVerifierUrl !== undefined,
+    ...{ vault, sender, rateLimit: rateLimit(clock) },
     ...{ erasures: followers.erasures, rebuilds: followers.rebuilds },
     draining: draining.signal,
     siteUrl: site.now,

@@ -22,6 +22,8 @@ export type Config = {
   readonly mongoUrl: string | undefined
   /** Undefined: mail goes to files in the data directory. */
   readonly smtpUrl: string | undefined
+  /** Undefined: consents are not verified beyond what the account accepts. */
+  readonly consentVerifierUrl: string | undefined
   readonly roles: ReadonlySet<ProcessRole>
 }
 
@@ -38,7 +40,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
-  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, ROLES, DELIVERY_RETENTION_DAYS } = decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, CONSENT_VERIFIER_URL, ROLES, DELIVERY_RETENTION_DAYS } = decoded.right
   if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
     return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
   }
@@ -56,6 +58,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     eventStoreUrl: EVENTSTORE_URL,
     mongoUrl: MONGODB_URL,
     smtpUrl: SMTP_URL,
+    consentVerifierUrl: CONSENT_VERIFIER_URL,
     roles: ROLES ?? new Set(roles),
   })
 }
@@ -117,6 +120,13 @@ const smtpUrl = (text: string): string | undefined => {
   return isServer && isKnown && hash === '' && isDecodable(username) && isDecodable(password) ? text : undefined
 }
 
+/** It may carry a user and a password, and a path and a query of its own. */
+const serviceUrl = (text: string): string | undefined => {
+  const url = webAddressFromText(text)
+  const isUsable = url !== undefined && url.hash === '' && isDecodable(url.username) && isDecodable(url.password)
+  return isUsable ? text : undefined
+}
+
 const isDecodable = (text: string): boolean => {
   try {
     decodeURIComponent(text)
@@ -149,5 +159,6 @@ const Settings = t.partial({
   EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
   SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),
+  CONSENT_VERIFIER_URL: setting('an http or https URL', serviceUrl),
   ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
 })

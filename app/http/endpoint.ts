@@ -22,7 +22,7 @@ type Call<Caller> = HasRequest & { readonly caller: Caller }
 
 /** One route as data. `path` may hold parameters (`/contacts/:id`). */
 export type Endpoint<Caller> = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   /** From the call to the answer: a pipeline of steps (`steps.ts`). */
   readonly handle: (call: TaskEither<Problem, Call<Caller>>) => TaskEither<Problem, Answer>

@@ -1,4 +1,5 @@
 import { account, type AccountState } from '../../domain/account.js'
+import type { AcceptedHosts } from '../../domain/consent.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, SourceId } from '../../domain/ids.js'
 import { marketingSource, type MarketingSourceState } from '../../domain/marketing-source.js'
@@ -20,6 +21,7 @@ export type AcceptingSource = {
   /** Of its account. */
   readonly secret: AccountSecret
   readonly hasErasures: boolean
+  readonly consentHosts: AcceptedHosts
   readonly playbook: Extract<PlaybookState, { readonly kind: 'created' }>
 }
 
@@ -71,7 +73,7 @@ const acceptingSource =
   (
     { currentStates, vault }: SourcePorts,
     source: CreatedSource,
-    { sealedSecret, hasErasures }: OpenAccount,
+    { sealedSecret, hasErasures, consentHosts }: OpenAccount,
   ): TaskEither<Problem, AcceptingSource> =>
   async () => {
     const found = await currentStates.get(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
@@ -80,5 +82,5 @@ const acceptingSource =
     if (E.isLeft(secret) || found.right.kind === 'unknown') {
       return E.left({ kind: 'corrupt', reason: 'a marketing source lacks its playbook or its account a secret' })
     }
-    return E.right({ source, secret: secret.right, hasErasures, playbook: found.right })
+    return E.right({ source, secret: secret.right, hasErasures, consentHosts, playbook: found.right })
   }

@@ -1,11 +1,13 @@
 import { newAggregate } from '../../domain/aggregate.js'
+import { consentOnArrival } from '../../domain/consent.js'
 import { bytesOf, maximalDetails } from '../../domain/contact-details.js'
 import { erasureIdOf, submissionKeyIdOf } from '../../domain/derived-id.js'
-import type { ErasureId, LeadId } from '../../domain/ids.js'
+import type { EngagementId, ErasureId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
+import type { FollowUp } from '../../domain/follow-up.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
@@ -22,6 +24,8 @@ type SubmitPorts = {
   readonly clientCommands: ClientCommands
   readonly ids: Ids
   readonly clock: Clock
+  /** Whether a service verifies consents before anything is sent. */
+  readonly verifiesConsents: boolean
 }
 
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
@@ -51,11 +55,11 @@ const factsOf =
     submission: Submission,
   ): TaskEither<Problem, LeadFacts> =>
   async () => {
-    const { ids, commandHandler, clock } = ports
+    const { ids, commandHandler } = ports
     const current = await currentContact(commandHandler, accepting, submission.details.phone)()
     if (E.isLeft(current)) return current
     const engagementId = `neg_${ids.ulid()}` as const
-    const followUp = followUpOf(accepting.playbook, submission.details, clock.now(), engagementId)
+    const followUp = followUpIn(ports, accepting, submission, engagementId)
     const facts = {
       ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, current.right),
       ...(followUp === undefined ? {} : { follow_up: followUp }),
@@ -64,6 +68,18 @@ const factsOf =
     const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
+
+/** Undefined where the playbook sends nothing: then there is no consent to verify either. */
+const followUpIn = (
+  { clock, verifiesConsents }: SubmitPorts,
+  { playbook, consentHosts }: AcceptingSource,
+  { details, consent: given }: Submission,
+  engagementId: EngagementId,
+): FollowUp | undefined => {
+  const followUp = followUpOf(playbook, details, clock.now(), engagementId)
+  const consent = consentOnArrival(given, consentHosts, verifiesConsents)
+  return followUp === undefined || consent === undefined ? followUp : { ...followUp, consent }
+}
 
 /** An originator whose lead was erased makes a new one; an idempotency key stands for its lead for ever. */
 const submit = async (

@@ -13,6 +13,7 @@ export type IntakePorts = {
   readonly vault: Vault
   readonly ids: Ids
   readonly clock: Clock
+  readonly verifiesConsents: boolean
   readonly rateLimit: RateLimit
 }
 

@@ -2,6 +2,7 @@ import type { Surface } from '../http/endpoint.js'
 import { accountEndpoints } from './accounts/accounts.js'
 import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
+import { messagingEndpoints } from './accounts/messaging.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { erasureEndpoints } from './contacts/erasure.js'
 import { followUpEndpoints } from './contacts/follow-ups.js'
@@ -34,6 +35,7 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...accountEndpoints(ports),
     ...apiKeyEndpoints(ports),
     ...memberEndpoints(ports),
+    ...messagingEndpoints(ports),
     ...playbookEndpoints(ports),
     ...playbookPreviewEndpoints(ports),
     ...marketingSourceEndpoints(ports),

@@ -8,7 +8,7 @@ import type { AccountId, ContactId, EngagementId } from '../../domain/ids.js'
 import { later, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { nextStepOf, type NextStep } from '../../domain/next-step.js'
-import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
+import type { StoreFailure } from '../../domain/ports.js'
 import { E, unreachable, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
@@ -16,16 +16,17 @@ import { collectionOf } from '../projection.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
+import { checkConsent, type ConsentPorts } from './consent-check.js'
 import type { PlaybookVersions } from './playbook-versions.js'
 import { sendMessage, settleMessage, type SendingPorts } from './sending.js'
 
-export type StepPorts = SendingPorts & {
-  readonly commandHandler: CommandHandler
-  readonly documents: Documents
-  readonly playbookAt: PlaybookVersions
-  /** As it is now. */
-  readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
-}
+export type StepPorts = SendingPorts &
+  ConsentPorts & {
+    readonly documents: Documents
+    readonly playbookAt: PlaybookVersions
+    /** As it is now. */
+    readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
+  }
 
 const day = 24 * 60 * 60_000
 
@@ -60,6 +61,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     sentInLastDay,
     now,
   })
+  if (next.kind === 'check-consent') return checkConsent(ports, lease, state.attribution, next.check)
   const to = person.kind === 'known' ? person.details.phone : undefined
   if (next.kind === 'send' || next.kind === 'settle') {
     if (to === undefined) return undefined
@@ -82,7 +84,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 
 const commandFor = (
-  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' }>,
+  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' | 'check-consent' }>,
   at: Instant,
 ): EngagementCommand | undefined => {
   switch (next.kind) {

@@ -26,6 +26,8 @@ export type FollowUpDocument = {
   readonly paused_until: Instant | null
   /** When a silent contact is given up; null before the first step is over. */
   readonly gives_up_at: Instant | null
+  /** Present only until the consent is verified: nothing is sent before. */
+  readonly consent?: 'awaited'
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
@@ -45,8 +47,11 @@ export const contactShardOf = (contactId: ContactId): string => {
   return `contacts_${hash % contactShards.length}`
 }
 
-/** First messages have a queue of their own, so that none waits for what is late. */
-export const followUpQueueOf = (shard: string, kind: 'first' | 'later'): string => `${shard}/${kind}`
+/**
+ * First messages have a queue of their own, so that none waits for what is late, and so have those whose consent is to be verified, so that none
+ * waits for whoever does that.
+ */
+export const followUpQueueOf = (shard: string, kind: 'first' | 'later' | 'consent'): string => `${shard}/${kind}`
 
 type Facts = Omit<FollowUpDocument, 'account_state' | 'playbook_state' | 'queue' | 'next_at'>
 
@@ -57,7 +62,8 @@ const derived = (facts: Facts): FollowUpDocument => {
   const due = next_step_at ?? gives_up_at
   if (state === 'ended' || due === null) return { ...facts, ...states }
   const next_at = paused_until !== null && paused_until > due ? paused_until : due
-  const kind = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
+  const timely = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
+  const kind = facts.consent === undefined ? timely : 'consent'
   return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
 }
 
@@ -68,6 +74,8 @@ const factsIn = ({ queue: _queue, next_at: _next, ...facts }: FollowUpDocument):
 
 const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDocument =>
   document.state === 'ended' ? document : derived({ ...factsIn(document), ...change })
+
+const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
 /** What comes after a step that is over. */
 const stepOver = (document: FollowUpDocument, step: number, { next_step_at, gives_up_at }: AfterStep) =>
@@ -92,6 +100,8 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'StepPostponed':
       case 'StepSkipped':
       case 'StepsEnded':
+      case 'ConsentVerified':
+      case 'ConsentCheckFailed':
       case 'ContactReplied':
       case 'EngagementPaused':
       case 'EngagementResumed':
@@ -123,6 +133,10 @@ export const followUps: Projection<FollowUpDocument> = {
         return stepOver(document, event.data.step, event.data)
       case 'StepsEnded':
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
+      case 'ConsentVerified':
+        return document.state === 'ended' ? document : derived(withoutConsent(factsIn(document)))
+      case 'ConsentCheckFailed':
+        return changed(document, { next_step_at: event.data.next_check_at })
       case 'MessageAttemptFailed':
         return changed(document, { next_step_at: event.data.next_attempt_at })
       case 'ContactReplied': {
@@ -159,5 +173,6 @@ const begun = ({
     next_step_at,
     paused_until: null,
     gives_up_at: null,
+    ...(follow_up.consent === 'awaited' ? { consent: 'awaited' } : {}),
   })
 }

@@ -63,6 +63,7 @@ test('an account opens enabled, with no member and one API key', (t) => {
     sealedSecret: 'sealed',
     apiKeys: new Map([[apiKeyId(1), { secretHash: 'hash 1', limitPerMinute: null }]]),
     members: new Map(),
+    consentHosts: null,
   })
 })
 

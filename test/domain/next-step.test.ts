@@ -34,6 +34,10 @@ const started: EngagementEvent = {
   type: 'EngagementStarted',
   data: { ...attribution(), follow_up: { playbook_version: 1, first_step_at: at() } },
 }
+const awaitingConsent: EngagementEvent = {
+  type: 'EngagementStarted',
+  data: { ...attribution(), follow_up: { playbook_version: 1, first_step_at: at(), consent: 'awaited' } },
+}
 const engagedWith = (n: number): ContactEvent => {
   const ids = { contact_id: contactId(), account_id: accountId(), lead_id: leadId(n), source_id: sourceId() }
   const when = { submitted_at: at(n), engaged_at: at(n), filtered: false }
@@ -160,6 +164,25 @@ test('what is due at night waits for the morning', (t) => {
   const postponed = next(at(), { quiet: { from: '21:00', to: '08:00' } })
   t.is(postponed.kind, 'postpone')
   t.true(postponed.kind === 'postpone' && postponed.until > at(3 * 60 * minute))
+})
+
+test('a consent is checked when the first message is due, and the message waits for it', (t) => {
+  t.deepEqual(next(at(-1), { engaged: [awaitingConsent] }), { kind: 'nothing' })
+  t.deepEqual(next(at(), { engaged: [awaitingConsent] }), { kind: 'check-consent', check: 1 })
+  const engagement_id = engagementId()
+  const checked = { check: 1, reason: 'status 503', failed_at: at(), next_check_at: at(minute) }
+  const failed: EngagementEvent = { type: 'ConsentCheckFailed', data: { engagement_id, ...checked } }
+  t.deepEqual(next(at(minute - 1), { engaged: [awaitingConsent, failed] }), { kind: 'nothing' })
+  t.deepEqual(next(at(minute), { engaged: [awaitingConsent, failed] }), { kind: 'check-consent', check: 2 })
+  const verified: EngagementEvent = { type: 'ConsentVerified', data: { engagement_id } }
+  t.like(next(at(minute), { engaged: [awaitingConsent, failed, verified] }), { kind: 'send', step: 0 })
+})
+
+test('nobody is asked for the consent of whoever may not be written to anyway', (t) => {
+  const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(7) } }
+  t.like(next(at(), { engaged: [awaitingConsent], contact: [optedOut] }), { kind: 'filter' })
+  t.like(next(at(), { engaged: [awaitingConsent], enabled: false }), { kind: 'postpone' })
+  t.like(next(at(), { engaged: [awaitingConsent], quiet: { from: '21:00', to: '08:00' } }), { kind: 'postpone' })
 })
 
 test('an engagement that has ended asks for nothing', (t) => {

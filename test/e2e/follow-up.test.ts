@@ -175,6 +175,16 @@ test('nothing is sent while the account is disabled', async (t) => {
   await soon(async () => (await messagesOf(account, contact_id)).length === 2)
 })
 
+test('a source that is suspended takes no new lead, and those that came before are followed up as if it were not', async (t) => {
+  const account = await following()
+  const { contact_id } = await account.submitted(lead())
+  const suspended = await account.manage('PATCH', `/marketing_sources/${account.sourceId}`, { suspended: true })
+  t.is(suspended.status, 200)
+  t.is((await account.submit(lead())).status, 403)
+  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+})
+
 test('who is erased leaves no text behind, and is written to no more', async (t) => {
   const account = await following({ give_up_after_minutes: 100_000 })
   const { contact_id } = await account.submitted(lead())

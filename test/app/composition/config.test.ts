@@ -35,6 +35,10 @@ const wrongSettings: ReadonlyArray<readonly [string, string]> = [
   ['SMTP_URL', 'smtp://user:wo%rd@mail.example.com'],
   ['SMTP_URL', 'smtp://mail.example.com?logger=true'],
   ['SMTP_URL', 'smtp://mail.example.com/inbox'],
+  ['CONSENT_VERIFIER_URL', 'consents.example.com'],
+  ['CONSENT_VERIFIER_URL', 'ftp://consents.example.com/'],
+  ['CONSENT_VERIFIER_URL', 'https://consents.example.com/#there'],
+  ['CONSENT_VERIFIER_URL', 'https://user:wo%rd@consents.example.com/'],
   ['ROLES', 'delivery'],
   ['ROLES', 'api,projector'],
   ['ROLES', 'api,,delivery'],
@@ -116,6 +120,12 @@ test('a mail server is used as it stands, with the options that are known', (t) 
     t.like(configFrom({ SMTP_URL }), { right: { smtpUrl: SMTP_URL } })
   }
   t.like(configFrom({}), { right: { smtpUrl: undefined } })
+})
+
+test('the service that verifies consents is used as it stands, and nobody is asked where none is named', (t) => {
+  const CONSENT_VERIFIER_URL = 'http://user:word@127.0.0.1:8090/verify?tenant=1'
+  t.like(configFrom({ CONSENT_VERIFIER_URL }), { right: { consentVerifierUrl: CONSENT_VERIFIER_URL } })
+  t.like(configFrom({}), { right: { consentVerifierUrl: undefined } })
 })
 
 test('a process has the roles that are named, and all of them where none is', (t) => {

@@ -76,6 +76,7 @@ export const accountCommands: fc.Arbitrary<AccountCommand> = fc.oneof(
     email: word,
     role: fc.constantFrom('admin', 'manager', 'agent'),
   }),
+  fc.record({ type: is('AcceptConsentHosts'), hosts: fc.constantFrom(null, ['cert.example.com']) }),
   fc.record({ type: is('RemoveMember'), memberId: few(memberId) }),
 )
 
@@ -243,6 +244,25 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   }),
   fc.record({ type: is('PostponeStep'), step, until: moment, reason: word }),
   fc.record({ type: is('SkipStep'), step, reason: word, after: afterStep }),
+  fc.record({
+    type: is('StartEngagement'),
+    attribution: fc.constant(attribution()),
+    submittedAt: moment,
+    engagedAt: moment,
+    filtered: fc.boolean(),
+    followUp: fc.record({
+      playbook_version: fc.constant(1),
+      first_step_at: fc.constant(at(0)),
+      consent: fc.constantFrom('awaited', 'refused'),
+    }),
+  }),
+  fc.record({ type: is('VerifyConsent') }),
+  fc.record({
+    type: is('RecordFailedConsentCheck'),
+    check: fc.integer({ min: 1, max: 2 }),
+    reason: word,
+    at: fc.constantFrom(at(1), at(24 * 60 * 60_000)),
+  }),
   fc.record({ type: is('EndSteps'), givesUpAt: moment }),
   fc.record({
     type: is('HearReply'),

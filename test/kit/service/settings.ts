@@ -21,6 +21,7 @@ export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config
   eventStoreUrl: undefined,
   mongoUrl: undefined,
   smtpUrl: undefined,
+  consentVerifierUrl: undefined,
   roles: new Set(roles),
   ...changed,
 })

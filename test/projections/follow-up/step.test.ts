@@ -98,6 +98,7 @@ const openStage = async (outcome: (taken: number) => MessengerOutcome | 'lost') 
       }
       const ports = {
         commandHandler: sharedHandler(dying, clock),
+        ...{ store: dying, consentVerifier: { verify: () => Promise.reject(new Error('nobody asks')) } },
         ...{ documents, messenger, clock, ids, time: turnTime, logger: recordingLogger(), backoff: nextTurn },
         playbookAt: () => Promise.resolve(settings),
         currentAccount: () => Promise.resolve(E.right(owner)),

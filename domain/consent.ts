@@ -1,0 +1,40 @@
+import { t } from './codec.js'
+import type { FollowUp } from './follow-up.js'
+import { hostOf, urlFromText, webAddressFromText } from './web-address.js'
+
+/** The hosts on which an account accepts proofs of consent, as URLs spell them; null: any. */
+export type AcceptedHosts = ReadonlyArray<string> | null
+
+/** Of one account, so that an event that lists them stays small. */
+export const maximalConsentHosts = 100
+
+/** The name of a host, without a scheme, a port or a path, as a URL spells it. */
+export const ConsentHost = new t.Type<string, string, unknown>(
+  'the name of a host, such as cert.example.com',
+  (value): value is string => typeof value === 'string' && hostFrom(value) === value,
+  (value, context) => {
+    const host = typeof value === 'string' ? hostFrom(value.trim()) : undefined
+    return host === undefined ? t.failure(value, context) : t.success(host)
+  },
+  t.identity,
+)
+
+const hostFrom = (text: string): string | undefined => {
+  if (!/^[\p{L}\p{N}.-]{1,253}$/u.test(text)) return undefined
+  const url = urlFromText(`https://${text}`)
+  return url && hostOf(url)
+}
+
+/**
+ * How the consent of a lead stands when it comes (contract 4.6.1): the URL of its proof must be of a host that the account accepts, and what
+ * else there is to verify a service is asked, where the settings name one. Undefined: nothing more is asked.
+ */
+export const consentOnArrival = (
+  { tcpa_opt_in_url }: { readonly tcpa_opt_in_url: string },
+  accepted: AcceptedHosts,
+  asksService: boolean,
+): FollowUp['consent'] => {
+  const url = webAddressFromText(tcpa_opt_in_url)
+  if (accepted !== null && (url === undefined || !accepted.includes(hostOf(url)))) return 'refused'
+  return asksService ? 'awaited' : undefined
+}

@@ -1,0 +1,68 @@
+import { streamOf } from '../../domain/decider.js'
+import { engagement, type Attribution, type EngagementCommand } from '../../domain/engagement.js'
+import type { Position } from '../../domain/event.js'
+import type { LeadId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { lead } from '../../domain/lead.js'
+import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
+import { E, unreachable } from '../../domain/prelude.js'
+import type { Backoff } from '../subscriptions/backoff.js'
+import type { Lease } from '../subscriptions/leases.js'
+import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
+import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
+
+export type ConsentPorts = {
+  readonly store: Pick<EventStore, 'read'>
+  readonly commandHandler: CommandHandler
+  readonly consentVerifier: ConsentVerifier
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly logger: Logger
+  readonly backoff: Backoff
+}
+
+/**
+ * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends between
+ * the two, the next one asks anew. Nothing is asked of a lead that was erased.
+ * @throws as `executeWithRetry`, and where the store fails
+ */
+export const checkConsent = async (
+  ports: ConsentPorts,
+  lease: Lease,
+  { engagement_id, lead_id }: Attribution,
+  check: number,
+): Promise<Position | undefined> => {
+  const consent = await consentOf(ports, lead_id)
+  if (consent === undefined) return undefined
+  const answer = await ports.consentVerifier.verify(consent)
+  if (answer.kind === 'failed')
+    ports.logger.warn({ engagement: engagement_id, check, reason: answer.reason }, 'a consent could not be verified')
+  const command = commandFor(answer, check, ports.clock.now())
+  const done = await executeWithRetry(ports, { actor: 'follow-up', lease }, engagement, engagement_id, command)
+  return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+}
+
+const consentOf = async ({ store }: ConsentPorts, id: LeadId): Promise<Consent | undefined> => {
+  const stream = streamOf(lead, id)
+  const { events } = readOrThrow(stream, await store.read(stream))
+  const [submitted, ...others] = events
+  if (submitted?.type !== 'LeadSubmitted' || others.some(({ type }) => type === 'LeadErased')) return undefined
+  const { tcpa_opt_in_token: token, tcpa_opt_in_url: url } = submitted.data.consent
+  const { phone, email } = submitted.data.details
+  return { token, url, phone, email, submittedAt: submitted.time }
+}
+
+const commandFor = (answer: ConsentAnswer, check: number, at: Instant): EngagementCommand => {
+  switch (answer.kind) {
+    case 'verified':
+      return { type: 'VerifyConsent' }
+    case 'refused': {
+      const why = answer.reason === undefined ? '' : `: ${answer.reason}`
+      return { type: 'GiveUp', label: 'filtered', note: `The consent was refused${why}`, at }
+    }
+    case 'failed':
+      return { type: 'RecordFailedConsentCheck', check, reason: answer.reason, at }
+    default:
+      return unreachable(answer)
+  }
+}

@@ -1,0 +1,106 @@
+import { aborted } from '../../domain/abortable.js'
+import type { AccountId, EngagementId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import type { Clock, Time } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { WakeUp } from '../../domain/wake-up.js'
+import type { Documents } from '../ports.js'
+import { collectionOf } from '../projection.js'
+import { followUpQueueOf, followUps, type FollowUpDocument } from '../read-models/follow-ups.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
+
+/** What a shard's worker knows of what is due. */
+export type DueInShard = {
+  readonly lease: Lease
+  readonly wakeUp: WakeUp
+  readonly underWay: ReadonlyMap<EngagementId, Promise<void>>
+  /** Of these the checks of consents. */
+  readonly checking: Map<EngagementId, AccountId>
+  /** Must not be begun. */
+  readonly setAside: ReadonlyMap<string, unknown>
+  /** By a clock that never goes back: when the next steps that are late may be begun. */
+  latePaceUntil: number
+}
+
+type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Clock; readonly time: Time }
+
+/** Turns that are under way in a shard at most, checks of consents aside. */
+const mostUnderWay = 16
+
+/** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
+const mostChecks = 16
+const mostChecksOfAccount = 4
+
+/** What is late goes out at a pace that providers and carriers bear, and that leaves room for first messages. */
+const lateAtOnce = 8
+const lateInterval = 250
+
+/** Late steps that are compared, to begin with those of the newest leads. */
+const lateWindow = 200
+
+/** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
+export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: EngagementId) => void): Promise<void> => {
+  const { clock, time } = ports
+  const woken = shard.wakeUp.signal()
+  const now = clock.now()
+  const [first, late, unverified] = await Promise.all([
+    waiting(ports, shard, 'first', mostUnderWay),
+    waiting(ports, shard, 'later', lateWindow),
+    waiting(ports, shard, 'consent', lateWindow),
+  ])
+  if (isEnding(shard.lease)) return
+  const room = mostUnderWay - (shard.underWay.size - shard.checking.size)
+  const checks = checksOf(unverified.filter((one) => isDue(one, now)).toSorted(newestLeadFirst), shard.checking)
+  for (const { id, account_id } of checks) shard.checking.set(id, account_id)
+  const dueFirst = first.filter((one) => isDue(one, now)).slice(0, Math.max(room, 0))
+  const dueLate = late.filter((one) => isDue(one, now)).toSorted(newestLeadFirst)
+  const isPaced = time.now() < shard.latePaceUntil
+  const begunLate = isPaced ? [] : dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
+  for (const { id } of [...checks, ...dueFirst, ...begunLate]) begin(id)
+  if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
+  const wakes = [
+    aborted(woken),
+    ...[first, late, unverified]
+      .flatMap((queue) => queue.find((one) => !isDue(one, now))?.next_at ?? [])
+      .map((at) => clock.sleepUntil(at, woken)),
+    ...(time.now() < shard.latePaceUntil ? [time.sleep(shard.latePaceUntil - time.now(), woken)] : []),
+  ]
+  await Promise.race(wakes)
+  // Ends the timers of those that lost the race.
+  shard.wakeUp.wake()
+}
+
+/** The checks for which there is room. */
+const checksOf = (
+  due: ReadonlyArray<FollowUpDocument>,
+  checking: ReadonlyMap<EngagementId, AccountId>,
+): ReadonlyArray<FollowUpDocument> => {
+  const counts = new Map<AccountId, number>()
+  for (const id of checking.values()) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const chosen = due.filter(({ account_id }) => {
+    const count = (counts.get(account_id) ?? 0) + 1
+    counts.set(account_id, count)
+    return count <= mostChecksOfAccount
+  })
+  return chosen.slice(0, Math.max(mostChecks - checking.size, 0))
+}
+
+const isDue = ({ next_at }: FollowUpDocument, now: Instant): boolean => next_at !== undefined && next_at <= now
+
+const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>
+  one.started_at < other.started_at ? 1 : one.started_at > other.started_at ? -1 : 0
+
+/** In the order of their time those that wait in a queue of the shard, apart from what is under way or set aside. */
+const waiting = async (
+  { documents }: Ports,
+  { lease, underWay, setAside }: DueInShard,
+  kind: 'first' | 'later' | 'consent',
+  most: number,
+): Promise<ReadonlyArray<FollowUpDocument>> => {
+  const limit = most + underWay.size + setAside.size + 1
+  const query = { index: 'due', equals: [followUpQueueOf(lease.name, kind)], limit }
+  const found = orThrow(await documents.find(collectionOf(followUps), query))
+  return found
+    .map(({ document }) => document as FollowUpDocument)
+    .filter(({ id }) => !underWay.has(id) && !setAside.has(id))
+}

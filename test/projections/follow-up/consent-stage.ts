@@ -1,0 +1,154 @@
+import type { ExecutionContext } from 'ava'
+import { randomIds } from '../../../adapters/node/ids.js'
+import type { AccountState } from '../../../domain/account.js'
+import { contact } from '../../../domain/contact.js'
+import { engagement } from '../../../domain/engagement.js'
+import type { AccountId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
+import { lead } from '../../../domain/lead.js'
+import { standardPlaybook } from '../../../domain/playbook.js'
+import type { EventStore } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import { takeTurn } from '../../../projections/follow-up/step.js'
+import { followUpWorker } from '../../../projections/follow-up/worker.js'
+import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { contactShardOf, followUps } from '../../../projections/read-models/follow-ups.js'
+import { messages } from '../../../projections/read-models/messages.js'
+import { follow } from '../../../projections/subscriptions/follower.js'
+import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import {
+  accountId,
+  at,
+  attribution,
+  contactId,
+  details,
+  engagementId,
+  leadFacts,
+  leadId,
+  phone,
+  playbookId,
+  sourceId,
+} from '../../kit/domain/samples.js'
+import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
+import { eventsIn, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
+
+const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
+
+/** Leads whose first messages wait for their consent, which `answer` verifies, and a provider that takes all that is sent. */
+export const openConsentStage = (
+  t: ExecutionContext,
+  answer: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>,
+) => {
+  const log = memoryLog()
+  const store = memoryEventStore(log)
+  const clock = manualClock()
+  const ids = randomIds(clock)
+  const logger = recordingLogger()
+  const documents = memoryDocuments(documentState())
+  const asked: Array<Consent> = []
+  const sent: Array<string> = []
+  const { execute } = sharedHandler(store, clock)
+  const cause = { actor: 'test', eventId: ids.uuid }
+  const portsOn = (opened: EventStore) => ({
+    ...{ store: opened, commandHandler: sharedHandler(opened, clock), documents, clock, ids, logger },
+    ...{ time: turnTime, backoff: nextTurn, playbookAt: () => Promise.resolve(settings) },
+    consentVerifier: {
+      verify: (consent: Consent) => {
+        asked.push(consent)
+        return Promise.resolve(answer(consent, asked.length))
+      },
+    },
+    messenger: {
+      send: ({ to }: { readonly to: string }) => {
+        sent.push(to)
+        return Promise.resolve({ kind: 'accepted', providerId: undefined } as const)
+      },
+      settle: () => Promise.resolve({ kind: 'unknown' } as const),
+    },
+    currentAccount: (id: AccountId) =>
+      Promise.resolve(
+        E.right({ kind: 'open', accountId: id, title: 'Example Agency', enabled: true } as unknown as AccountState),
+      ),
+  })
+
+  return {
+    asked,
+    sent,
+    logger,
+    /** What was recorded of consents and messages, in order. */
+    recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
+    notes: () =>
+      eventsIn(log).flatMap((event) =>
+        event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],
+      ),
+    /** The lead number `n` comes, with a phone number of its own. */
+    submit: async (n: number, account = 1, consent: { readonly consent?: 'awaited' } = { consent: 'awaited' }) => {
+      const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(n) }
+      const number = phone(n)
+      const facts = leadFacts({ ...own, engagement_id: engagementId(n), details: details({ phone: number }) })
+      rightOf(await execute(lead, leadId(n), { type: 'SubmitLead', facts }, cause))
+      const engaged = {
+        ...{ contactId: contactId(n), accountId: accountId(account), leadId: leadId(n), sourceId: sourceId() },
+        ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(n) },
+      }
+      const times = { submittedAt: at(), at: at() }
+      const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
+      rightOf(await execute(contact, contactId(n), engage, cause))
+      const followUp = { playbook_version: 1, first_step_at: at(), ...consent }
+      const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), followUp, filtered: false }
+      const command = { type: 'StartEngagement', ...start, submittedAt: at(), engagedAt: at() } as const
+      rightOf(await execute(engagement, engagementId(n), command, cause))
+      return number
+    },
+    /** The contact of the lead is being forgotten: its lead is, its engagement not yet. */
+    eraseLead: async (n: number) => {
+      const erase = { type: 'EraseLead', erasureId: 'ers_00000000000000000000000001', submittedAt: at() } as const
+      rightOf(await execute(lead, leadId(n), erase, cause))
+    },
+    toTime: (instant: Instant): void => clock.set(instant),
+    prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
+    /** A process that takes the turn of the lead number `n` and, before its append of this number, dies. */
+    takeTurn: async (n: number, dyingAt = Infinity): Promise<void> => {
+      let appends = 0
+      const dying: EventStore = {
+        ...store,
+        append: (...args) => {
+          appends += 1
+          return appends > dyingAt ? Promise.reject(new Error('the process died')) : store.append(...args)
+        },
+      }
+      await takeTurn(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
+    },
+    /** A worker of the shard of the lead number `n`, with the read models that it reads. */
+    work: (n: number): void => {
+      const following = { store, logger, backoff: nextTurn }
+      const lease = testLease(contactShardOf(contactId(n)))
+      const readModel = (projection: AnyProjection) =>
+        leasedFollower(
+          projection.name,
+          collectionOf(projection),
+          () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
+          { documents, pollBackoff: nextTurn },
+        )
+      const projected = readModel(anyProjection(followUps))
+      const running = [projected.run(lease), readModel(anyProjection(messages)).run(lease)]
+      const worker = followUpWorker({ ...portsOn(store), projected })
+      const { stop } = follow(worker.follower, following)
+      const working = worker.work(lease)
+      t.teardown(async () => {
+        lease.recall()
+        await stop()
+        await Promise.all([working, ...running])
+      })
+    },
+  }
+}

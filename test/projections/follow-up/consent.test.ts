@@ -1,0 +1,132 @@
+import test from 'ava'
+import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import { contactShardOf } from '../../../projections/read-models/follow-ups.js'
+import { at, contactId, phone } from '../../kit/domain/samples.js'
+import { until } from '../../kit/time/until.js'
+import { openConsentStage } from './consent-stage.js'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+const verified: ConsentAnswer = { kind: 'verified' }
+const down: ConsentAnswer = { kind: 'failed', reason: 'status 503' }
+const sending = ['StepBegun', 'MessageBegun', 'MessageSent']
+
+test('a message waits for the verification, which is asked for once', async (t) => {
+  const stage = openConsentStage(t, () => verified)
+  await stage.prepare()
+  const number = await stage.submit(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.asked, [
+    {
+      token: 'consent-1',
+      url: 'https://consent.example/1',
+      phone: number,
+      email: 'ada@example.com',
+      submittedAt: at(),
+    },
+  ])
+  t.deepEqual(stage.sent, [])
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [number])
+  t.deepEqual(stage.recorded(), ['ConsentVerified', ...sending])
+  t.is(stage.asked.length, 1)
+})
+
+test('a process that dies between the answer and its record leaves a consent that is asked for again', async (t) => {
+  const stage = openConsentStage(t, () => verified)
+  await stage.prepare()
+  const number = await stage.submit(1)
+  await stage.takeTurn(1, 0)
+  t.deepEqual(stage.recorded(), [])
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.is(stage.asked.length, 2)
+  t.deepEqual(stage.sent, [number])
+})
+
+test('a refusal ends the conversation as filtered, with the reason, and nothing is sent', async (t) => {
+  const stage = openConsentStage(t, () => ({ kind: 'refused', reason: 'token expired' }))
+  await stage.prepare()
+  await stage.submit(1)
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.notes(), [
+    ['started', 'The playbook started'],
+    ['filtered', 'The consent was refused: token expired'],
+  ])
+  t.deepEqual(stage.sent, [])
+  t.is(stage.asked.length, 1)
+})
+
+test('an outage delays the message until somebody can tell', async (t) => {
+  const stage = openConsentStage(t, (_, asked) => (asked < 3 ? down : verified))
+  await stage.prepare()
+  const number = await stage.submit(1)
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.is(stage.asked.length, 1, 'not before its time')
+  t.regex(JSON.stringify(stage.logger.lines), /could not be verified/)
+  stage.toTime(at(minute))
+  await stage.takeTurn(1)
+  stage.toTime(at(3 * minute))
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.recorded(), ['ConsentCheckFailed', 'ConsentCheckFailed', 'ConsentVerified', ...sending])
+  t.deepEqual(stage.sent, [number])
+})
+
+test('after a day of outage the lead is filtered, also where nobody could ask in the meantime', async (t) => {
+  const stage = openConsentStage(t, () => down)
+  await stage.prepare()
+  await stage.submit(1)
+  await stage.takeTurn(1)
+  stage.toTime(at(3 * day))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.notes().at(-1), ['filtered', 'The consent could not be verified within a day'])
+  t.is(stage.asked.length, 2)
+  t.deepEqual(stage.sent, [])
+})
+
+test('nothing of a lead that was erased is sent to whoever verifies consents', async (t) => {
+  const stage = openConsentStage(t, () => verified)
+  await stage.prepare()
+  await stage.submit(1)
+  await stage.eraseLead(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.asked, [])
+  t.deepEqual(stage.sent, [])
+})
+
+test('where no consent is awaited nobody is asked, and nothing more is recorded', async (t) => {
+  const stage = openConsentStage(t, () => verified)
+  await stage.prepare()
+  const number = await stage.submit(1, 1, {})
+  await stage.takeTurn(1)
+  t.deepEqual(stage.recorded(), sending)
+  t.deepEqual(stage.sent, [number])
+  t.deepEqual(stage.asked, [])
+})
+
+/** Numbers of leads whose contacts are followed up in one shard. */
+const neighbours = (count: number): ReadonlyArray<number> =>
+  Array.from({ length: 2_000 }, (_, index) => index + 1)
+    .filter((n) => contactShardOf(contactId(n)) === contactShardOf(contactId(1)))
+    .slice(0, count)
+
+test('whoever never answers for one account holds up neither the messages nor the checks of another', async (t) => {
+  const [first = 0, second = 0, ...others] = neighbours(42)
+  let answersHeld = 0
+  const stage = openConsentStage(t, (consent) => {
+    if (consent.phone === phone(second)) return verified
+    answersHeld += 1
+    return new Promise<ConsentAnswer>((resolve) => t.teardown(() => resolve(down)))
+  })
+  for (const n of others) await stage.submit(n, 1)
+  const checked = await stage.submit(second, 2)
+  const unchecked = await stage.submit(first, 2, {})
+  stage.work(first)
+  await until('both messages of the other account', 30_000, () => stage.sent.length === 2 && answersHeld >= 4)
+  t.deepEqual([...stage.sent].toSorted(), [checked, unchecked].toSorted())
+  t.is(answersHeld, 4)
+})
