@@ -25,6 +25,8 @@ export const AccountEvent = t.union([
   ),
   eventOf('AccountEnabled', t.type({})),
   eventOf('AccountDisabled', t.type({})),
+  /** What HELP is answered with; null: the service's own words. */
+  eventOf('HelpTextSet', t.type({ text: t.union([t.string, t.null]) })),
   /** From now on a number may have had a contact before, which was erased. */
   eventOf('ErasuresBegan', t.type({})),
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
@@ -47,6 +49,8 @@ export type AccountState =
       readonly accountId: AccountId
       readonly title: string
       readonly enabled: boolean
+      /** What HELP is answered with; null: the service's own words. */
+      readonly helpText: string | null
       /** A contact of it was erased: whoever looks for the contact of a number must ask which one. */
       readonly hasErasures: boolean
       readonly sealedSecret: string
@@ -69,6 +73,7 @@ export type AccountCommand =
     }
   | { readonly type: 'EnableAccount' }
   | { readonly type: 'DisableAccount' }
+  | { readonly type: 'SetHelpText'; readonly text: string | null }
   | { readonly type: 'BeginErasures' }
   | {
       readonly type: 'IssueApiKey'
@@ -95,6 +100,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       accountId: event.data.account_id,
       title: event.data.title,
       enabled: true,
+      helpText: null,
       hasErasures: false,
       sealedSecret: event.data.sealed_secret,
       apiKeys: new Map(),
@@ -108,6 +114,8 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       return { ...state, enabled: true }
     case 'AccountDisabled':
       return { ...state, enabled: false }
+    case 'HelpTextSet':
+      return { ...state, helpText: event.data.text }
     case 'ErasuresBegan':
       return { ...state, hasErasures: true }
     case 'ApiKeyIssued': {
@@ -169,6 +177,8 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.enabled ? [] : [{ type: 'AccountEnabled', data: {} }])
     case 'DisableAccount':
       return E.right(state.enabled ? [{ type: 'AccountDisabled', data: {} }] : [])
+    case 'SetHelpText':
+      return E.right(state.helpText === command.text ? [] : [{ type: 'HelpTextSet', data: { text: command.text } }])
     case 'BeginErasures':
       return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {

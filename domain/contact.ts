@@ -16,6 +16,7 @@ import {
 } from './ids.js'
 import { Instant, strictlyAfter } from './instant.js'
 import { LeadDetails } from './lead.js'
+import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState, residenceStateOf } from './residence-state.js'
 
@@ -57,11 +58,20 @@ export const ContactEvent = t.union([
     'ContactConverted',
     t.type({ record_id: RecordId, conversion_id: ConversionId, ended: t.readonlyArray(EngagementId) }),
   ),
-  /** `ended`: all engagements that may be open. Older versions ended none but that in which it was said. */
+  /**
+   * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`: the message that
+   * confirms it, where one does.
+   */
   eventOf(
     'ContactOptedOut',
-    t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ ended: t.readonlyArray(EngagementId) })]),
+    t.intersection([
+      t.type({ engagement_id: EngagementId }),
+      t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds }),
+    ]),
   ),
+  /** Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of it. */
+  eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
+  eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
   /** It may be written to again. */
   eventOf('ContactOptedIn', t.type({ engagement_id: EngagementId })),
   /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
@@ -85,7 +95,7 @@ const SubmittedLead = t.type({ leadId: LeadId, submittedAt: Instant })
 type SubmittedLead = t.TypeOf<typeof SubmittedLead>
 
 const ContactState = t.union([
-  t.type({ kind: t.literal('unknown') }),
+  t.intersection([t.type({ kind: t.literal('unknown') }), t.partial({ optedOut: t.boolean })]),
   t.type({
     kind: t.literal('known'),
     accountId: AccountId,
@@ -143,8 +153,12 @@ export type ContactCommand =
       readonly conversionId: ConversionId
       readonly ended: ReadonlyArray<EngagementId>
     }
-  | { readonly type: 'OptOut'; readonly engagementId: EngagementId }
+  /** `confirmation`: the message that is to confirm it. */
+  | { readonly type: 'OptOut'; readonly engagementId: EngagementId; readonly confirmation?: MessageIds }
   | { readonly type: 'OptIn'; readonly engagementId: EngagementId }
+  /** Whether the number has a contact or not. */
+  | { readonly type: 'OptOutNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
+  | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
   | { readonly type: 'EraseContact'; readonly contactId: ContactId; readonly erasureId: ErasureId }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
@@ -172,6 +186,8 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
     const { account_id: accountId, erasure_id: erasureId, opted_out: optedOut } = event.data
     return { kind: 'erased', accountId, erasureId, optedOut, lateLeads: [] }
   }
+  if (event.type === 'NumberOptedOut' || event.type === 'NumberOptedIn')
+    return { ...state, optedOut: event.type === 'NumberOptedOut' }
   if (state.kind === 'unknown') return state
   if (state.kind === 'erased') return afterErasure(state, event)
   switch (event.type) {
@@ -232,6 +248,7 @@ const decide = (
   state: ContactState,
 ): Either<ContactRefusal | ForgottenLead, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return engage(command, state)
+  if (command.type === 'OptOutNumber' || command.type === 'OptInNumber') return E.right(ofNumber(command, state))
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
     case 'MarkConverted': {
@@ -241,7 +258,9 @@ const decide = (
     }
     case 'OptOut':
       if (state.optedOut) return E.right([])
-      return E.right([optedOut(command.engagementId, state.kind === 'known' ? state.unconverted : [])])
+      return E.right([
+        optedOut(command.engagementId, state.kind === 'known' ? state.unconverted : [], command.confirmation),
+      ])
     case 'OptIn':
       if (!state.optedOut) return E.right([])
       return E.right([{ type: 'ContactOptedIn', data: { engagement_id: command.engagementId } }])
@@ -256,9 +275,31 @@ const decide = (
   }
 }
 
-const optedOut = (engagement_id: EngagementId, open: ReadonlyArray<EngagementId> = []): ContactEvent => ({
+type OfNumber = Extract<ContactCommand, { readonly type: 'OptOutNumber' | 'OptInNumber' }>
+
+const ofNumber = (
+  { type, contactId: contact_id, accountId: account_id }: OfNumber,
+  state: ContactState,
+): ReadonlyArray<ContactEvent> => {
+  const optsOut = type === 'OptOutNumber'
+  if ((state.optedOut ?? false) === optsOut) return []
+  const engagement_id = state.kind === 'known' ? state.newest?.engagementId : undefined
+  if (state.kind !== 'known' || engagement_id === undefined)
+    return [{ type: optsOut ? 'NumberOptedOut' : 'NumberOptedIn', data: { contact_id, account_id } }]
+  return [optsOut ? optedOut(engagement_id, state.unconverted) : { type: 'ContactOptedIn', data: { engagement_id } }]
+}
+
+const optedOut = (
+  engagement_id: EngagementId,
+  open: ReadonlyArray<EngagementId> = [],
+  confirmation?: MessageIds,
+): ContactEvent => ({
   type: 'ContactOptedOut',
-  data: { engagement_id, ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }) },
+  data: {
+    engagement_id,
+    ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }),
+    ...(confirmation === undefined ? {} : { confirmation }),
+  },
 })
 
 const engage = (
@@ -279,16 +320,17 @@ const engage = (
     ...(command.followUp === undefined ? {} : { follow_up: command.followUp }),
   }
   if (state.kind === 'unknown') {
+    const isOptedOut = command.optedOutBefore === true || state.optedOut === true
     const referral = { marketing_source_id: sourceId, marketing_source_title: sourceTitle, lead_id: leadId }
     return E.right([
       {
         type: 'ContactCreated',
         data: { contact_id: contactId, account_id: accountId, details: command.details, referral },
       },
-      ...(command.optedOutBefore === true ? [optedOut(engagementId)] : []),
+      ...(isOptedOut ? [optedOut(engagementId)] : []),
       {
         type: 'ContactEngaged',
-        data: { ...engaged, engaged_at: command.at, filtered: command.optedOutBefore === true },
+        data: { ...engaged, engaged_at: command.at, filtered: isOptedOut },
       },
     ])
   }

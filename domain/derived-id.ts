@@ -65,9 +65,12 @@ export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
 export const stepMessageIdOf = (engagement: EngagementId, step: number): MessageId =>
   `msg_${plain('message', engagement, String(step))}`
 
-/** One message per contact and `Idempotency-Key`. */
-export const messageIdOf = (secret: AccountSecret, contact: ContactId, key: string): MessageId =>
-  `msg_${keyed(secret, 'message', contact, key)}`
+/** One answer per message of a contact. */
+export const answerIdOf = (received: MessageId): MessageId => `msg_${plain('answer', received)}`
+
+/** One message per `Idempotency-Key` and contact, or engagement in which a member writes. */
+export const messageIdOf = (secret: AccountSecret, of: ContactId | EngagementId, key: string): MessageId =>
+  `msg_${keyed(secret, 'message', of, key)}`
 
 /** One parked event per process manager and event that it could not handle. */
 export const parkedEventIdOf = (processManager: string, eventId: string): ParkedEventId =>

@@ -1,8 +1,16 @@
+import { refined, Text } from './codec.js'
+
 /** Characters that a field adds to a message at most: vendors send what they like, and every character costs. */
 const longestValue = 60
 
 /** The longest text that providers take as one message. */
 export const longestMessage = 1_600
+
+/** A text that goes out as it stands. */
+export const MessageText = refined(
+  `a text of at most ${longestMessage} characters that is not blank`,
+  (value): value is string => Text.is(value) && value.length <= longestMessage,
+)
 
 const placeholder = /\{\{\s*([a-z][a-z0-9_]*)\s*\}\}/g
 

@@ -7,7 +7,7 @@ import { later, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
 import { messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
-import { quietFrom, sendingTime, type SendingHours } from './quiet-hours.js'
+import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
 import { afterStep, fieldsOf, hoursFor } from './step-times.js'
 
 /** All that is known of an engagement whose turn may have come. */
@@ -48,7 +48,6 @@ export type NextStep =
 
 const nothing: NextStep = { kind: 'nothing' }
 const hour = 60 * 60_000
-const day = 24 * hour
 
 /** Pure, so that whoever asks twice is told the same. */
 export const nextStepOf = (situation: Situation): NextStep => {
@@ -108,9 +107,4 @@ const duly = (
   const awaited = engagement.kind === 'started' ? engagement.followUp?.awaitedConsent : undefined
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   return { kind: 'send', step, attempt, messageId, text, validUntil: quietFrom(hours, now) }
-}
-
-const dayIsFullUntil = ({ messagesIn24Hours }: SendingHours, sent: ReadonlyArray<Instant>): Instant | undefined => {
-  const first = messagesIn24Hours === undefined ? undefined : sent.at(-messagesIn24Hours)
-  return first === undefined ? undefined : later(first, day)
 }

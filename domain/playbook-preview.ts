@@ -9,7 +9,7 @@ import { hoursFor } from './step-times.js'
 type PreviewedMessage = Segments & {
   readonly text: string
   readonly at: Instant | null
-  readonly held_back: string | null
+  readonly held_by: string | null
 }
 
 type PlaybookPreview = {
@@ -36,7 +36,7 @@ export const previewOf = ({ settings, accountTitle, fields, submittedAt }: Previ
     const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
     sent = due && sendingTime(hours, due, `step ${index}`)
     const text = messageOf(message, { ...fields, account: accountTitle })
-    return { text, at: sent ?? null, held_back: heldBack(due, sent), ...segmentsOf(text) }
+    return { text, at: sent ?? null, held_by: heldBack(due, sent), ...segmentsOf(text) }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
   return { messages, warnings: [...warningsFor(messages, accountTitle), ...unwatched] }

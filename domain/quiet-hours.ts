@@ -134,3 +134,12 @@ const stateAt = (
   const next = stretch === undefined ? week : open ? stretch[1] : stretch[0]
   return { open, until: Math.min(until, at + next - intoWeek) }
 }
+
+/** When a state allows the next message, where `sent` within the last 24 hours, oldest first, are as many as it allows; else undefined. */
+export const dayIsFullUntil = (
+  { messagesIn24Hours }: SendingHours,
+  sent: ReadonlyArray<Instant>,
+): Instant | undefined => {
+  const first = messagesIn24Hours === undefined ? undefined : sent.at(-messagesIn24Hours)
+  return first === undefined ? undefined : later(first, day)
+}

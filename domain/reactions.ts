@@ -1,11 +1,13 @@
 import { contact, type ContactCommand } from './contact.js'
 import { conversion, type ConversionCommand } from './conversion.js'
+import { answerIdOf } from './derived-id.js'
 import type { Decider } from './decider.js'
 import { engagement, type EngagementCommand } from './engagement.js'
 import { erasure, type ErasureCommand } from './erasure.js'
 import type { Recorded } from './event.js'
 import { categoriesOf, type DomainEvent, type EventType } from './events.js'
-import type { FailureKind } from './message.js'
+import { later, type Instant } from './instant.js'
+import { message, type FailureKind, type MessageCommand, type MessageIds } from './message.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
 import { webhook, type WebhookCommand } from './webhook.js'
 
@@ -17,6 +19,7 @@ export type Intent =
   | IntentFor<typeof engagement, EngagementCommand>
   | IntentFor<typeof webhook, WebhookCommand>
   | IntentFor<typeof erasure, ErasureCommand>
+  | IntentFor<typeof message, MessageCommand>
 
 type IntentFor<D, C extends { readonly type: string }> =
   D extends Decider<infer _S, C, infer _E, infer _R>
@@ -98,19 +101,40 @@ const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
 }
 
 /** Nothing more is sent to the contact, whichever of its engagements it answered. */
-const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) =>
-  (data.ended ?? [])
-    .filter((id) => id !== data.engagement_id)
-    .map((id) => ({ decider: engagement, id, command: { type: 'EndEngagement', reason: 'opted_out', at: time } }))
+const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) => {
+  const others = (data.ended ?? []).filter((id) => id !== data.engagement_id)
+  return [
+    ...(data.confirmation === undefined ? [] : [answerOf(data.confirmation, 'confirmation', time)]),
+    ...others.map((id): Intent => {
+      const command: EngagementCommand = { type: 'EndEngagement', reason: 'opted_out', at: time }
+      return { decider: engagement, id, command }
+    }),
+  ]
+}
+
+/** In milliseconds: an opt-out is confirmed within five minutes (47 CFR 64.1200(a)(12)), and an answer that is late helps nobody. */
+const longestAnswer = 5 * 60_000
+
+const answerOf = (ids: MessageIds, purpose: 'confirmation' | 'help', at: Instant): Intent => {
+  const request = { purpose, text: null, expires_at: later(at, longestAnswer) }
+  return { decider: message, id: ids.message_id, command: { type: 'RequestMessage', ids, request } }
+}
 
 const onMessageReceived: Reaction<'MessageReceived'> = ({ data, time }) => {
-  const { message_id: messageId, contact_id, engagement_id, meaning, paused_until, gives_up_at } = data
+  const { message_id: messageId, account_id, contact_id, engagement_id, meaning, answer } = data
+  const ids = { message_id: answerIdOf(messageId), account_id, contact_id, engagement_id }
   if (meaning === 'opted_in')
     return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id } }]
-  if (meaning === 'help') return []
-  const heard = { pausedUntil: paused_until, givesUpAt: gives_up_at, at: time }
+  if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
+  const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
   const outcome = meaning === 'reply' ? 'none' : meaning
-  return [{ decider: engagement, id: engagement_id, command: { type: 'HearReply', messageId, outcome, ...heard } }]
+  const hear: EngagementCommand = { type: 'HearReply', messageId, outcome, ...heard }
+  const heardBy: Intent = { decider: engagement, id: engagement_id, command: hear }
+  if (meaning !== 'opted_out') return [heardBy]
+  // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.
+  const confirmation = answer === 'confirmation' ? { confirmation: ids } : {}
+  const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, ...confirmation }
+  return [{ decider: contact, id: contact_id, command: optOut }, heardBy]
 }
 
 /** What a provider says of a number holds for whatever else would be sent to it. */
@@ -175,6 +199,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   AccountOpened: onAccountOpened,
   AccountEnabled: none,
   AccountDisabled: none,
+  HelpTextSet: none,
   ErasuresBegan: none,
   ApiKeyIssued: none,
   ApiKeyLimited: none,
@@ -200,6 +225,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ContactConverted: none,
   ContactOptedOut: onContactOptedOut,
   ContactOptedIn: none,
+  NumberOptedOut: none,
+  NumberOptedIn: none,
   ContactErased: none,
   LateLeadRefused: onLateLeadRefused,
   ConversionRecorded: onConversionRecorded,
@@ -216,6 +243,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ContactReplied: none,
   EngagementPaused: none,
   EngagementResumed: none,
+  MessageRequested: none,
+  MessagePostponed: none,
   MessageBegun: none,
   MessageTriedAgain: none,
   MessageAttemptFailed: none,

@@ -18,7 +18,9 @@ import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import type { MailSender } from '../../projections/notices/sender.js'
 import { collectionOf } from '../../projections/projection.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
-import { contactShards, followUps } from '../../projections/read-models/follow-ups.js'
+import { contactShards } from '../../projections/read-models/contact-shards.js'
+import { followUps } from '../../projections/read-models/follow-ups.js'
+import { messages } from '../../projections/read-models/messages.js'
 import { notices } from '../../projections/read-models/notices.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { webhookList } from '../../projections/read-models/lists/webhook-list.js'
@@ -115,7 +117,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const startWorkers = (head: Position): Promise<unknown> =>
     Promise.all([
       startWorker(delivery.follower, readByDelivery, head),
-      startWorker(followUp.follower, [followUps.name], head),
+      startWorker(followUp.follower, [followUps.name, messages.name], head),
     ])
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
@@ -177,7 +179,10 @@ const workers = (ports: Ports) => {
     backoff,
     playbookAt: playbookVersions(store),
     currentAccount: (id) => currentStates.get(account, id, (state) => state.kind === 'open' && state.enabled),
-    projected: followerOf(followers.readModels, followUps.name),
+    projected: {
+      followUps: followerOf(followers.readModels, followUps.name),
+      messages: followerOf(followers.readModels, messages.name),
+    },
   })
   const { deliveryRetentionDays: days } = ports
   const retentionFor = (kept: number) =>

@@ -4,7 +4,7 @@ import { deliveryWorkerName } from '../../projections/delivery/attempts/set-asid
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
-import { followUpWorkerName } from '../../projections/follow-up/worker.js'
+import { followUpWorkerName } from '../../projections/follow-up/turns.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
 import { contactTimeline } from '../../projections/read-models/contact-timeline.js'

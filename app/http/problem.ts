@@ -31,6 +31,7 @@ export type Problem =
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
   | { readonly kind: 'playbook-in-use' }
+  | { readonly kind: 'contact-opted-out' }
   /** Another process maintains these read models, or this one has not begun to. */
   | { readonly kind: 'read-models-elsewhere'; readonly names: ReadonlyArray<string> }
   | StoreFailure
@@ -147,6 +148,8 @@ export const answerTo = (problem: Problem): Answer => {
       return answerTo(invalid(problem.mismatches))
     case 'playbook-in-use':
       return errors(409, 'a marketing source uses this playbook')
+    case 'contact-opted-out':
+      return errors(409, 'the contact opted out of messages')
     case 'delivery-erased':
       return errors(409, 'what was to be posted is erased')
     case 'delivery-waiting':

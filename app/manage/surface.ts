@@ -6,6 +6,7 @@ import { messagingEndpoints } from './accounts/messaging.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { erasureEndpoints } from './contacts/erasure.js'
 import { followUpEndpoints } from './contacts/follow-ups.js'
+import { memberMessageEndpoints } from './contacts/member-messages.js'
 import { messageEndpoints } from './contacts/messages.js'
 import { timelineEndpoints } from './contacts/timeline.js'
 import { eventEndpoints } from './log/events.js'
@@ -49,6 +50,7 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...engagementEndpoints(ports),
     ...timelineEndpoints(ports),
     ...messageEndpoints(ports),
+    ...memberMessageEndpoints(ports),
     ...followUpEndpoints(ports),
     ...erasureEndpoints(ports),
     ...parkedEventEndpoints(ports),

@@ -1,5 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
-import type { AccountId, EngagementId } from '../../domain/ids.js'
+import type { AccountId, EngagementId, MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -7,15 +7,19 @@ import type { WakeUp } from '../../domain/wake-up.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { followUpQueueOf, followUps, type FollowUpDocument } from '../read-models/follow-ups.js'
+import { answerQueueOf, messages } from '../read-models/messages.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+
+/** What has its turn: an engagement, or a message that is no step. */
+export type TurnId = EngagementId | MessageId
 
 /** What a shard's worker knows of what is due. */
 export type DueInShard = {
   readonly lease: Lease
   readonly wakeUp: WakeUp
-  readonly underWay: ReadonlyMap<EngagementId, Promise<void>>
+  readonly underWay: ReadonlyMap<TurnId, Promise<void>>
   /** Of these the checks of consents. */
-  readonly checking: Map<EngagementId, AccountId>
+  readonly checking: Map<TurnId, AccountId>
   /** Must not be begun. */
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */
@@ -24,7 +28,7 @@ export type DueInShard = {
 
 type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Clock; readonly time: Time }
 
-/** Turns that are under way in a shard at most, checks of consents aside. */
+/** Steps that are under way in a shard at most, and as many answers. */
 const mostUnderWay = 16
 
 /** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
@@ -39,29 +43,34 @@ const lateInterval = 250
 const lateWindow = 200
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
-export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: EngagementId) => void): Promise<void> => {
+export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
   const { clock, time } = ports
+  const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
-  const [first, late, unverified] = await Promise.all([
-    waiting(ports, shard, 'first', mostUnderWay),
-    waiting(ports, shard, 'later', lateWindow),
-    waiting(ports, shard, 'consent', lateWindow),
+  const [answers, first, late, unverified] = await Promise.all([
+    waiting<Due>(ports, shard, answerQueue(lease), mostUnderWay),
+    waiting<Due>(ports, shard, stepQueue(lease, 'first'), mostUnderWay),
+    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), lateWindow),
+    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), lateWindow),
   ])
-  if (isEnding(shard.lease)) return
-  const room = mostUnderWay - (shard.underWay.size - shard.checking.size)
-  const checks = checksOf(unverified.filter((one) => isDue(one, now)).toSorted(newestLeadFirst), shard.checking)
+  if (isEnding(lease)) return
+  const isDue = ({ next_at }: Due): boolean => next_at !== undefined && next_at <= now
+  const answersUnderWay = [...underWay.keys()].filter(isMessageId).length
+  const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size)
+  const dueAnswers = answers.filter(isDue).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
+  const checks = checksOf(unverified.filter(isDue).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = first.filter((one) => isDue(one, now)).slice(0, Math.max(room, 0))
-  const dueLate = late.filter((one) => isDue(one, now)).toSorted(newestLeadFirst)
+  const dueFirst = first.filter(isDue).slice(0, Math.max(room, 0))
+  const dueLate = late.filter(isDue).toSorted(newestLeadFirst)
   const isPaced = time.now() < shard.latePaceUntil
   const begunLate = isPaced ? [] : dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
-  for (const { id } of [...checks, ...dueFirst, ...begunLate]) begin(id)
+  for (const { id } of [...dueAnswers, ...checks, ...dueFirst, ...begunLate]) begin(id)
   if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
   const wakes = [
     aborted(woken),
-    ...[first, late, unverified]
-      .flatMap((queue) => queue.find((one) => !isDue(one, now))?.next_at ?? [])
+    ...[answers, first, late, unverified]
+      .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDue(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
     ...(time.now() < shard.latePaceUntil ? [time.sleep(shard.latePaceUntil - time.now(), woken)] : []),
   ]
@@ -70,10 +79,14 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Enga
   shard.wakeUp.wake()
 }
 
+export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
+
+type Due = { readonly id: TurnId; readonly next_at?: Instant }
+
 /** The checks for which there is room. */
 const checksOf = (
   due: ReadonlyArray<FollowUpDocument>,
-  checking: ReadonlyMap<EngagementId, AccountId>,
+  checking: ReadonlyMap<TurnId, AccountId>,
 ): ReadonlyArray<FollowUpDocument> => {
   const counts = new Map<AccountId, number>()
   for (const id of checking.values()) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -85,22 +98,28 @@ const checksOf = (
   return chosen.slice(0, Math.max(mostChecks - checking.size, 0))
 }
 
-const isDue = ({ next_at }: FollowUpDocument, now: Instant): boolean => next_at !== undefined && next_at <= now
-
 const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>
   one.started_at < other.started_at ? 1 : one.started_at > other.started_at ? -1 : 0
 
+type Queue = { readonly collection: ReturnType<typeof collectionOf>; readonly name: string }
+
+const stepQueue = ({ name }: Lease, kind: 'first' | 'later' | 'consent'): Queue => ({
+  collection: collectionOf(followUps),
+  name: followUpQueueOf(name, kind),
+})
+
+const answerQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messages), name: answerQueueOf(name) })
+
 /** In the order of their time those that wait in a queue of the shard, apart from what is under way or set aside. */
-const waiting = async (
+const waiting = async <Document extends Due>(
   { documents }: Ports,
-  { lease, underWay, setAside }: DueInShard,
-  kind: 'first' | 'later' | 'consent',
+  { underWay, setAside }: DueInShard,
+  { collection, name }: Queue,
   most: number,
-): Promise<ReadonlyArray<FollowUpDocument>> => {
+): Promise<ReadonlyArray<Document>> => {
   const limit = most + underWay.size + setAside.size + 1
-  const query = { index: 'due', equals: [followUpQueueOf(lease.name, kind)], limit }
-  const found = orThrow(await documents.find(collectionOf(followUps), query))
+  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], limit }))
   return found
-    .map(({ document }) => document as FollowUpDocument)
+    .map(({ document }) => document as unknown as Document)
     .filter(({ id }) => !underWay.has(id) && !setAside.has(id))
 }

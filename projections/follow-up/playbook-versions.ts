@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { fold, streamOf } from '../../domain/decider.js'
+import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
-import type { EventStore } from '../../domain/ports.js'
-import { readOrThrow } from '../subscriptions/retried-command.js'
+import type { CommandHandler, EventStore } from '../../domain/ports.js'
+import { FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
 
 /** The settings that a playbook had at a version. @throws FailedForGood, and where the store fails */
 export type PlaybookVersions = (id: PlaybookId, version: number) => Promise<PlaybookSettings | undefined>
@@ -23,3 +24,20 @@ export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersi
     return state.settings
   }
 }
+
+/**
+ * As they were when the engagement began; one that its playbook does not follow up goes by those of today.
+ * @throws FailedForGood, and where the store fails
+ */
+export const settingsOf = async (
+  { commandHandler, playbookAt }: { readonly commandHandler: CommandHandler; readonly playbookAt: PlaybookVersions },
+  { attribution: { playbook_id: id }, followUp }: Started,
+): Promise<PlaybookSettings> => {
+  const kept = followUp && (await playbookAt(id, followUp.playbookVersion))
+  if (kept !== undefined) return kept
+  const { state } = readOrThrow(streamOf(playbook, id), await commandHandler.load(playbook, id))
+  if (state.kind === 'created') return state.settings
+  throw new FailedForGood(streamOf(playbook, id), { kind: 'corrupt', reason: 'an engagement lacks its playbook' })
+}
+
+type Started = Extract<EngagementState, { readonly kind: 'started' }>

@@ -1,16 +1,12 @@
 import type { Aggregate } from '../../domain/aggregate.js'
-import type { ContactState } from '../../domain/contact.js'
-import type { Attribution } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
-import type { MessageId } from '../../domain/ids.js'
-import { type Instant } from '../../domain/instant.js'
-import { message, type MessageCommand, type MessageState } from '../../domain/message.js'
+import type { AfterStep } from '../../domain/follow-up.js'
+import type { Instant } from '../../domain/instant.js'
+import { message, type MessageCommand, type MessageIds, type MessageState } from '../../domain/message.js'
 import { segmentsOf } from '../../domain/message-segments.js'
-import type { PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, Ids, Logger, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
-import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry } from '../subscriptions/retried-command.js'
@@ -26,15 +22,14 @@ export type SendingPorts = {
   readonly backoff: Backoff
 }
 
-/** The step whose message is sent. */
-type SentStep = {
-  readonly attribution: Attribution
-  readonly settings: PlaybookSettings
-  readonly details: ContactState
+/** A message, and to which number. */
+export type Sending = {
+  /** `step` is left out where it is none. */
+  readonly facts: MessageIds & { readonly step?: number }
   readonly to: string
   readonly lease: Lease
-  readonly step: number
-  readonly messageId: MessageId
+  /** What comes after the step where it is over at `now`; undefined where it is none. */
+  readonly after: ((now: Instant) => AfterStep) | undefined
 }
 
 type Text = { readonly text: string; readonly validUntil: Instant | undefined }
@@ -43,25 +38,23 @@ type Text = { readonly text: string; readonly validUntil: Instant | undefined }
 const settlingTime = 5_000
 
 /**
- * Tries once to send the message of a step that was decided, and records it before and after. After a crash between the two its outcome is
- * settled, so that it is not sent twice.
+ * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled, so that it is not
+ * sent twice.
  * @throws where the lease is lost before the outcome was recorded, and FailedForGood
  */
 export const sendMessage = async (
   ports: SendingPorts,
-  sent: SentStep & Text,
-  assumed: Aggregate<MessageState> | undefined,
+  sent: Sending & Text,
+  assumed?: Aggregate<MessageState>,
 ): Promise<Position | undefined> => {
   const { messenger, clock, time } = ports
-  const { attribution, step, messageId, text, validUntil, to, lease } = sent
-  const { account_id, contact_id, engagement_id } = attribution
-  const facts = { message_id: messageId, account_id, contact_id, engagement_id, step }
+  const { facts, text, validUntil, to, lease } = sent
   const { segments } = segmentsOf(text)
   const begin = { type: 'BeginMessage', facts, text, segments, at: clock.now() } as const
   const begun = await record(ports, sent, begin, assumed)
   if (begun?.state === undefined || !('attempt' in begun.state) || begun.state.kind !== 'sending') return undefined
   const { attempt, begunAt } = begun.state
-  const outgoing: OutgoingMessage = { id: messageId, to, text: begun.state.text, validUntil }
+  const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') return ended(ports, sent, attempt, outcome)
   await time.sleep(settlingTime, lease.ending)
@@ -72,17 +65,18 @@ export const sendMessage = async (
  * Finds out what became of a try whose outcome was never recorded.
  * @throws as `sendMessage`
  */
-export const settleMessage = async (ports: SendingPorts, sent: SentStep): Promise<Position | undefined> => {
-  const loaded = await ports.commandHandler.load(message, sent.messageId)
+export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise<Position | undefined> => {
+  const id = sent.facts.message_id
+  const loaded = await ports.commandHandler.load(message, id)
   if (E.isLeft(loaded) || loaded.right.state.kind !== 'sending') return undefined
   const { attempt, begunAt, text } = loaded.right.state
-  return settled(ports, sent, attempt, { id: sent.messageId, to: sent.to, text, validUntil: undefined }, begunAt)
+  return settled(ports, sent, attempt, { id, to: sent.to, text, validUntil: undefined }, begunAt)
 }
 
 /** What the provider has not got is tried again; of what nobody can tell it is said so. */
 const settled = async (
   ports: SendingPorts,
-  sent: SentStep,
+  sent: Sending,
   attempt: number,
   outgoing: OutgoingMessage,
   since: Instant,
@@ -100,31 +94,26 @@ const settled = async (
 
 const ended = async (
   ports: SendingPorts,
-  sent: SentStep,
+  sent: Sending,
   attempt: number,
   outcome: MessengerOutcome,
 ): Promise<Position | undefined> => {
   const recorded = await record(ports, sent, endingOf(sent, attempt, outcome, ports.clock.now()))
   const { kind } = outcome
   if (kind !== 'accepted')
-    ports.logger.warn({ message: sent.messageId, attempt, reason: outcome.reason }, 'a message was not sent')
+    ports.logger.warn({ message: sent.facts.message_id, attempt, reason: outcome.reason }, 'a message was not sent')
   return recorded?.position
 }
 
-const endingOf = (
-  { settings, details, step, attribution }: SentStep,
-  attempt: number,
-  outcome: MessengerOutcome,
-  now: Instant,
-): MessageCommand => {
-  const fields = details.kind === 'known' ? fieldsOf(details.details) : {}
-  const after = afterStep(settings, hoursFor(settings, fields), step, now, attribution.engagement_id)
+const endingOf = (sent: Sending, attempt: number, outcome: MessengerOutcome, now: Instant): MessageCommand => {
+  const after = sent.after === undefined ? {} : { after: sent.after(now) }
   if (outcome.kind === 'accepted')
-    return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, after }
+    return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
   const { kind, reason } = outcome
   if (kind !== 'failed' && kind !== 'sender-blocked')
-    return { type: 'EndMessage', attempt, ending: { kind, reason }, after }
-  if (attempt >= maximalMessageTries) return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, after }
+    return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
+  if (attempt >= maximalMessageTries)
+    return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const scheduled = nextMessageTryAt(attempt, now)
   const asked = kind === 'failed' ? outcome.retryAt : undefined
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
@@ -133,12 +122,12 @@ const endingOf = (
 
 const record = async (
   ports: SendingPorts,
-  { lease, messageId }: SentStep,
+  { lease, facts }: Sending,
   command: MessageCommand,
   assumed?: Aggregate<MessageState>,
 ) => {
   const recording = { actor: 'follow-up', lease, ...(assumed === undefined ? {} : { assumed }) }
-  const done = await executeWithRetry(ports, recording, message, messageId, command)
+  const done = await executeWithRetry(ports, recording, message, facts.message_id, command)
   if (E.isLeft(done)) return undefined
   return { state: done.right.state, position: done.right.events.at(-1)?.position }
 }

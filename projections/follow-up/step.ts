@@ -1,6 +1,6 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { account, type AccountState } from '../../domain/account.js'
-import { contact } from '../../domain/contact.js'
+import { contact, type ContactState } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { engagement, type EngagementCommand } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
@@ -8,8 +8,10 @@ import type { AccountId, ContactId, EngagementId } from '../../domain/ids.js'
 import { later, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { nextStepOf, type NextStep } from '../../domain/next-step.js'
+import type { PlaybookSettings } from '../../domain/playbook.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, unreachable, type Either } from '../../domain/prelude.js'
+import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
@@ -18,7 +20,7 @@ import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import type { PlaybookVersions } from './playbook-versions.js'
-import { sendMessage, settleMessage, type SendingPorts } from './sending.js'
+import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending.js'
 
 export type StepPorts = SendingPorts &
   ConsentPorts & {
@@ -65,20 +67,26 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   const to = person.kind === 'known' ? person.details.phone : undefined
   if (next.kind === 'send' || next.kind === 'settle') {
     if (to === undefined) return undefined
-    const step = { attribution: state.attribution, settings, details: person, to, lease } as const
-    if (next.kind === 'settle') return settleMessage(ports, { ...step, ...next })
+    const ids = { message_id: next.messageId, account_id, contact_id, engagement_id: id, step: next.step }
+    const sending: Sending = { facts: ids, to, lease, after: afterStepOf(settings, person, next.step, id) }
+    if (next.kind === 'settle') return settleMessage(ports, sending)
     // The last moment at which it may turn out that nothing may be sent any more.
     const { step: number, attempt, messageId: begun } = next
     const begin = { type: 'BeginStep', step: number, attempt, messageId: begun, at: clock.now() } as const
     const decided = await executeWithRetry(ports, recording(lease), engagement, id, begin)
     if (E.isLeft(decided)) return undefined
     const assumed = lastMessage === undefined || messageId !== begun ? newAggregate(message) : undefined
-    return sendMessage(ports, { ...step, ...next }, assumed)
+    return sendMessage(ports, { ...sending, text: next.text, validUntil: next.validUntil }, assumed)
   }
   const command = commandFor(next, now)
   if (command === undefined) return undefined
   const done = await executeWithRetry(ports, recording(lease), engagement, id, command)
   return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+}
+
+const afterStepOf = (settings: PlaybookSettings, person: ContactState, step: number, key: EngagementId) => {
+  const hours = hoursFor(settings, person.kind === 'known' ? fieldsOf(person.details) : {})
+  return (now: Instant) => afterStep(settings, hours, step, now, key)
 }
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
@@ -108,7 +116,7 @@ const commandFor = (
 /** No state allows more messages in a day than these. */
 const mostInDay = 20
 
-const sentSince = async (
+export const sentSince = async (
   { find }: Pick<Documents, 'find'>,
   contactId: ContactId,
   from: Instant,

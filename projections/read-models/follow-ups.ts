@@ -2,8 +2,10 @@ import { idIn } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { AfterStep } from '../../domain/follow-up.js'
 import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from '../../domain/ids.js'
+import { stepOver } from '../../domain/message.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { ProjectedEvent, Projection } from '../projection.js'
+import { contactShardOf } from './contact-shards.js'
 
 /** An engagement that its playbook follows up. */
 export type FollowUpDocument = {
@@ -31,20 +33,6 @@ export type FollowUpDocument = {
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
-}
-
-/**
- * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all that goes to one contact is
- * sent by one process.
- */
-export const contactShards: ReadonlyArray<string> = Array.from({ length: 16 }, (_, n) => `contacts_${n}`)
-
-/** By the last letters of the id, which is derived and so evenly spread. */
-export const contactShardOf = (contactId: ContactId): string => {
-  let hash = 0
-  for (let index = contactId.length - 8; index < contactId.length; index += 1)
-    hash = (Math.imul(hash, 31) + contactId.charCodeAt(index)) >>> 0
-  return `contacts_${hash % contactShards.length}`
 }
 
 /**
@@ -78,7 +66,7 @@ const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDo
 const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
 /** What comes after a step that is over. */
-const stepOver = (document: FollowUpDocument, step: number, { next_step_at, gives_up_at }: AfterStep) =>
+const afterStep = (document: FollowUpDocument, step: number, { next_step_at, gives_up_at }: AfterStep) =>
   changed(document, { steps_done: step + 1, next_step_at, gives_up_at })
 
 export const followUps: Projection<FollowUpDocument> = {
@@ -109,7 +97,7 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'MessageAttemptFailed':
       case 'MessageSent':
       case 'MessageFailed':
-        return event.data.engagement_id
+        return event.data.step === undefined ? undefined : event.data.engagement_id
       default:
         return undefined
     }
@@ -129,8 +117,10 @@ export const followUps: Projection<FollowUpDocument> = {
         return changed(document, { next_step_at: event.data.until })
       case 'StepSkipped':
       case 'MessageSent':
-      case 'MessageFailed':
-        return stepOver(document, event.data.step, event.data)
+      case 'MessageFailed': {
+        const over = stepOver(event.data)
+        return over === undefined ? document : afterStep(document, over.step, over.after)
+      }
       case 'StepsEnded':
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
       case 'ConsentVerified':

@@ -1,8 +1,9 @@
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { message } from '../../domain/message.js'
+import { message, type Purpose } from '../../domain/message.js'
 import type { Projection } from '../projection.js'
+import { contactShardOf } from './contact-shards.js'
 
 /** A text that was sent to a contact, or came from it. */
 export type MessageDocument = {
@@ -15,30 +16,57 @@ export type MessageDocument = {
   readonly state: 'sending' | 'waiting' | 'sent' | 'failed' | 'unknown' | 'received' | 'erased'
   /** Null where the contact was erased. */
   readonly text: string | null
-  /** Of the playbook, counted from 0; null for what the contact wrote. */
+  /** Of the playbook, counted from 0; null for what the contact wrote, and for what is no step. */
   readonly step: number | null
   readonly segments: number
   readonly attempts: number
   readonly reason: string | null
+  /** Why it is sent, where it is no step. */
+  readonly purpose?: Purpose
   readonly created_at: Instant
   /** Of outbound messages the contact. */
   readonly sent_to?: ContactId
+  /** Present only while a message that is no step is due: in which queue, and when. */
+  readonly queue?: string
+  readonly next_at?: Instant
 }
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 1,
+  version: 2,
   categories: ['message'],
-  indexes: { by_contact: ['contact_id', 'created_at'], outbound: ['sent_to', 'created_at'] },
-  createdBy: new Set(['MessageBegun', 'MessageReceived', 'MessageErased']),
+  indexes: {
+    by_contact: ['contact_id', 'created_at'],
+    outbound: ['sent_to', 'created_at'],
+    due: ['queue', 'next_at'],
+  },
+  createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
   evolve: (document, event) => {
     switch (event.type) {
+      case 'MessageRequested': {
+        const { account_id, message_id: id, contact_id, engagement_id, purpose, text } = event.data
+        const waiting = { direction: 'outbound', state: 'waiting', attempts: 0, reason: null, step: null } as const
+        return {
+          ...{ account_id, id, contact_id, engagement_id, ...waiting, purpose, text, segments: 0 },
+          ...{ created_at: event.time, ...dueAnswer(event.data, event.time) },
+        }
+      }
       case 'MessageBegun': {
-        const { account_id, message_id: id, contact_id, engagement_id, step, text, segments } = event.data
+        const {
+          account_id,
+          message_id: id,
+          contact_id,
+          engagement_id,
+          step = null,
+          purpose,
+          text,
+          segments,
+        } = event.data
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id }
+        const asked = purpose === undefined ? {} : { purpose, ...dueAnswer(event.data, event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
-        return { ...ids, ...sending, text, step, segments, created_at: event.time }
+        return { ...ids, ...sending, ...asked, text, step, segments, created_at: event.time }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
@@ -61,6 +89,16 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
+/** Messages that are no steps wait in queues of their own: an opt-out is confirmed at once, whatever else is late. */
+export const answerQueueOf = (shard: string): string => `${shard}/answers`
+
+const dueAnswer = ({ contact_id }: { readonly contact_id: ContactId }, next_at: Instant) => ({
+  queue: answerQueueOf(contactShardOf(contact_id)),
+  next_at,
+})
+
+const withoutTurn = ({ queue: _queue, next_at: _next, ...document }: MessageDocument): MessageDocument => document
+
 const afterTry = (
   document: MessageDocument,
   event: Parameters<typeof messages.evolve>[1],
@@ -68,13 +106,18 @@ const afterTry = (
   switch (event.type) {
     case 'MessageTriedAgain':
       return { ...document, state: 'sending', attempts: event.data.attempt }
-    case 'MessageAttemptFailed':
-      return { ...document, state: 'waiting', reason: event.data.reason }
+    case 'MessageAttemptFailed': {
+      const { reason, next_attempt_at } = event.data
+      const due = document.queue === undefined ? {} : { next_at: next_attempt_at }
+      return { ...document, state: 'waiting', reason, ...due }
+    }
+    case 'MessagePostponed':
+      return { ...document, reason: event.data.reason, next_at: event.data.until }
     case 'MessageSent':
-      return { ...document, state: 'sent', reason: null }
+      return { ...withoutTurn(document), state: 'sent', reason: null }
     case 'MessageFailed': {
       const { kind, reason } = event.data
-      return { ...document, state: kind === 'unknown' ? 'unknown' : 'failed', reason }
+      return { ...withoutTurn(document), state: kind === 'unknown' ? 'unknown' : 'failed', reason }
     }
     default:
       return document

@@ -18,7 +18,7 @@ import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { documentNamed } from './documents.js'
 
 /** Every conversion is worth something else, so that figures are equal only where the conversions are. */
-const history: History = eventfulHistory(1).map((event, n) =>
+const history: History = eventfulHistory(2).map((event, n) =>
   event.type === 'ConversionRecorded' ? { ...event, data: { ...event.data, value: 100_001 + n * n } } : event,
 )
 const labels = ['quoted', 'sold', 'custom_conversion'] as const

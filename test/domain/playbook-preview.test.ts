@@ -54,14 +54,14 @@ test('a preview shows what the night holds back until the morning, and the next 
     first.at >= instantOf(Date.UTC(2026, 2, 3, 16)) && first.at < instantOf(Date.UTC(2026, 2, 3, 16, 30)),
     first.at,
   )
-  t.regex(first.held_back ?? '', /quiet hours/)
+  t.regex(first.held_by ?? '', /quiet hours/)
   t.is(second.at, later(first.at, 3_600_000))
-  t.is(second.held_back, null)
+  t.is(second.held_by, null)
   t.deepEqual(warnings, [])
 
   const off = preview(steps, 'Ada', night, null)
   t.deepEqual(
-    off.messages.map(({ at, held_back }) => [at, held_back]),
+    off.messages.map(({ at, held_by }) => [at, held_by]),
     [
       [night, null],
       [later(night, 3_600_000), null],

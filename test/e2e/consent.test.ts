@@ -143,7 +143,7 @@ test('a consent of a host that the account does not accept is refused without as
   for (const wrong of [undefined, [], 'cert.example.com', ['https://cert.example.com/'], Array(101).fill('a.example')])
     t.is((await put(wrong)).status, 400, JSON.stringify(wrong))
   const accepted = await put(['Cert.Example.com'])
-  t.deepEqual([accepted.status, accepted.body], [200, { messaging: { accepted_consent_hosts: ['cert.example.com'] } }])
+  t.like(accepted, { status: 200, body: { messaging: { accepted_consent_hosts: ['cert.example.com'] } } })
   const { contact_id } = await account.submitted(lead('unasked'))
   t.deepEqual(await told(subscription, 2), [
     ['filtered', 'The URL of the consent is of no host that the account accepts'],

@@ -24,7 +24,8 @@ type Message = {
   readonly state: string
   readonly text: string | null
   readonly step: number | null
-  readonly created_at: string
+  readonly purpose: string | null
+  readonly at: string
   readonly next_engagement_id: string
 }
 
@@ -36,12 +37,13 @@ const messagesOf = async (account: Account, contactId: string): Promise<Readonly
 
 const textsOf = (messages: ReadonlyArray<Message>) => messages.map(({ direction, text }) => `${direction}: ${text}`)
 
+/** But what answers the contact. */
 const sentAfter = (messages: ReadonlyArray<Message>, instant: string | undefined) =>
-  messages.filter(({ direction, created_at }) => direction === 'outbound' && created_at > (instant ?? ''))
+  messages.filter(({ direction, purpose, at }) => direction === 'outbound' && purpose === null && at > (instant ?? ''))
 
 /** What went to the contact after this one of its texts. */
 const sentAfterText = (messages: ReadonlyArray<Message>, text: string) =>
-  sentAfter(messages, messages.find((message) => message.text === text)?.created_at)
+  sentAfter(messages, messages.find((message) => message.text === text)?.at)
 
 type Entry = { readonly kind: string; readonly label: string; readonly at: string }
 

@@ -60,16 +60,16 @@ test('a preview shows what a lead would be sent, and sends nothing', async (t) =
   const path = `/playbooks/${id}/preview`
   const lead = { first_name: 'Ada', pet: 'Blacky' }
   const answer = await account.manage('POST', path, { lead, at: '2026-03-02T17:00:00Z' })
-  t.deepEqual((answer.body as { readonly preview: unknown }).preview, {
+  t.deepEqual(answer.body, {
     messages: [
       {
         text: 'Hi Ada, this is Example Agency. How is Blacky? Reply STOP to opt out.',
         at: '2026-03-02T17:00:00.000Z',
-        held_back: null,
+        held_by: null,
         encoding: 'GSM-7',
         segments: 1,
       },
-      { text: 'Still there?', at: '2026-03-02T18:00:00.000Z', held_back: null, encoding: 'GSM-7', segments: 1 },
+      { text: 'Still there?', at: '2026-03-02T18:00:00.000Z', held_by: null, encoding: 'GSM-7', segments: 1 },
     ],
     warnings: [
       'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.',

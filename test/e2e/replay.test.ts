@@ -126,6 +126,7 @@ test('no personal value is shown, and with --personal each that was recorded', a
             'DeliveryAbandoned',
             'DeliveryResent',
             'MessageBegun',
+            'MessageRequested',
             'WebhookChanged',
           ].includes(type),
       )

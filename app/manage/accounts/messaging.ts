@@ -1,16 +1,27 @@
-import { account } from '../../../domain/account.js'
+import { account, type AccountCommand, type AccountState } from '../../../domain/account.js'
 import { t } from '../../../domain/codec.js'
 import { ConsentHost, maximalConsentHosts } from '../../../domain/consent.js'
-import { flow } from '../../../domain/prelude.js'
+import { MessageText } from '../../../domain/message-template.js'
+import type { CommandResult } from '../../../domain/ports.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, check, execute, withBody } from '../../http/steps.js'
-import { withAccount } from '../account-in-path.js'
+import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-/** Null lifts the restriction. */
-const MessagingRequest = t.type({ accepted_consent_hosts: t.union([t.null, t.readonlyArray(ConsentHost)]) })
+/** Null lifts the restriction, or gives the service's own words. */
+const MessagingRequest = t.type({
+  accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)]),
+  help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
+})
+type MessagingRequest = t.TypeOf<typeof MessagingRequest>
+
+const nothingSent: Problem = {
+  kind: 'invalid',
+  messages: ['accepted_consent_hosts or help_text must be sent'],
+}
 
 const badHosts: Problem = {
   kind: 'invalid',
@@ -25,13 +36,38 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
     handle: flow(
       withAccount(ports),
       withBody(MessagingRequest),
-      check(({ body: { accepted_consent_hosts: hosts } }) =>
-        hosts === null || (hosts.length >= 1 && hosts.length <= maximalConsentHosts) ? undefined : badHosts,
-      ),
-      execute(({ account: { accountId }, body: { accepted_consent_hosts: hosts }, caller }) =>
-        ports.clientCommands.execute(account, accountId, { type: 'AcceptConsentHosts', hosts }, caller.actor),
-      ),
-      answer(200, ({ body: { accepted_consent_hosts } }) => ({ messaging: { accepted_consent_hosts } })),
+      check(({ body }) => problemIn(body)),
+      execute(({ account: before, body, caller }) => setMessaging(ports, before, body, caller.actor)),
+      answer(200, ({ result: { state } }) => ({ messaging: shown(state) })),
     ),
   },
 ]
+
+const problemIn = ({ accepted_consent_hosts: hosts, help_text }: MessagingRequest): Problem | undefined => {
+  if (hosts === undefined && help_text === undefined) return nothingSent
+  const isBad = hosts !== undefined && hosts !== null && (hosts.length === 0 || hosts.length > maximalConsentHosts)
+  return isBad ? badHosts : undefined
+}
+
+/** One command for each field that is sent; gives the account as it is then. */
+const setMessaging = async (
+  ports: ManagePorts,
+  before: OpenAccount,
+  { accepted_consent_hosts: hosts, help_text: text }: MessagingRequest,
+  actor: string,
+): Promise<Either<Problem, CommandResult<AccountState>>> => {
+  const commands: ReadonlyArray<AccountCommand> = [
+    ...(hosts === undefined ? [] : [{ type: 'AcceptConsentHosts', hosts } as const]),
+    ...(text === undefined ? [] : [{ type: 'SetHelpText', text } as const]),
+  ]
+  let result: CommandResult<AccountState> = { state: before, events: [] }
+  for (const command of commands) {
+    const changed = await ports.clientCommands.execute(account, before.accountId, command, actor)
+    if (E.isLeft(changed)) return changed
+    result = { state: changed.right.state, events: [...result.events, ...changed.right.events] }
+  }
+  return E.right(result)
+}
+
+const shown = (state: AccountState) =>
+  state.kind === 'open' ? { accepted_consent_hosts: state.consentHosts, help_text: state.helpText } : {}

@@ -1,31 +1,26 @@
-import { Text, refined, t } from '../../../domain/codec.js'
+import { t } from '../../../domain/codec.js'
 import { contact, type ContactState } from '../../../domain/contact.js'
-import { messageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementState } from '../../../domain/engagement.js'
-import { ContactId, type EngagementId, type MessageId } from '../../../domain/ids.js'
+import { ContactId, type EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageEvent } from '../../../domain/message.js'
-import { longestMessage } from '../../../domain/message-template.js'
+import { MessageText } from '../../../domain/message-template.js'
 import { playbook, type PlaybookSettings } from '../../../domain/playbook.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
-import { meaningOf } from '../../../domain/reply-meaning.js'
+import { meaningOf, type ReplyMeaning } from '../../../domain/reply-meaning.js'
 import { playbookVersions, type PlaybookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
-import { idempotencyKeyIn } from '../../http/idempotency-key.js'
-import { unopenableSecret, type Problem } from '../../http/problem.js'
+import type { Problem } from '../../http/problem.js'
 import { answer, bindOr, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
+import { messageIdFor } from './message-id.js'
 
-const ReceivedText = refined(
-  `a text of at most ${longestMessage} characters that is not blank`,
-  (value): value is string => Text.is(value) && value.length <= longestMessage,
-)
-const ReceivedMessage = t.type({ text: ReceivedText })
+const ReceivedMessage = t.type({ text: MessageText })
 
 const notFound: Problem = { kind: 'contact-not-found' }
 
@@ -101,36 +96,32 @@ const receivedFrom = async (
   if (E.isLeft(loaded)) return loaded
   const person = loaded.right
   if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
-  const messageId = messageIdFor(ports, sealedSecret, contactId, request)
+  const messageId = messageIdFor(ports, request, sealedSecret, contactId)
   if (E.isLeft(messageId)) return messageId
   const answered = await answeredBy(ports, contactId, person)
   if (E.isLeft(answered)) return answered
   const settings = await settingsOf(ports, playbookAt, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
+  const meaning = meaningOf(text, settings.right, person.optedOut)
+  const answer = answerTo[meaning]
   return E.right({
     message_id: messageId.right,
     account_id: accountId,
     contact_id: contactId,
     engagement_id: answered.right,
     text,
-    meaning: meaningOf(text, settings.right, person.optedOut),
+    meaning,
+    ...(answer === undefined ? {} : { answer }),
     paused_until: later(now, day),
     gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
   })
 }
 
-const messageIdFor = (
-  { vault, ids }: ManagePorts,
-  sealedSecret: string,
-  contactId: ContactId,
-  request: Request,
-): Either<Problem, MessageId> => {
-  const key = idempotencyKeyIn(request)
-  if (E.isLeft(key)) return key
-  if (key.right === undefined) return E.right(`msg_${ids.ulid()}` as const)
-  const secret = vault.accountSecret(sealedSecret)
-  return E.isLeft(secret) ? E.left(unopenableSecret) : E.right(messageIdOf(secret.right, contactId, key.right))
+/** What is sent at once, by whatever hour; that an opt-out is the first one the contact itself knows. */
+const answerTo: { readonly [meaning in ReplyMeaning]?: 'confirmation' | 'help' } = {
+  opted_out: 'confirmation',
+  help: 'help',
 }
 
 const answeredBy = async (
@@ -171,7 +162,8 @@ const shown = ({
   segments,
   attempts,
   reason,
-  created_at,
+  purpose,
+  created_at: at,
   ...ids
 }: MessageDocument) => ({
   id,
@@ -180,8 +172,9 @@ const shown = ({
   state,
   text,
   step,
+  purpose: purpose ?? null,
   segments,
   attempts,
   reason,
-  created_at,
+  at,
 })

@@ -30,14 +30,14 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
         ownPlaybook(ports.commandHandler, account.accountId, playbook_id),
       ),
       withBody(PreviewRequest, {}),
-      answer(200, ({ account, playbook, body }) => ({
-        preview: previewOf({
+      answer(200, ({ account, playbook, body }) =>
+        previewOf({
           settings: playbook.settings,
           accountTitle: account.title,
           fields: body.lead ?? sampleLead,
           submittedAt: body.at ?? ports.clock.now(),
         }),
-      })),
+      ),
     ),
   },
 ]

@@ -8,6 +8,7 @@ import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
+import { messages } from '../../../projections/read-models/messages.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { positionAt } from '../../kit/domain/samples.js'
@@ -42,12 +43,15 @@ const open = (...roles: ReadonlyArray<string>) => {
         held.push({ name, resolve })
       }),
   })
-  const readModels = [anyProjection(deliveries), anyProjection(notices), anyProjection(followUps)].map(
-    (projection) => ({
-      projection,
-      follower: follower(projection.name),
-    }),
-  )
+  const readModels = [
+    anyProjection(deliveries),
+    anyProjection(notices),
+    anyProjection(followUps),
+    anyProjection(messages),
+  ].map((projection) => ({
+    projection,
+    follower: follower(projection.name),
+  }))
   const reactions = follower('reactions')
   const followers: Followers = {
     readModels,
@@ -92,13 +96,13 @@ const open = (...roles: ReadonlyArray<string>) => {
 test('a start waits until its followers have caught up', async (t) => {
   const { background, catchUp } = open()
   const starting = background.begin(positionAt(7))
-  await catchUp('deliveries', 'notices', 'follow_ups')
+  await catchUp('deliveries', 'notices', 'follow_ups', 'messages')
   t.false(await isOver(starting))
   t.deepEqual(background.lateFollowers(), ['reactions'])
   await catchUp('reactions')
   t.deepEqual(background.lateFollowers(), [])
   t.false(await isOver(starting), 'the read models have still to show what the reactions have finished')
-  await catchUp('deliveries', 'notices', 'follow_ups')
+  await catchUp('deliveries', 'notices', 'follow_ups', 'messages')
   t.true(await isOver(starting))
   await background.stop()
 })
@@ -110,14 +114,14 @@ test('deliveries begin once their own read models have caught up, whatever else 
   t.false(isDelivering(), 'what the read model shows as due may have been tried')
   await catchUp('deliveries')
   t.true(isDelivering())
-  t.deepEqual(background.lateFollowers(), ['notices', 'follow_ups', 'reactions'])
+  t.deepEqual(background.lateFollowers(), ['notices', 'follow_ups', 'messages', 'reactions'])
   await background.stop()
 })
 
 test('a start waits for three seconds at most, and says what it waited for until that has caught up', async (t) => {
   const { background, catchUp, time, logger } = open()
   const starting = background.begin(positionAt(7))
-  await catchUp('deliveries', 'notices', 'follow_ups')
+  await catchUp('deliveries', 'notices', 'follow_ups', 'messages')
   await time.advance(2_999)
   t.false(await isOver(starting))
   await time.advance(1)
@@ -135,10 +139,10 @@ test('a start does not wait longer for a read model that is being built, whereve
   const starting = background.begin(positionAt(7))
   await time.advance(3_000)
   t.true(await isOver(starting))
-  t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'follow_ups', 'reactions'])
+  t.deepEqual(background.lateFollowers(), ['deliveries', 'notices', 'follow_ups', 'messages', 'reactions'])
   build(true)
   await time.advance(100)
-  await catchUp('deliveries', 'notices', 'follow_ups', 'reactions')
+  await catchUp('deliveries', 'notices', 'follow_ups', 'messages', 'reactions')
   t.deepEqual(background.lateFollowers(), [])
   await background.stop()
 })
@@ -147,7 +151,7 @@ test('a process that is told to stop while it begins gives back every lease that
   const { background, running } = open('projector')
   void background.begin(positionAt(7))
   await settled()
-  t.is(running.length, 4)
+  t.is(running.length, 5)
   await background.stop()
   t.deepEqual(running, [])
 })

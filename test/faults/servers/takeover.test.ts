@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { shards } from '../../../projections/delivery/shards.js'
-import { contactShards } from '../../../projections/read-models/follow-ups.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { addressOf, type ServiceProcess } from '../../kit/service/service-process.js'
 import { isWholeInTheEnd, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/load/fleet.js'

@@ -183,6 +183,8 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
     ended: engagements,
   }),
   fc.record({ type: is('OptOut'), engagementId: few(engagementId) }),
+  fc.record({ type: is('OptOutNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
+  fc.record({ type: is('OptInNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
 )
 
 const step = fc.nat(2)
@@ -323,6 +325,17 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
       .map(([ids, rest]) => ({ ...ids, ...rest })),
   }),
   fc.record({ type: is('EraseMessage'), of: ofMessage, beganAt: moment }),
+  fc.record({
+    type: is('RequestMessage'),
+    ids: ofMessage,
+    request: fc.record({
+      purpose: fc.constantFrom('confirmation', 'help', 'member'),
+      text: fc.constantFrom(null, 'A text'),
+      expires_at: moment,
+    }),
+  }),
+  fc.record({ type: is('PostponeMessage'), until: moment, reason: word }),
+  fc.record({ type: is('WithdrawMessage'), kind: fc.constantFrom('withdrawn', 'expired'), reason: word }),
 )
 
 const concerned = {

@@ -79,6 +79,8 @@ const doings = [
   'take a turn',
   'take a turn',
   'write a text',
+  'answer',
+  'write by hand',
   'define a conversion',
   'record a conversion',
   'add a webhook',
@@ -317,7 +319,33 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const meaning = meanings[how % meanings.length] ?? 'reply'
         const facts = { message_id: messageId(fresh), account_id, contact_id, engagement_id, meaning, text: 'A reply' }
         const until = { paused_until: at(now + 100), gives_up_at: at(now + 1_000) }
-        execute(message, messageId(fresh), { type: 'ReceiveMessage', facts: { ...facts, ...until } })
+        const isAnswered = how % 7 > 0 && (meaning === 'opted_out' || meaning === 'help')
+        const answered = isAnswered ? ({ answer: meaning === 'help' ? 'help' : 'confirmation' } as const) : {}
+        execute(message, messageId(fresh), { type: 'ReceiveMessage', facts: { ...facts, ...until, ...answered } })
+        return
+      }
+      case 'answer': {
+        const requested = pick('MessageRequested')
+        if (requested === undefined) return
+        const { purpose: _purpose, text: _text, expires_at: _expires, ...ids } = requested.data
+        const id = ids.message_id
+        if (how % 5 === 0) execute(message, id, { type: 'PostponeMessage', until: at(now + 60), reason: 'quiet hours' })
+        else if (how % 5 === 1)
+          execute(message, id, { type: 'WithdrawMessage', kind: 'withdrawn', reason: 'the contact opted out' })
+        else {
+          execute(message, id, { type: 'BeginMessage', facts: ids, text: 'An answer', segments: 1, at: at(now) })
+          const ending = { kind: 'sent', providerId: null } as const
+          if (how % 5 === 2) execute(message, id, { type: 'EndMessage', attempt: 1, ending })
+        }
+        return
+      }
+      case 'write by hand': {
+        const started = pick('EngagementStarted')
+        if (started === undefined) return
+        const { engagement_id, account_id, contact_id } = started.data
+        const ids = { message_id: messageId(fresh), account_id, contact_id, engagement_id }
+        const request = { purpose: 'member', text: 'By hand', expires_at: at(now + 1_000) } as const
+        execute(message, ids.message_id, { type: 'RequestMessage', ids, request })
         return
       }
       case 'define a conversion': {

@@ -13,7 +13,8 @@ import type { Consent, ConsentAnswer } from '../../../projections/follow-up/cons
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { contactShardOf, followUps } from '../../../projections/read-models/follow-ups.js'
+import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
+import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
@@ -139,8 +140,8 @@ export const openConsentStage = (
           () => runProjection(projection, { ...following, time: turnTime, documents, build, isWaitedFor: true }),
           { documents, pollBackoff: nextTurn },
         )
-      const projected = readModel(anyProjection(followUps))
-      const running = [projected.run(lease), readModel(anyProjection(messages)).run(lease)]
+      const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
+      const running = [projected.followUps.run(lease), projected.messages.run(lease)]
       const worker = followUpWorker({ ...portsOn(store), projected })
       const { stop } = follow(worker.follower, following)
       const working = worker.work(lease)

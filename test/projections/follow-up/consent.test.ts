@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
-import { contactShardOf } from '../../../projections/read-models/follow-ups.js'
+import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { at, contactId, phone } from '../../kit/domain/samples.js'
 import { until } from '../../kit/time/until.js'
 import { openConsentStage } from './consent-stage.js'

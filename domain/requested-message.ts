@@ -1,0 +1,97 @@
+import type { ContactState } from './contact.js'
+import type { EngagementState } from './engagement.js'
+import { later, type Instant } from './instant.js'
+import type { MessageState } from './message.js'
+import type { PlaybookSettings } from './playbook.js'
+import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
+import { fieldsOf, hoursFor } from './step-times.js'
+
+/** All that is known of a message that somebody asked for, rather than a step. */
+type Situation = {
+  readonly message: MessageState
+  /** Of the engagement that it belongs to. */
+  readonly engagement: EngagementState
+  readonly settings: PlaybookSettings
+  readonly contact: ContactState
+  /** `helpText`: what HELP is answered with; null: what the service says by itself. */
+  readonly account: { readonly title: string; readonly enabled: boolean; readonly helpText: string | null }
+  /** When messages of the account went to the contact within the last 24 hours, oldest first. */
+  readonly sentInLastDay: ReadonlyArray<Instant>
+  readonly now: Instant
+}
+
+/** What is to be done with it now. */
+export type NextTry =
+  | { readonly kind: 'nothing' }
+  /** Nobody has recorded how the last try ended. */
+  | { readonly kind: 'settle' }
+  | { readonly kind: 'send'; readonly text: string; readonly validUntil: Instant }
+  | { readonly kind: 'postpone'; readonly until: Instant; readonly reason: string }
+  | { readonly kind: 'withdraw'; readonly why: 'withdrawn' | 'expired'; readonly reason: string }
+
+const nothing: NextTry = { kind: 'nothing' }
+const hour = 60 * 60_000
+
+/** So that two machines that answer each other come to an end. */
+const mostHelpInDay = 10
+
+/** Pure, so that whoever asks twice is told the same. */
+export const nextTryOf = (situation: Situation): NextTry => {
+  const { message, contact, now } = situation
+  if (!('request' in message) || message.request === undefined) return nothing
+  if (message.kind === 'sending') return { kind: 'settle' }
+  if (message.kind !== 'requested' && message.kind !== 'waiting') return nothing
+  if (message.dueAt !== undefined && message.dueAt > now) return nothing
+  const { purpose, text, expires_at } = message.request
+  if (expires_at <= now) return { kind: 'withdraw', why: 'expired', reason: 'it is too late for it' }
+  if (contact.kind !== 'known') return withdrawn('the contact was erased')
+  return purpose === 'member'
+    ? byMember(situation, contact, text ?? '', expires_at)
+    : answer(situation, contact, purpose, expires_at)
+}
+
+const withdrawn = (reason: string): NextTry => ({ kind: 'withdraw', why: 'withdrawn', reason })
+
+type Known = Extract<ContactState, { readonly kind: 'known' }>
+
+/** The only messages that somebody gets who opted out, at whatever hour: 47 CFR 64.1200(a)(12). */
+const answer = (
+  { account, sentInLastDay }: Situation,
+  contact: Known,
+  purpose: 'confirmation' | 'help',
+  validUntil: Instant,
+): NextTry => {
+  if (!account.enabled) return withdrawn('the account is disabled')
+  if (purpose === 'confirmation')
+    return contact.optedOut
+      ? { kind: 'send', text: confirmationText(account.title), validUntil }
+      : withdrawn('the contact opted in again')
+  if (sentInLastDay.length >= mostHelpInDay) return withdrawn('the contact got too many messages in a day')
+  return { kind: 'send', text: account.helpText ?? standardHelpText(account.title), validUntil }
+}
+
+const confirmationText = (account: string): string =>
+  `You will get no more messages from ${account}. Reply START to get them again.`
+
+const standardHelpText = (account: string): string =>
+  `${account}: we write since you asked us for an offer. Reply STOP to get no more messages.`
+
+/** Opt-outs, quiet hours and a state's limit hold for members too. */
+const byMember = (
+  { engagement, settings, account, sentInLastDay, now }: Situation,
+  { optedOut, details }: Known,
+  text: string,
+  expiresAt: Instant,
+): NextTry => {
+  if (optedOut) return withdrawn('the contact opted out')
+  if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
+  if (!account.enabled) return { kind: 'postpone', until: later(now, hour), reason: 'the account is disabled' }
+  const hours = hoursFor(settings, fieldsOf(details))
+  const at = nextAllowed(hours, now)
+  if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')
+  if (at > now) return { kind: 'postpone', until: at, reason: 'quiet hours' }
+  const until = dayIsFullUntil(hours, sentInLastDay)
+  if (until !== undefined) return { kind: 'postpone', until, reason: 'the state allows no more messages a day' }
+  const night = quietFrom(hours, now)
+  return { kind: 'send', text, validUntil: night !== undefined && night < expiresAt ? night : expiresAt }
+}

@@ -1,0 +1,57 @@
+import type { Position } from '../../domain/event.js'
+import type { ProjectedEvent } from '../projection.js'
+import { contactShardOf } from '../read-models/contact-shards.js'
+import type { LeasedFollower } from '../subscriptions/leased-follower.js'
+
+type Projected = Pick<LeasedFollower, 'caughtUpTo'>
+
+/** What the follow-up worker learns from the log. */
+type Arrivals = {
+  readonly learn: (events: ReadonlyArray<ProjectedEvent>) => void
+  readonly stop: () => void
+}
+
+/** Wakes the shards of what came over the log, once the read models show it. */
+export const arrivalsOf = (
+  projected: ReadonlyArray<Projected>,
+  { wake, all }: { readonly wake: (shard: string) => void; readonly all: () => Iterable<string> },
+): Arrivals => {
+  const stopping = new AbortController()
+  let arrived = new Set<string>()
+  let newest: Position | undefined
+  let isWaking = false
+
+  const wakeAll = async (): Promise<void> => {
+    isWaking = true
+    while (newest !== undefined && !stopping.signal.aborted) {
+      const names = arrived
+      const position = newest
+      arrived = new Set()
+      newest = undefined
+      await Promise.all(projected.map(({ caughtUpTo }) => caughtUpTo(position, stopping.signal)))
+      for (const name of names) wake(name)
+    }
+    isWaking = false
+  }
+  return {
+    learn: (events) => {
+      for (const event of events) {
+        const shard = shardOf(event)
+        if (shard !== undefined) arrived.add(shard)
+        // It does not say whose it is.
+        else if (event.type === 'EngagementResumed') for (const name of all()) arrived.add(name)
+        else continue
+        newest = event.position
+      }
+      if (!isWaking) void wakeAll()
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+/** Where something becomes due by the event. */
+const shardOf = (event: ProjectedEvent): string | undefined => {
+  if (event.type === 'MessageRequested') return contactShardOf(event.data.contact_id)
+  if (event.type !== 'EngagementStarted' || event.data.follow_up === undefined) return undefined
+  return contactShardOf(event.data.contact_id)
+}

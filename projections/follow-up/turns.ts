@@ -1,0 +1,76 @@
+import { engagement } from '../../domain/engagement.js'
+import { message } from '../../domain/message.js'
+import type { EventStore } from '../../domain/ports.js'
+import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
+import type { ProjectedEvent } from '../projection.js'
+import { contactShardOf } from '../read-models/contact-shards.js'
+import { reasonOf } from '../subscriptions/failure-reason.js'
+import type { LeasedFollower } from '../subscriptions/leased-follower.js'
+import { FailedForGood } from '../subscriptions/retried-command.js'
+import { isMessageId, type DueInShard, type TurnId } from './due.js'
+import { sendRequested } from './requested.js'
+import { takeTurn, type StepPorts } from './step.js'
+
+export type TurnPorts = StepPorts & {
+  readonly store: EventStore
+  /** They run the read models `follow_ups` and `messages`. */
+  readonly projected: {
+    readonly followUps: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+    readonly messages: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
+  }
+}
+
+/** Parked events are known by it. */
+export const followUpWorkerName = 'follow_up_worker'
+
+/** A shard whose lease this process holds. */
+export type Shard = ParkedUnderLease & DueInShard & { readonly underWay: Map<TurnId, Promise<void>> }
+
+type Turns = {
+  /** Takes one turn, and sets aside what fails for good. Never rejects. */
+  readonly take: (shard: Shard, id: TurnId) => Promise<void>
+  /** Resolves with the shard in which a turn is no longer set aside, since somebody asked for its retry. @throws StoreFailed */
+  readonly learn: (event: ProjectedEvent) => Promise<Shard | undefined>
+}
+
+/** Turns of engagements, and of messages that are no steps. */
+export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
+  const { projected, logger, backoff } = ports
+  const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
+    const begun = events.find(({ type }) => type === 'EngagementStarted' || type === 'MessageRequested')
+    const isKnown = begun?.type === 'EngagementStarted' || begun?.type === 'MessageRequested'
+    return isKnown ? shardNamed(contactShardOf(begun.data.contact_id)) : undefined
+  }
+  const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf }
+  const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
+  const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
+
+  return {
+    take: async (shard, id) => {
+      const parked = isMessageId(id) ? ofMessages : ofEngagements
+      try {
+        const turn = isMessageId(id) ? sendRequested(ports, shard.lease, id) : takeTurn(ports, shard.lease, id)
+        const position = await turn.catch(async (error: unknown): Promise<undefined> => {
+          if (!(error instanceof FailedForGood)) throw error
+          await parked.failed(shard, id, error)
+        })
+        if (position === undefined) {
+          await backoff(0, shard.lease.ending)
+          return
+        }
+        await parked.succeeded(shard, id)
+        // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
+        const readModels = [projected.followUps, projected.messages]
+        await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
+      } catch (error) {
+        logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
+        await backoff(0, shard.lease.ending)
+      } finally {
+        shard.underWay.delete(id)
+        shard.checking.delete(id)
+        shard.wakeUp.wake()
+      }
+    },
+    learn: async (event) => (await ofEngagements.learn(event)) ?? (await ofMessages.learn(event)),
+  }
+}

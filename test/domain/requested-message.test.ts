@@ -1,0 +1,133 @@
+import test from 'ava'
+import { contact, type ContactEvent } from '../../domain/contact.js'
+import { fold } from '../../domain/decider.js'
+import { engagement, type EngagementEvent } from '../../domain/engagement.js'
+import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
+import { defaultSettings } from '../../domain/playbook.js'
+import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
+import {
+  accountId,
+  at,
+  attribution,
+  contactId,
+  details,
+  engagementId,
+  leadId,
+  messageId,
+  sourceId,
+} from '../kit/domain/samples.js'
+
+const minute = 60_000
+
+const ids = { message_id: messageId(), account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
+
+const created: ContactEvent = {
+  type: 'ContactCreated',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    details: details(),
+    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
+  },
+}
+const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
+const started: EngagementEvent = { type: 'EngagementStarted', data: attribution() }
+const ended: EngagementEvent = {
+  type: 'EngagementEnded',
+  data: { engagement_id: engagementId(), reason: 'conversion', ended_at: at() },
+}
+
+type Known = {
+  readonly story?: ReadonlyArray<MessageEvent>
+  readonly person?: ReadonlyArray<ContactEvent>
+  readonly conversation?: ReadonlyArray<EngagementEvent>
+  readonly enabled?: boolean
+  readonly quiet?: typeof defaultSettings.quiet_hours
+  readonly sentInLastDay?: ReadonlyArray<ReturnType<typeof at>>
+  readonly after?: number
+}
+
+/** What is to be done with a message of this purpose that expires after an hour. */
+const next = (purpose: Purpose, known: Known = {}): NextTry => {
+  const text = purpose === 'member' ? 'By hand' : null
+  const requested: MessageEvent = {
+    type: 'MessageRequested',
+    data: { ...ids, purpose, text, expires_at: at(60 * minute) },
+  }
+  const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0 } = known
+  return nextTryOf({
+    message: fold(message, message.initial, [requested, ...story]),
+    contact: fold(contact, contact.initial, [created, ...person]),
+    engagement: fold(engagement, engagement.initial, [started, ...conversation]),
+    settings: { ...defaultSettings, quiet_hours: quiet },
+    account: { title: 'Example Agency', enabled, helpText: null },
+    sentInLastDay: known.sentInLastDay ?? [],
+    now: at(after),
+  })
+}
+
+const allDay = { from: '00:00', to: '23:59' }
+
+test('an opt-out is confirmed although the contact opted out, at whatever hour', (t) => {
+  t.like(next('confirmation', { person: [optedOut], quiet: allDay }), { kind: 'send', validUntil: at(60 * minute) })
+  t.like(next('confirmation', { person: [optedOut], conversation: [ended] }), { kind: 'send' })
+})
+
+test('who opted in again gets no confirmation of the opt-out', (t) => {
+  t.like(next('confirmation'), { kind: 'withdraw', why: 'withdrawn' })
+})
+
+test('an answer that is late is not sent any more', (t) => {
+  t.like(next('confirmation', { person: [optedOut], after: 60 * minute }), { kind: 'withdraw', why: 'expired' })
+})
+
+test('HELP is answered at whatever hour, ten times a day at most', (t) => {
+  const nine = Array.from({ length: 9 }, () => at())
+  t.like(next('help', { person: [optedOut], quiet: allDay, sentInLastDay: nine }), { kind: 'send' })
+  t.like(next('help', { sentInLastDay: [...nine, at()] }), { kind: 'withdraw' })
+})
+
+test('a disabled account answers nothing, and what a member wrote waits', (t) => {
+  t.like(next('help', { enabled: false }), { kind: 'withdraw' })
+  t.like(next('member', { enabled: false }), { kind: 'postpone', reason: 'the account is disabled' })
+})
+
+test('what a member wrote waits for the end of the quiet hours', (t) => {
+  t.like(next('member'), { kind: 'send', text: 'By hand', validUntil: at(60 * minute) })
+  t.like(next('member', { quiet: allDay }), { kind: 'postpone', reason: 'quiet hours' })
+})
+
+test('what a member wrote is withdrawn when the contact opts out, or the conversation ends', (t) => {
+  t.like(next('member', { person: [optedOut] }), { kind: 'withdraw', reason: 'the contact opted out' })
+  t.like(next('member', { conversation: [ended] }), { kind: 'withdraw', reason: 'the conversation has ended' })
+})
+
+const begun: MessageEvent = {
+  type: 'MessageBegun',
+  data: { ...ids, purpose: 'member', text: 'By hand', segments: 1, begun_at: at() },
+}
+
+test('a try that nobody recorded is settled, one that failed is repeated when it is due', (t) => {
+  t.deepEqual(next('member', { story: [begun] }), { kind: 'settle' })
+  const failed: MessageEvent = {
+    type: 'MessageAttemptFailed',
+    data: { ...ids, attempt: 1, reason: 'HTTP 503', next_attempt_at: at(minute) },
+  }
+  t.deepEqual(next('member', { story: [begun, failed] }), { kind: 'nothing' })
+  t.like(next('member', { story: [begun, failed], after: minute }), { kind: 'send' })
+})
+
+test('what was sent, or is no message that somebody asked for, is left alone', (t) => {
+  const sent: MessageEvent = { type: 'MessageSent', data: { ...ids, attempt: 1, provider_id: null } }
+  t.deepEqual(next('member', { story: [begun, sent] }), { kind: 'nothing' })
+  const situation = {
+    message: message.initial,
+    contact: contact.initial,
+    engagement: engagement.initial,
+    settings: defaultSettings,
+    account: { title: 'Example Agency', enabled: true, helpText: null },
+    sentInLastDay: [],
+    now: at(),
+  }
+  t.deepEqual(nextTryOf(situation), { kind: 'nothing' })
+})

@@ -1,0 +1,95 @@
+import test from 'ava'
+import { having } from '../kit/network/http.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { newPhone } from '../kit/service/leads.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { until } from '../kit/time/until.js'
+
+const site = serviceForFile()
+
+type Message = {
+  readonly id: string
+  readonly direction: string
+  readonly state: string
+  readonly text: string | null
+  readonly purpose: string | null
+}
+
+const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
+  having(
+    await account.manage('GET', `/contacts/${contactId}/messages`),
+    'messages',
+  ) as unknown as ReadonlyArray<Message>
+
+const answersOf = async (account: Account, contactId: string) =>
+  (await messagesOf(account, contactId)).flatMap(({ purpose, state, text }) =>
+    purpose === null ? [] : [`${purpose}, ${state}: ${text}`],
+  )
+
+/** Whoever submits to it has got the first message, at whatever hour. */
+const following = async (title: string) => {
+  const account = await openAccount(site, title)
+  const steps = [{ message: 'Hi from {{account}}', delay_minutes: 0 }]
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps, quiet_hours: null })
+  const phone = newPhone()
+  const { contact_id, next_engagement_id } = await account.submitted({ phone })
+  await until('the first message', 60_000, async () =>
+    (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'),
+  )
+  const write = (text: string) => account.manage('POST', `/contacts/${contact_id}/messages`, { text })
+  const byHand = (text: string) => account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text })
+  const answered = (count: number) =>
+    until('the answers', 60_000, async () => {
+      const answers = await answersOf(account, contact_id)
+      return answers.length === count && answers.every((answer) => /, sent:/.test(answer))
+    })
+  return { account, phone, contact_id, write, byHand, answered, answers: () => answersOf(account, contact_id) }
+}
+
+test('an opt-out is confirmed once, and again after who opted in opts out anew', async (t) => {
+  const { account, phone, write, answered, answers } = await following('First Agency')
+  await write('STOP')
+  await answered(1)
+  await write('stop texting me')
+  await write('HELP')
+  await answered(2)
+  await write('START')
+  await write('STOP')
+  await answered(3)
+  t.true(having(await account.find(phone), 'contact').opted_out)
+  const stopped = 'confirmation, sent: You will get no more messages from First Agency. Reply START to get them again.'
+  const help = 'help, sent: First Agency: we write since you asked us for an offer. Reply STOP to get no more messages.'
+  t.deepEqual((await answers()).toSorted(), [stopped, stopped, help])
+})
+
+test('HELP is answered with the text of the account, and of no other one', async (t) => {
+  const { account, write, answered, answers } = await following('Second Agency')
+  const other = await following('Third Agency')
+  const text = 'Second Agency, 555-0100. Reply STOP to end.'
+  const changed = await account.manage('PUT', '/messaging', { help_text: text })
+  t.like(changed.body, { messaging: { accepted_consent_hosts: null, help_text: text } })
+  await write('Help!')
+  await other.write('info')
+  await answered(1)
+  await other.answered(1)
+  t.deepEqual(await answers(), [`help, sent: ${text}`])
+  t.regex((await other.answers())[0] ?? '', /Third Agency: we write/)
+  t.is((await account.manage('PUT', '/messaging', { help_text: ' ' })).status, 400)
+  t.is((await account.manage('PUT', '/messaging', {})).status, 400)
+  t.like((await account.manage('PUT', '/messaging', { help_text: null })).body, { messaging: { help_text: null } })
+})
+
+test('a member writes by hand, in an open engagement to who has not opted out', async (t) => {
+  const { account, byHand, write, answered, answers } = await following('Fourth Agency')
+  const other = await following('Fifth Agency')
+  t.is((await byHand('See you at noon')).status, 201)
+  await answered(1)
+  t.deepEqual(await answers(), ['member, sent: See you at noon'])
+  t.is((await byHand('')).status, 400)
+  const { contact_id, next_engagement_id } = await account.submitted()
+  t.is((await other.account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text: 'x' })).status, 404)
+  await account.record((await account.standardConversions()).sold, { contact_id })
+  t.is((await account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text: 'x' })).status, 409)
+  await write('STOP')
+  t.is((await byHand('Please come back')).status, 409)
+})
