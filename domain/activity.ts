@@ -46,6 +46,10 @@ const types = Object.fromEntries(
 /** A label belongs to one type. */
 export const typeOf = (label: ActivityLabel): ActivityType => types[label]
 
+/** A call that was scheduled is over. */
+export const endsCall = (label: ActivityLabel): boolean =>
+  label === 'phone_call_completed' || label === 'phone_call_missed'
+
 const oneOf = <L extends string>(labels: ReadonlyArray<L>, name: string): t.Type<L> => {
   const keys = Object.fromEntries(labels.map((label) => [label, null])) as Record<L, null>
   return t.keyof(keys, name)

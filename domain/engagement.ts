@@ -1,4 +1,4 @@
-import { Activity, typeOf, type ActivityLabel } from './activity.js'
+import { Activity, endsCall, typeOf, type ActivityLabel } from './activity.js'
 import { NaturalNumber, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
@@ -35,7 +35,7 @@ export type Attribution = t.TypeOf<typeof Attribution>
 
 /**
  * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was, `remark`, a
- * revision in the stream of the engagement's remarks, to what was said of it. Of older versions the activity itself holds that.
+ * revision in the stream of the engagement's remarks, to what was said of it. Before `call_until` a scheduled call holds the steps back. Of older versions the activity itself holds that.
  */
 export const EngagementEvent = t.union([
   /**
@@ -50,7 +50,7 @@ export const EngagementEvent = t.union([
     'ActivityRecorded',
     t.intersection([
       t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) }),
-      t.partial({ report_id: ActivityReportId, remark: NaturalNumber }),
+      t.partial({ report_id: ActivityReportId, remark: NaturalNumber, call_until: Instant }),
     ]),
   ),
   /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */
@@ -113,6 +113,8 @@ export type EngagementState =
       /** Undefined where the playbook sends nothing. */
       readonly followUp: FollowUpState | undefined
       readonly pausedUntil: Instant | undefined
+      /** When a call that was scheduled is over, unless it was reported before. */
+      readonly callUntil: Instant | undefined
       /** The newest texts of the contact that were heard. */
       readonly replies: ReadonlyArray<MessageId>
       /** Not before this is a silent contact given up, as far as this stream tells: the messages of the steps tell more. */
@@ -163,6 +165,8 @@ export type EngagementCommand =
       readonly reportId?: ActivityReportId
       /** Where what was said of it stands among the remarks of the engagement. */
       readonly remark?: number
+      /** Of a call that is scheduled: until when the steps are held back. */
+      readonly callUntil?: Instant
     }
   | {
       readonly type: 'RecordConversionActivity'
@@ -234,6 +238,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       reports: new Map(),
       followUp: followUpIn(event.data.follow_up),
       pausedUntil: undefined,
+      callUntil: undefined,
       replies: [],
       givesUpAt: undefined,
       labels: new Set(),
@@ -242,11 +247,12 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
   if (state.kind === 'unknown') return state
   switch (event.type) {
     case 'ActivityRecorded': {
-      const { activity, record_id, report_id } = event.data
+      const { activity, record_id, report_id, call_until } = event.data
       const { label, at } = activity
       const records = record_id === null ? state.records : [...state.records, record_id]
       const reports = report_id === undefined ? state.reports : withReport(state.reports, report_id, { label, at })
-      return { ...state, lastActivityAt: at, records, reports, labels: new Set([...state.labels, label]) }
+      const callUntil = endsCall(label) ? undefined : (call_until ?? state.callUntil)
+      return { ...state, lastActivityAt: at, records, reports, callUntil, labels: new Set([...state.labels, label]) }
     }
     case 'EngagementEnded':
       return { ...state, ended: true }
@@ -260,7 +266,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
     case 'EngagementPaused':
       return { ...state, pausedUntil: event.data.until }
     case 'EngagementResumed':
-      return { ...state, pausedUntil: undefined }
+      return { ...state, pausedUntil: undefined, callUntil: undefined }
     default:
       return state.followUp === undefined ? state : afterStepEvent(state, state.followUp, event)
   }
@@ -310,6 +316,10 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
   }
 }
 
+/** Until when no step is begun, since a person answers or a call is scheduled. */
+export const heldUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
+  callUntil === undefined ? pausedUntil : latest(pausedUntil, callUntil)
+
 const latest = (one: Instant | undefined, other: Instant): Instant => (one !== undefined && one > other ? one : other)
 
 type Started = Extract<EngagementState, { readonly kind: 'started' }>
@@ -330,7 +340,7 @@ const decide = (
   switch (command.type) {
     case 'RecordActivity': {
       if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
-      const { label, reportId, remark } = command
+      const { label, reportId, remark, callUntil } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
       const isOutcome = typeOf(label) === 'outcome'
@@ -341,6 +351,7 @@ const decide = (
       const activity = recorded(attribution, what, null, {
         ...(reportId === undefined ? {} : { report_id: reportId }),
         ...(remark === undefined ? {} : { remark }),
+        ...(callUntil === undefined ? {} : { call_until: callUntil }),
       })
       return E.right(isOutcome && !state.ended ? [activity, ended(attribution, label, at)] : [activity])
     }
@@ -374,7 +385,7 @@ const decide = (
         const paused: EngagementEvent = { type: 'EngagementPaused', data: { engagement_id, until: command.until } }
         return E.right(state.pausedUntil === command.until ? [] : [paused])
       }
-      return E.right(state.pausedUntil === undefined ? [] : [{ type: 'EngagementResumed', data: { engagement_id } }])
+      return E.right(heldUntil(state) === undefined ? [] : [{ type: 'EngagementResumed', data: { engagement_id } }])
     }
     default:
       return step(command, state)
@@ -439,7 +450,8 @@ type StepCommand = Extract<
 
 /** A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn. */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
-  const { followUp, pausedUntil, attribution } = state
+  const { followUp, attribution } = state
+  const pausedUntil = heldUntil(state)
   const { engagement_id } = attribution
   if (state.ended) return E.left({ kind: 'engagement-ended' })
   if (followUp === undefined) return E.left({ kind: 'step-not-due' })
@@ -526,7 +538,7 @@ const recorded = (
   attribution: Attribution,
   what: Pick<Activity, 'label' | 'note' | 'properties' | 'at'>,
   recordId: RecordId | null,
-  report: { readonly report_id?: ActivityReportId; readonly remark?: number } = {},
+  report: { readonly report_id?: ActivityReportId; readonly remark?: number; readonly call_until?: Instant } = {},
 ): EngagementEvent => ({
   type: 'ActivityRecorded',
   data: {

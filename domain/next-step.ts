@@ -1,6 +1,6 @@
 import type { ContactState } from './contact.js'
 import { stepMessageIdOf } from './derived-id.js'
-import type { EngagementState } from './engagement.js'
+import { heldUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
 import { later, type Instant } from './instant.js'
@@ -56,7 +56,8 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (contact.kind !== 'known') return nothing
   const { begun, attempts, messageId, nextAt } = engagement.followUp
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
-  if (engagement.pausedUntil !== undefined && engagement.pausedUntil > now) return nothing
+  const held = heldUntil(engagement)
+  if (held !== undefined && held > now) return nothing
   if (contact.optedOut) return { kind: 'filter', note: 'The contact opted out before' }
 
   const isAgain = messageId !== undefined && (lastMessage?.kind === 'waiting' || lastMessage?.kind === 'unknown')

@@ -1,3 +1,4 @@
+import { endsCall } from '../../domain/activity.js'
 import type { Position } from '../../domain/event.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
@@ -51,6 +52,8 @@ export const arrivalsOf = (
 
 /** Where something becomes due by the event. */
 const shardOf = (event: ProjectedEvent): string | undefined => {
+  if (event.type === 'ActivityRecorded')
+    return endsCall(event.data.activity.label) ? contactShardOf(event.data.activity.contact_id) : undefined
   if (event.type === 'MessageRequested') return contactShardOf(event.data.contact_id)
   if (event.type !== 'EngagementStarted' || event.data.follow_up === undefined) return undefined
   return contactShardOf(event.data.contact_id)

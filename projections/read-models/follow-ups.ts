@@ -1,3 +1,4 @@
+import { endsCall } from '../../domain/activity.js'
 import { idIn } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { AfterStep } from '../../domain/follow-up.js'
@@ -26,6 +27,8 @@ export type FollowUpDocument = {
   /** When the next step, or the next try of it, is due; null where none follows. */
   readonly next_step_at: Instant | null
   readonly paused_until: Instant | null
+  /** Present only while a scheduled call holds the steps back: until then at most. */
+  readonly call_until?: Instant
   /** When a silent contact is given up; null before the first step is over. */
   readonly gives_up_at: Instant | null
   /** Present only until the consent is verified: nothing is sent before. */
@@ -45,15 +48,18 @@ type Facts = Omit<FollowUpDocument, 'account_state' | 'playbook_state' | 'queue'
 
 /** Its states and queues follow from the rest. */
 const derived = (facts: Facts): FollowUpDocument => {
-  const { account_id, playbook_id, contact_id, state, steps_done, next_step_at, paused_until, gives_up_at } = facts
+  const { account_id, playbook_id, contact_id, state, steps_done, next_step_at, gives_up_at } = facts
   const states = { account_state: `${account_id}/${state}`, playbook_state: `${playbook_id}/${state}` }
   const due = next_step_at ?? gives_up_at
   if (state === 'ended' || due === null) return { ...facts, ...states }
-  const next_at = paused_until !== null && paused_until > due ? paused_until : due
+  const next_at = latest(due, facts.paused_until, facts.call_until)
   const timely = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
   const kind = facts.consent === undefined ? timely : 'consent'
   return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
 }
+
+const latest = (first: Instant, ...others: ReadonlyArray<Instant | null | undefined>): Instant =>
+  others.reduce<Instant>((last, one) => (one !== null && one !== undefined && one > last ? one : last), first)
 
 /** Speed to lead counts where a first message is due with its lead, not where it waits for the morning. */
 const isSoonAfter = (one: Instant, other: Instant): boolean => millisecondsOf(other) - millisecondsOf(one) < 60_000
@@ -62,6 +68,8 @@ const factsIn = ({ queue: _queue, next_at: _next, ...facts }: FollowUpDocument):
 
 const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDocument =>
   document.state === 'ended' ? document : derived({ ...factsIn(document), ...change })
+
+const withoutCall = ({ call_until: _call, ...facts }: Facts): Facts => facts
 
 const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
@@ -94,6 +102,8 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'EngagementPaused':
       case 'EngagementResumed':
         return idIn(engagement, event.stream)
+      case 'ActivityRecorded':
+        return concernsCall(event.data) ? idIn(engagement, event.stream) : undefined
       case 'MessageAttemptFailed':
       case 'MessageSent':
       case 'MessageFailed':
@@ -123,6 +133,11 @@ export const followUps: Projection<FollowUpDocument> = {
       }
       case 'StepsEnded':
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
+      case 'ActivityRecorded': {
+        const { call_until, activity } = event.data
+        if (call_until !== undefined && !endsCall(activity.label)) return changed(document, { call_until })
+        return document.state === 'ended' ? document : derived(withoutCall(factsIn(document)))
+      }
       case 'ConsentVerified':
         return document.state === 'ended' ? document : derived(withoutConsent(factsIn(document)))
       case 'ConsentCheckFailed':
@@ -131,19 +146,25 @@ export const followUps: Projection<FollowUpDocument> = {
         return changed(document, { next_step_at: event.data.next_attempt_at })
       case 'ContactReplied': {
         const { paused_until, gives_up_at } = event.data
-        const until =
-          document.paused_until !== null && document.paused_until > paused_until ? document.paused_until : paused_until
+        const until = latest(paused_until, document.paused_until)
         return changed(document, { state: 'paused', paused_until: until, gives_up_at })
       }
       case 'EngagementPaused':
         return changed(document, { state: 'paused', paused_until: event.data.until })
       case 'EngagementResumed':
-        return changed(document, { state: 'running', paused_until: null })
+        return document.state === 'ended'
+          ? document
+          : derived({ ...withoutCall(factsIn(document)), state: 'running', paused_until: null })
       default:
         return document
     }
   },
 }
+
+type Reported = Extract<ProjectedEvent, { readonly type: 'ActivityRecorded' }>['data']
+
+const concernsCall = ({ call_until, activity }: Reported): boolean =>
+  call_until !== undefined || endsCall(activity.label)
 
 const begun = ({
   data,

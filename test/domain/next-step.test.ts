@@ -1,4 +1,5 @@
 import test from 'ava'
+import { typeOf, type ActivityLabel } from '../../domain/activity.js'
 import { contact, type ContactEvent } from '../../domain/contact.js'
 import { fold } from '../../domain/decider.js'
 import { stepMessageIdOf } from '../../domain/derived-id.js'
@@ -191,4 +192,22 @@ test('an engagement that has ended asks for nothing', (t) => {
     data: { engagement_id: engagementId(), reason: 'conversion', ended_at: at() },
   }
   t.deepEqual(next(at(), { engaged: [ended] }), { kind: 'nothing' })
+})
+
+test('a scheduled call holds the steps back until its end is reported, a member resumes, or an hour after its time', (t) => {
+  const reported = (label: ActivityLabel, more: object = {}): EngagementEvent => ({
+    type: 'ActivityRecorded',
+    data: {
+      activity: { ...attribution(), type: typeOf(label), label, note: null, properties: {}, at: at() },
+      record_id: null,
+      ...more,
+    },
+  })
+  const call = reported('phone_call_scheduled', { call_until: at(120 * minute) })
+  t.deepEqual(next(at(119 * minute), { engaged: [call] }), { kind: 'nothing' })
+  t.like(next(at(120 * minute), { engaged: [call] }), { kind: 'send' })
+  t.deepEqual(next(at(), { engaged: [call, reported('phone_call_connected')] }), { kind: 'nothing' })
+  t.like(next(at(), { engaged: [call, reported('phone_call_completed')] }), { kind: 'send' })
+  const resumed: EngagementEvent = { type: 'EngagementResumed', data: { engagement_id: engagementId() } }
+  t.like(next(at(), { engaged: [call, resumed] }), { kind: 'send' })
 })

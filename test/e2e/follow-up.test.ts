@@ -163,6 +163,21 @@ test('a member who takes over is not interrupted, until the engagement is resume
   t.is((await write(other, contact_id, 'Hello')).status, 404)
 })
 
+test('a call that was scheduled holds the steps back until it is over', async (t) => {
+  const account = await following()
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
+  const properties = { at: '2999-01-01T10:00:00Z' }
+  t.is((await account.report(next_engagement_id, 'event', 'phone_call_scheduled', { properties })).status, 201)
+  const { length } = await messagesOf(account, contact_id)
+  const witness = await account.submitted(lead())
+  await soon(async () => (await labelsOf(account, witness.contact_id)).includes('dormant'))
+  t.is((await messagesOf(account, contact_id)).length, length)
+  await account.report(next_engagement_id, 'event', 'phone_call_missed')
+  await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
+  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+})
+
 test('nothing is sent while the account is disabled', async (t) => {
   const account = await following()
   const silent = await following()

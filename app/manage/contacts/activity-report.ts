@@ -8,6 +8,7 @@ import {
 import type { AccountId, EngagementId, ActivityReportId } from '../../../domain/ids.js'
 import type { CommandResult, Contended, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
+import type { Instant } from '../../../domain/instant.js'
 import { remark, revisionOf, type Remark, type RemarkRefusal } from '../../../domain/remark.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -18,6 +19,8 @@ type ActivityReport = {
   readonly label: ActivityLabel
   readonly said: Remark
   readonly reportId?: ActivityReportId
+  /** Of a call that is scheduled. */
+  readonly callUntil?: Instant
 }
 
 type Failure = EngagementRefusal | RemarkRefusal | StoreFailure | Contended
@@ -31,11 +34,12 @@ type Ports = Pick<ManagePorts, 'commandHandler' | 'clientCommands' | 'clock' | '
  */
 export const recordReport = async (
   ports: Ports,
-  { accountId, engagementId, label, said, ...report }: ActivityReport,
+  { accountId, engagementId, label, said, callUntil, ...report }: ActivityReport,
   actor: string,
 ): Promise<Either<Failure, CommandResult<EngagementState>>> => {
   const { commandHandler, clientCommands, clock } = ports
-  const command = { type: 'RecordActivity', accountId, label, at: clock.now(), ...report } as const
+  const held = callUntil === undefined ? {} : { callUntil }
+  const command = { type: 'RecordActivity', accountId, label, at: clock.now(), ...held, ...report } as const
   if (isNothing(said)) return clientCommands.execute(engagement, engagementId, command, actor)
 
   const loaded = await commandHandler.load(engagement, engagementId)

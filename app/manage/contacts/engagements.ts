@@ -1,11 +1,11 @@
 import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
-import { optional, t } from '../../../domain/codec.js'
+import { decode, optional, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { EngagementId, type ActivityReportId } from '../../../domain/ids.js'
-import type { Instant } from '../../../domain/instant.js'
+import { InstantFromText, later, type Instant } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
@@ -39,7 +39,15 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       ),
       execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {
         const said = { note: note ?? null, properties: properties ?? {} }
-        return recordReport(ports, { accountId, engagementId: engagement_id, label, said, ...reportId }, caller.actor)
+        const report = {
+          accountId,
+          engagementId: engagement_id,
+          label,
+          said,
+          ...callIn({ label, properties }),
+          ...reportId,
+        }
+        return recordReport(ports, report, caller.actor)
       }),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
@@ -51,6 +59,18 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
     ),
   },
 ]
+
+/** In milliseconds: a call whose end nobody reports is over then. */
+const longestCall = 60 * 60_000
+
+/** A call that is scheduled for a time (`properties.at`) holds the steps back until it is over. */
+const callIn = ({
+  label,
+  properties,
+}: Pick<ReportRequest, 'label' | 'properties'>): { readonly callUntil?: Instant } => {
+  const at = label === 'phone_call_scheduled' ? decode(InstantFromText, properties?.['at']) : undefined
+  return at === undefined || E.isLeft(at) ? {} : { callUntil: later(at.right, longestCall) }
+}
 
 /** What tells a repetition of an activity report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
 const reportIdIn = (

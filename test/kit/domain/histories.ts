@@ -273,7 +273,8 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         const labels = how % 2 === 0 ? labelsOf.event : labelsOf.outcome
         const label = labels[how % labels.length] ?? 'interested'
         const { engagement_id: engagementId, account_id: accountId, contact_id: contactId } = started.data
-        const report = { type: 'RecordActivity', accountId, label, at: at(now) } as const
+        const call = label === 'phone_call_scheduled' && how % 3 > 0 ? { callUntil: at(now + 500) } : {}
+        const report = { type: 'RecordActivity', accountId, label, at: at(now), ...call } as const
         if (E.isLeft(engagement.decide(report, stateOf(engagement, engagementId)))) return
         const said = { note: how % 3 === 0 ? null : 'a note', properties: how % 5 === 0 ? { seconds: how } : {} }
         if (how % 15 === 0) {
