@@ -97,6 +97,8 @@ export const MessageEvent = t.union([
         segments: NaturalNumber,
         began_at: Instant,
       }),
+      /** Of what the contact wrote. Older versions left it out. */
+      t.partial({ meaning: ReplyMeaning }),
     ]),
   ),
 ])
@@ -304,10 +306,13 @@ const erase = (
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   if (state.kind === 'erased') return []
-  const kept = isOutbound(state)
-    ? ({ direction: 'outbound', segments: state.segments } as const)
-    : ({ direction: state.kind === 'received' ? 'inbound' : 'outbound', segments: 0 } as const)
-  return [{ type: 'MessageErased', data: { ...of, ...kept, state: state.kind, began_at } }]
+  const kept = { ...of, state: state.kind, began_at }
+  if (state.kind === 'received') {
+    const { meaning } = state.facts
+    return [{ type: 'MessageErased', data: { ...kept, direction: 'inbound', segments: 0, meaning } }]
+  }
+  const segments = isOutbound(state) ? state.segments : 0
+  return [{ type: 'MessageErased', data: { ...kept, direction: 'outbound', segments } }]
 }
 
 export const message: Decider<MessageState, MessageCommand, MessageEvent, never> = {

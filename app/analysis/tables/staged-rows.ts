@@ -85,10 +85,16 @@ const stagesByName = {
     columns: { contact_id: 'VARCHAR', opted_out: 'BOOLEAN' },
     rowOf: ({ type, data }) => (type === 'ContactErased' ? data : undefined),
   },
-  contact_opted_in: {
-    category: 'contact',
-    columns: { contact_id: 'VARCHAR' },
-    rowOf: ({ type, stream }) => (type === 'ContactOptedIn' ? { contact_id: idIn(contact, stream) } : undefined),
+  contact_opts: {
+    category: 'message',
+    columns: { contact_id: 'VARCHAR', meaning: 'VARCHAR' },
+    // As of a moment before the erasure it still counts, so its row has the time at which the contact wrote.
+    rowOf: ({ type, data, time }) => {
+      if (type !== 'MessageReceived' && type !== 'MessageErased') return undefined
+      const { contact_id, meaning } = data
+      if (meaning !== 'opted_in' && meaning !== 'opted_out') return undefined
+      return { contact_id, meaning, recorded_at: type === 'MessageErased' ? data.began_at : time }
+    },
   },
   engagement_started: {
     category: 'engagement',

@@ -48,7 +48,7 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opted_in'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opts'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     sql: `
@@ -66,11 +66,17 @@ const tablesByName = {
       ) AS contact
       LEFT JOIN (
         SELECT contact_id, min(recorded_at) AS opted_out_at, max(recorded_at) AS last_opted_out_at
-        FROM activity_recorded WHERE label = 'opted_out'
+        FROM (
+          SELECT contact_id, recorded_at FROM activity_recorded WHERE label = 'opted_out'
+          UNION ALL
+          SELECT contact_id, recorded_at FROM contact_opts WHERE meaning = 'opted_out'
+        )
         GROUP BY contact_id
       ) AS opted_out USING (contact_id)
       LEFT JOIN (
-        SELECT contact_id, max(recorded_at) AS opted_in_at FROM contact_opted_in GROUP BY contact_id
+        SELECT contact_id, max(recorded_at) AS opted_in_at
+        FROM contact_opts WHERE meaning = 'opted_in'
+        GROUP BY contact_id
       ) AS opted_in USING (contact_id)
       LEFT JOIN (
         SELECT contact_id, any_value(opted_out) AS opted_out FROM contacts_erased GROUP BY contact_id
