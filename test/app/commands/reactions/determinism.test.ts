@@ -68,7 +68,7 @@ const story = historyOf([
   does('submit a lead', 4),
   does('submit a lead', 3),
   { ...does('take a turn', 4), whom: 2 },
-  does('write a text', 1),
+  { ...does('write a text', 1), whom: 2 },
   does('make deliveries due', 1),
   does('give a delivery up'),
   does('record a conversion', 1),
