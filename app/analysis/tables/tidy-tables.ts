@@ -53,7 +53,7 @@ const tablesByName = {
     order: ['created_at', 'contact_id'],
     sql: `
       SELECT contact.*,
-        coalesce(erased.opted_out, last_opted_out_at > coalesce(opted_in_at, '-infinity'), false) AS opted_out,
+        coalesce(erased.opted_out, opts.opted_out, false) AS opted_out,
         opted_out_at, first_name, last_name, email, phone
       FROM (
         SELECT
@@ -65,19 +65,14 @@ const tablesByName = {
         GROUP BY contact_id
       ) AS contact
       LEFT JOIN (
-        SELECT contact_id, min(recorded_at) AS opted_out_at, max(recorded_at) AS last_opted_out_at
+        SELECT contact_id,
+          min(recorded_at) FILTER (said = 'opted_out') AS opted_out_at,
+          arg_max(said, recorded_at) = 'opted_out' AS opted_out
         FROM (
-          SELECT contact_id, recorded_at FROM activity_recorded WHERE label = 'opted_out'
-          UNION ALL
-          SELECT contact_id, recorded_at FROM contact_opts WHERE meaning = 'opted_out'
-        )
-        GROUP BY contact_id
-      ) AS opted_out USING (contact_id)
-      LEFT JOIN (
-        SELECT contact_id, max(recorded_at) AS opted_in_at
-        FROM contact_opts WHERE meaning = 'opted_in'
-        GROUP BY contact_id
-      ) AS opted_in USING (contact_id)
+          SELECT contact_id, recorded_at, label AS said FROM activity_recorded WHERE label = 'opted_out'
+          UNION ALL SELECT contact_id, recorded_at, meaning FROM contact_opts
+        ) GROUP BY contact_id
+      ) AS opts USING (contact_id)
       LEFT JOIN (
         SELECT contact_id, any_value(opted_out) AS opted_out FROM contacts_erased GROUP BY contact_id
       ) AS erased USING (contact_id)
