@@ -11,6 +11,7 @@ const steps: ReadonlyArray<RegExp> = [
   /<- 201 Created/,
   /-> POST \S+\/webhooks\n/,
   /"token": "token-of-the-receiver"/,
+  /-> PATCH \S+\/playbooks\/\S+\n/,
   /-> POST \S+\/marketing_sources\n/,
   /"post_url": "http:/,
   /<- 400 Bad Request/,
@@ -23,6 +24,12 @@ const steps: ReadonlyArray<RegExp> = [
   /webhook-id: dlv_…/,
   /"label": "started"/,
   /"lead_originators": \[ \{ "origin": "Search ads", "key": "A-1001" \} \]/,
+  /-> GET \S+\/messages\n/,
+  /Hi Ada, this is Example Insurance\..+Reply STOP to opt out\./,
+  /"text": "Who is this\?"/,
+  /"label": "interested"/,
+  /"meaning": "qualified"/,
+  /"label": "qualified"/,
   /-> GET \S+\/api\/v3\/contacts\/find\?phone=/,
   /"phone": "\+14155550123"/,
   /-> GET \S+\/api\/v3\/conversions\n/,
@@ -37,8 +44,9 @@ const steps: ReadonlyArray<RegExp> = [
   /-> GET \S+\/timeline\n/,
   /delivery +sold +succeeded/,
   /LeadSubmitted +lead-led_…\S+ +vendor/,
-  /ConversionRecorded +conversion_contact-ccv_…\S+ +key_…/,
+  /MessageSent +message-msg_…/,
   /EngagementEnded/,
+  /ConversionRecorded +conversion_contact-ccv_…\S+ +key_…/,
 ]
 
 test('a lead goes round the loop, told step by step, and nothing of it stays', async (t) => {

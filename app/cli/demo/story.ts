@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { t } from '../../../domain/codec.js'
 import { exampleLead } from '../../composition/first-account.js'
+import { converse, setPlaybook } from './conversation.js'
 import type { Receiver } from './receiver.js'
 import { Surprise, type Call, type Storyteller } from './storyteller.js'
 
@@ -16,8 +17,9 @@ type Place = {
 /** A lead goes once round the loop. */
 export const story = async (teller: Storyteller, place: Place): Promise<void> => {
   const account = await openAccount(teller, place)
-  await submitLead(teller, place, account)
-  const contactId = await recordSale(teller, place, account)
+  const contactId = await submitLead(teller, place, account)
+  await converse(teller, { ...place, url: account.url, token }, contactId)
+  await recordSale(teller, place, account)
   await lookBack(teller, place, account, contactId)
 }
 
@@ -29,10 +31,8 @@ const Source = t.type({ marketing_source: t.type({ post_url: t.string }) })
 
 type Account = { readonly url: string; readonly apiKey: string; readonly postUrl: string }
 
-const openAccount = async (
-  { step, tell }: Storyteller,
-  { site, operatorKey: key, customer }: Place,
-): Promise<Account> => {
+const openAccount = async (teller: Storyteller, { site, operatorKey: key, customer }: Place): Promise<Account> => {
+  const { step, tell } = teller
   const created = { method: 'POST', key, status: 201 } as const
   const accounts = `${site}/manage/v1/accounts`
 
@@ -48,6 +48,8 @@ const openAccount = async (
   await step("A webhook tells the customer's own system whatever happens.")
   await tell({ ...created, url: `${url}/webhooks`, body: { url: customer.url, token }, answer: t.unknown })
 
+  await setPlaybook(teller, { url, operatorKey: key }, playbook.id)
+
   await step('A marketing source is a URL that a vendor posts leads to. It is tied to a playbook.')
   const { marketing_source: source } = await tell({
     ...created,
@@ -59,13 +61,14 @@ const openAccount = async (
 }
 
 const Refused = t.type({ errors: t.array(t.string) })
-const Accepted = t.type({ lead_id: t.string })
+const Accepted = t.type({ lead_id: t.string, contact_id: t.string })
 
+/** Gives the id of the lead's contact. */
 const submitLead = async (
   { step, tell, tellWebhook }: Storyteller,
   { customer }: Place,
   { postUrl: url }: Account,
-): Promise<void> => {
+): Promise<string> => {
   await step('The vendor posts a bad lead: every problem is named at once, and nothing is stored.')
   const { tcpa_opt_in_token: _token, ...withoutConsent } = exampleLead
   const bad = { ...withoutConsent, phone: 'none', date_of_birth: '1985-02-30', current_residence_state: 'Narnia' }
@@ -73,22 +76,23 @@ const submitLead = async (
   if (refused.errors.length !== 4) throw new Surprise('The bad lead was to have four problems.')
 
   await step("The vendor posts a good lead, with the customer's own id for it. A 200 means that it is on the disk.")
-  await tell({ method: 'POST', url, body: { external_id: 'A-1001', ...exampleLead }, status: 200, answer: Accepted })
+  const body = { external_id: 'A-1001', ...exampleLead }
+  const { contact_id: contactId } = await tell({ method: 'POST', url, body, status: 200, answer: Accepted })
 
   await step('The playbook starts, and the receiver hears of it.')
   await tellWebhook(customer, token, 'started')
+  return contactId
 }
 
 const Found = t.type({ contact: t.type({ id: t.string }) })
 const Conversions = t.type({ conversions: t.array(t.type({ id: t.string, title: t.string })) })
 const Recorded = t.type({ conversion_contact: t.type({ id: t.string }) })
 
-/** Gives the id of the contact that bought. */
 const recordSale = async (
   { step, tell, tellWebhook }: Storyteller,
   { site, customer }: Place,
   { apiKey: key }: Account,
-): Promise<string> => {
+): Promise<void> => {
   const rest = `${site}/api/v3`
 
   await step('Later the customer makes a sale. Its CRM finds the contact by phone, however the number is written.')
@@ -100,7 +104,7 @@ const recordSale = async (
   const sold = conversions.find(({ title }) => title === 'Sold')
   if (sold === undefined) throw new Surprise('The account was to have a conversion called Sold.')
 
-  await step('The CRM records the sale, worth 1,299 dollars. That ends the conversation.')
+  await step('The CRM records the sale, worth 1,299 dollars. It counts for the conversation that led to it.')
   const sale = {
     method: 'POST',
     url: `${rest}/conversions/${sold.id}/events`,
@@ -116,7 +120,6 @@ const recordSale = async (
 
   await step('The receiver hears of the sale.')
   await tellWebhook(customer, token, 'sold')
-  return contact.id
 }
 
 const Entry = t.type({ kind: t.string, at: t.string, label: t.unknown, title: t.unknown, state: t.unknown })
@@ -133,7 +136,7 @@ const lookBack = async (
 
   await step('The timeline of the contact holds all of it: the lead, activities, the conversion, deliveries.')
   const call = { url: `${url}/contacts/${contactId}/timeline`, key: operatorKey, status: 200, answer: Timeline }
-  await bothDelivered(teller, call)
+  await allDelivered(teller, call)
   const { timeline } = await tell(call)
   say('or, in short:')
   table(timeline.map(({ at, kind, label, title, state }) => [at, kind, textOf(label ?? title), textOf(state)]))
@@ -145,18 +148,21 @@ const lookBack = async (
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
+/** What the receiver hears of: started, interested, qualified and sold. */
+const labels = 4
+
 /** An answer to a webhook is recorded a moment after the receiver gave it. */
-const bothDelivered = async ({ ask }: Storyteller, timeline: Call<Timeline>): Promise<void> => {
+const allDelivered = async ({ ask }: Storyteller, timeline: Call<Timeline>): Promise<void> => {
   for (let tries = 0; tries < 3_000; tries += 1) {
     const answered = await ask(timeline)
-    if (answered?.timeline.filter(({ state }) => state === 'succeeded').length === 2) return
+    if (answered?.timeline.filter(({ state }) => state === 'succeeded').length === labels) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Surprise('Two deliveries were to succeed.')
+  throw new Surprise(`${labels} deliveries were to succeed.`)
 }
 
 const analysis = `SELECT position, type, stream, actor FROM events
-     WHERE category IN ('lead', 'contact', 'engagement', 'conversion_contact', 'delivery') ORDER BY position`
+     WHERE category IN ('lead', 'contact', 'engagement', 'message', 'conversion_contact', 'delivery') ORDER BY position`
 
 type EventRow = { readonly position: number; readonly type: string; readonly stream: string; readonly actor: string }
 

@@ -8,7 +8,7 @@ import type { Receiver } from './receiver.js'
 export class Surprise extends Error {}
 
 export type Call<A> = {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PATCH'
   readonly url: string
   readonly key?: string
   readonly body?: unknown
