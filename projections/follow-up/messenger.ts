@@ -24,7 +24,8 @@ export type MessengerOutcome =
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAt: Instant | undefined }
 
 /** What the provider has of a message whose outcome was unknown; `unknown` where it can't tell. */
-type Settled = { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
+export type Settled =
+  { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
 
 /** Sends texts. Never rejects, and ends within a time of its own. */
 export type Messenger = {

@@ -1,0 +1,78 @@
+import { decode, optional, refined, t, Text, type Mismatch } from '../../domain/codec.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { failureOf, type TwilioFailure } from './error-codes.js'
+
+/** What has become of a message; `accepted`: it still waits at the provider. `failure` says why where it has failed. */
+type StatusCallback =
+  | { readonly providerId: string; readonly state: 'accepted' | 'sent' | 'delivered' }
+  | { readonly providerId: string; readonly state: 'failed'; readonly failure: TwilioFailure }
+
+/** What somebody wrote. `optOutType`: the provider answers this text itself. */
+type InboundMessage = {
+  readonly providerId: string
+  readonly from: string
+  readonly to: string
+  /** Blank where only a picture came. */
+  readonly text: string
+  readonly optOutType: 'STOP' | 'START' | 'HELP' | undefined
+}
+
+const states = {
+  accepted: 'accepted',
+  scheduled: 'accepted',
+  queued: 'accepted',
+  sending: 'accepted',
+  sent: 'sent',
+  delivered: 'delivered',
+  read: 'delivered',
+  undelivered: 'failed',
+  failed: 'failed',
+  canceled: 'failed',
+} as const
+
+const MessageSid = refined(
+  'the SID of a message',
+  (value): value is string => typeof value === 'string' && /^(SM|MM)[0-9a-f]{32}$/.test(value),
+)
+
+const ErrorCode = refined(
+  'an error code',
+  (value): value is string => typeof value === 'string' && /^\d{0,6}$/.test(value),
+)
+
+const Status = t.type({
+  MessageSid,
+  MessageStatus: new t.Type<keyof typeof states>(
+    'a status of a message',
+    (value): value is keyof typeof states => typeof value === 'string' && Object.hasOwn(states, value),
+    (value, context) =>
+      typeof value === 'string' && Object.hasOwn(states, value)
+        ? t.success(value as keyof typeof states)
+        : t.failure(value, context),
+    t.identity,
+  ),
+  ErrorCode: optional(ErrorCode),
+})
+
+/** Decodes the form of a status callback. Left: the fields that are wrong. */
+export const statusCallbackFrom = (form: URLSearchParams): Either<ReadonlyArray<Mismatch>, StatusCallback> =>
+  E.map(({ MessageSid: providerId, MessageStatus, ErrorCode: code }: t.TypeOf<typeof Status>): StatusCallback => {
+    const state = states[MessageStatus]
+    if (state !== 'failed') return { providerId, state }
+    return { providerId, state, failure: failureOf(Number(code ?? 0) === 0 ? undefined : Number(code)) }
+  })(decode(Status, Object.fromEntries(form)))
+
+const Inbound = t.type({ MessageSid, From: Text, To: Text, Body: t.string, OptOutType: optional(t.string) })
+
+const optOutTypes = ['STOP', 'START', 'HELP'] as const
+
+/** Decodes the form of a message that came in. Left: the fields that are wrong. */
+export const inboundMessageFrom = (form: URLSearchParams): Either<ReadonlyArray<Mismatch>, InboundMessage> =>
+  E.map(({ MessageSid: providerId, From, To, Body, OptOutType }: t.TypeOf<typeof Inbound>): InboundMessage => ({
+    providerId,
+    from: From,
+    to: To,
+    text: Body,
+    // A type that Twilio may add one day is no reason to lose the text.
+    optOutType: optOutTypes.find((type) => type === OptOutType),
+  }))(decode(Inbound, Object.fromEntries(form)))

@@ -1,0 +1,126 @@
+import { over } from '../../domain/abortable.js'
+import { decode, t } from '../../domain/codec.js'
+import type { MessageId } from '../../domain/ids.js'
+import { instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
+import type { Clock, Time } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
+import type { Messenger, MessengerOutcome, OutgoingMessage } from '../../projections/follow-up/messenger.js'
+import { monotonicTime } from '../node/monotonic-time.js'
+import { isMessagingService, messagesPath, type TwilioAccount } from './account.js'
+import { refusalOf } from './error-codes.js'
+import { askTwilio, type TwilioAnswer } from './requests.js'
+import { settledBy } from './settle.js'
+
+type TwilioOptions = {
+  readonly account: TwilioAccount
+  /** Where Twilio reports what becomes of a message; undefined: it reports nothing. */
+  readonly statusCallbackOf: (id: MessageId) => string | undefined
+  /** Milliseconds that a message may take to be sent, and as long again to be looked for. */
+  readonly timeLimit?: number
+}
+
+type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly time?: Time }
+
+/**
+ * The `Messenger` port: sends texts with Twilio's message resource. `close` breaks off what is under way.
+ *
+ * ```ts
+ * const account = twilioAccountFrom(SMS_URL) // left: a sentence for the operator
+ * const statusCallbackOf = (id) => `${publicUrl}/messages/twilio/status/${id}`
+ * const { send, settle, close } = twilioMessenger({ account: account.right, statusCallbackOf }, { clock })
+ * // At that URL, with the form of the request and its header X-Twilio-Signature:
+ * if (isSignedBy(authToken, statusCallbackOf(id), form, signature)) return statusCallbackFrom(form)
+ * // At the URL for what contacts write:
+ * if (isSignedBy(authToken, `${publicUrl}/messages/twilio/inbound`, form, signature)) return inboundMessageFrom(form)
+ * ```
+ */
+export const twilioMessenger = (
+  { account, statusCallbackOf, timeLimit = 10_000 }: TwilioOptions,
+  { clock, time = monotonicTime }: TwilioPorts,
+): Messenger & { readonly close: () => void } => {
+  const underWay = new Set<AbortController>()
+  const limited = async <A>(work: (signal: AbortSignal) => Promise<A>): Promise<A> => {
+    const [limit, waiting] = [new AbortController(), new AbortController()]
+    underWay.add(limit)
+    void time.sleep(timeLimit, waiting.signal).then(() => limit.abort(over))
+    try {
+      return await work(limit.signal)
+    } finally {
+      underWay.delete(limit)
+      waiting.abort(over)
+    }
+  }
+
+  return {
+    send: async (message) => {
+      const validity = secondsUntil(message.validUntil, clock.now())
+      if (validity !== undefined && validity < 1) {
+        return { kind: 'failed', reason: 'its time is over', retryAt: undefined }
+      }
+      const form = formOf(account.sender, message, statusCallbackOf(message.id), validity)
+      const answer = await limited((signal) => askTwilio(account, { path: messagesPath(account), form }, signal))
+      return outcomeOf(answer, clock.now())
+    },
+    settle: (message, since) => limited((signal) => settledBy(account, message, since, signal)),
+    close: () => {
+      for (const limit of underWay) limit.abort(over)
+    },
+  }
+}
+
+/** Seconds after which Twilio fails a message that still waits. It takes more by now, but this much it always took. */
+const longestValidity = 14_400
+
+/** Rounded down, so that the message is never valid for longer. */
+const secondsUntil = (end: Instant | undefined, now: Instant): number | undefined =>
+  end === undefined
+    ? undefined
+    : Math.min(longestValidity, Math.floor((millisecondsOf(end) - millisecondsOf(now)) / 1_000))
+
+const formOf = (
+  sender: string,
+  { to, text }: OutgoingMessage,
+  statusCallback: string | undefined,
+  validity: number | undefined,
+): URLSearchParams =>
+  new URLSearchParams({
+    To: to,
+    [isMessagingService(sender) ? 'MessagingServiceSid' : 'From']: sender,
+    Body: text,
+    ...(statusCallback === undefined ? {} : { StatusCallback: statusCallback }),
+    ...(validity === undefined ? {} : { ValidityPeriod: String(validity) }),
+  })
+
+const Taken = t.type({ sid: t.string })
+const Refused = t.type({ code: t.number })
+
+const outcomeOf = (answer: TwilioAnswer, now: Instant): MessengerOutcome => {
+  switch (answer.kind) {
+    case 'not-sent':
+      return { kind: 'failed', reason: 'no connection', retryAt: undefined }
+    case 'unanswered':
+      return { kind: 'unknown', reason: 'no answer' }
+    case 'answered': {
+      const { status, body, retryAfter } = answer
+      if (status >= 200 && status < 300) {
+        const taken = decode(Taken, body)
+        return E.isRight(taken)
+          ? { kind: 'accepted', providerId: taken.right.sid }
+          : { kind: 'unknown', reason: 'no valid answer' }
+      }
+      const refused = decode(Refused, body)
+      return refusalOf(status, E.isRight(refused) ? refused.right.code : undefined, retryAtOf(retryAfter, now))
+    }
+  }
+}
+
+/** Milliseconds that a `Retry-After` is heeded at most. */
+const longestPause = 3_600_000
+
+/** What a `Retry-After` header asks for, in seconds or as a date (RFC 9110, 10.2.3). */
+const retryAtOf = (retryAfter: string | null, now: Instant): Instant | undefined => {
+  if (retryAfter === null) return undefined
+  const start = millisecondsOf(now)
+  const at = /^\d+$/.test(retryAfter) ? start + Number(retryAfter) * 1_000 : Date.parse(retryAfter)
+  return at > start ? instantOf(Math.min(at, start + longestPause)) : undefined
+}

@@ -1,0 +1,34 @@
+import type { ExecutionContext } from 'ava'
+import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
+import { instantOf, later, type Instant } from '../../../domain/instant.js'
+import type { OutgoingMessage } from '../../../projections/follow-up/messenger.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { number, openTwilioDouble } from '../../twilio-double/double.js'
+
+export const noon = instantOf(Date.UTC(2026, 10, 23, 12))
+
+export const messageOf = (over: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
+  id: 'msg_00000000000000000000000001',
+  to: '+14155550123',
+  text: 'Hello Ada, “welcome”. Reply STOP to end.',
+  validUntil: undefined,
+  ...over,
+})
+
+/** A messenger, the double that it sends to, and a time that is moved by hand. */
+export const stageFor = async (
+  t: ExecutionContext,
+  { sender = number, largestPage = 1_000, site = 'https://leads.example.com' } = {},
+) => {
+  const time = manualTime()
+  const now = (): Instant => later(noon, time.now())
+  const double = await openTwilioDouble(now, largestPage)
+  const statusCallbackOf = (id: string): string => `${site}/messages/twilio/status/${id}`
+  const messengerFor = (account = double.account(sender)) => {
+    const messenger = twilioMessenger({ account, statusCallbackOf }, { clock: { now }, time: time.process() })
+    t.teardown(messenger.close)
+    return messenger
+  }
+  t.teardown(double.close)
+  return { time, now, double, messengerFor, messenger: messengerFor() }
+}
