@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import { consentVerifier } from '../../adapters/consent/verifier.js'
-import { keptMessages } from '../../adapters/in-process/kept-messages.js'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
@@ -25,7 +24,8 @@ import { commandSide, logFollowing } from './command-side.js'
 import type { Config } from './config.js'
 import { openFirstAccount, type FirstAccount } from './first-account.js'
 import { followersOn } from './followers.js'
-import { outgoingMail } from './mail.js'
+import { outgoingMail } from './outgoing/mail.js'
+import { texting } from './outgoing/texting.js'
 import { secretsFor, type Secrets } from './secrets.js'
 import { serverWait, type ServerWait } from './server-wait.js'
 import { firstEventOf, ofSameLog, wasEmptied, withinLog } from './store-checks.js'
@@ -155,6 +155,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const site = siteAddress(config)
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
+  const texts = texting(config, clock)
 
   const side = commandSide(stores, ports)
   const { store, commandHandler, workHandler, currentStates, reactor, projection } = side
@@ -173,7 +174,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     commandHandler: workHandler,
     currentStates,
     sender,
-    ...{ mail, messenger: keptMessages, consentVerifier: consentVerifier(config.consentVerifierUrl) },
+    ...{ mail, messenger: texts.messenger, consentVerifier: consentVerifier(config.consentVerifierUrl) },
     siteUrl: site.known,
     vault,
     ...ports,
@@ -215,6 +216,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     stopping.abort()
     sender.close()
     mail.close()
+    texts.close()
   }
   const routes = surfaces({
     ...surfacePorts,

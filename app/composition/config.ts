@@ -1,3 +1,5 @@
+import type { TwilioAccount } from '../../adapters/twilio/account.js'
+import { twilioAccountFrom } from '../../adapters/twilio/url.js'
 import { decode, t } from '../../domain/codec.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { urlFromText, webAddressFromText } from '../../domain/web-address.js'
@@ -24,6 +26,8 @@ export type Config = {
   readonly smtpUrl: string | undefined
   /** Undefined: consents are not verified beyond what the account accepts. */
   readonly consentVerifierUrl: string | undefined
+  /** Undefined: texts are kept in the service. Set only where `publicUrl` is. */
+  readonly sms: TwilioAccount | undefined
   readonly roles: ReadonlySet<ProcessRole>
 }
 
@@ -40,9 +44,15 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
-  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, CONSENT_VERIFIER_URL, ROLES, DELIVERY_RETENTION_DAYS } = decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, SMS_URL, CONSENT_VERIFIER_URL, ROLES, DELIVERY_RETENTION_DAYS } =
+    decoded.right
   if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
     return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
+  }
+  const sms = SMS_URL === undefined ? E.right(undefined) : twilioAccountFrom(SMS_URL)
+  if (E.isLeft(sms)) return E.left([sms.left])
+  if (sms.right !== undefined && PUBLIC_URL === undefined) {
+    return E.left(['PUBLIC_URL must be given with SMS_URL: the provider reports to it, and signs it.'])
   }
   return E.right({
     host: HOST ?? '127.0.0.1',
@@ -59,6 +69,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     mongoUrl: MONGODB_URL,
     smtpUrl: SMTP_URL,
     consentVerifierUrl: CONSENT_VERIFIER_URL,
+    sms: sms.right,
     roles: ROLES ?? new Set(roles),
   })
 }
@@ -160,5 +171,6 @@ const Settings = t.partial({
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
   SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),
   CONSENT_VERIFIER_URL: setting('an http or https URL', serviceUrl),
+  SMS_URL: t.string,
   ROLES: setting(`a list of ${roles.join(', ')}`, roleSet),
 })

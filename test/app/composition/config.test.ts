@@ -128,6 +128,23 @@ test('the service that verifies consents is used as it stands, and nobody is ask
   t.like(configFrom({}), { right: { consentVerifierUrl: undefined } })
 })
 
+const smsUrl = `twilio://AC${'0'.repeat(32)}:t0ken@api.twilio.com?from=%2B14155550100`
+
+test('a provider of texts is used where the public URL is known, and no error tells its token', (t) => {
+  t.like(configFrom({ SMS_URL: smsUrl, PUBLIC_URL: 'https://leads.example.com' }), {
+    right: { sms: { accountSid: `AC${'0'.repeat(32)}`, authToken: 't0ken', sender: '+14155550100' } },
+  })
+  t.like(configFrom({}), { right: { sms: undefined } })
+  t.deepEqual(
+    configFrom({ SMS_URL: smsUrl }),
+    E.left(['PUBLIC_URL must be given with SMS_URL: the provider reports to it, and signs it.']),
+  )
+  t.deepEqual(
+    configFrom({ SMS_URL: smsUrl.replace('from=', 'sender='), PUBLIC_URL: 'https://leads.example.com' }),
+    E.left(['SMS_URL must have no query parameters but from and tls.']),
+  )
+})
+
 test('a process has the roles that are named, and all of them where none is', (t) => {
   const rolesFrom = (ROLES: string, urls: Partial<typeof servers> = servers): ReadonlyArray<string> => {
     const config = configFrom({ ...urls, ROLES })

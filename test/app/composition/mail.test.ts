@@ -1,5 +1,5 @@
 import test from 'ava'
-import { fromAddress } from '../../../app/composition/mail.js'
+import { fromAddress } from '../../../app/composition/outgoing/mail.js'
 
 test('mail comes from the user at the server, else from the site', (t) => {
   const publicUrl = 'https://leads.example.com/base'

@@ -22,6 +22,7 @@ export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config
   mongoUrl: undefined,
   smtpUrl: undefined,
   consentVerifierUrl: undefined,
+  sms: undefined,
   roles: new Set(roles),
   ...changed,
 })

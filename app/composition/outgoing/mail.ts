@@ -1,8 +1,8 @@
-import { hostOf } from '../../domain/web-address.js'
+import { hostOf } from '../../../domain/web-address.js'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import type { MailSender } from '../../projections/notices/sender.js'
-import type { Config } from './config.js'
+import type { MailSender } from '../../../projections/notices/sender.js'
+import type { Config } from '../config.js'
 
 type OpenMail = MailSender & { readonly close: () => void }
 type MailConfig = Pick<Config, 'dataDir' | 'smtpUrl' | 'publicUrl'>
@@ -22,10 +22,10 @@ export const outgoingMail = (config: MailConfig): OpenMail => {
 const openMail = async (config: MailConfig): Promise<OpenMail> => {
   const from = fromAddress(config)
   if (config.smtpUrl === undefined) {
-    const { outboxMail } = await import('../../adapters/mail/outbox.js')
+    const { outboxMail } = await import('../../../adapters/mail/outbox.js')
     return outboxMail(join(config.dataDir, 'outbox'), from)
   }
-  const { smtpMail } = await import('../../adapters/mail/smtp.js')
+  const { smtpMail } = await import('../../../adapters/mail/smtp.js')
   return smtpMail({ url: config.smtpUrl, from })
 }
 
