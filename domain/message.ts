@@ -64,7 +64,12 @@ export const MessageEvent = t.union([
   eventOf('MessageTriedAgain', t.intersection([Sent, t.type({ attempt: NaturalNumber, begun_at: Instant })])),
   eventOf(
     'MessageAttemptFailed',
-    t.intersection([Sent, t.type({ attempt: NaturalNumber, reason: t.string, next_attempt_at: Instant })]),
+    t.intersection([
+      Sent,
+      t.type({ attempt: NaturalNumber, reason: t.string, next_attempt_at: Instant }),
+      /** `provider_id`: of a try that the provider had taken. `unreached`: the phone was off, or the carrier gave no reason. */
+      t.partial({ provider_id: t.string, kind: t.keyof({ unreached: null, 'sender-blocked': null }) }),
+    ]),
   ),
   eventOf(
     'MessageSent',
@@ -73,6 +78,14 @@ export const MessageEvent = t.union([
   eventOf(
     'MessageFailed',
     t.intersection([Sent, t.type({ attempt: NaturalNumber, kind: FailureKind, reason: t.string }), After]),
+  ),
+  /** The provider reported on a try before it answered, or where nobody knew whether it had taken it. */
+  eventOf('MessageTaken', t.intersection([Sent, t.type({ provider_id: t.string })])),
+  eventOf('MessageDelivered', t.intersection([Sent, t.type({ provider_id: t.string })])),
+  /** The provider had taken it, and it never will arrive. */
+  eventOf(
+    'MessageUndelivered',
+    t.intersection([Sent, t.type({ provider_id: t.string, kind: FailureKind, reason: t.string })]),
   ),
   /**
    * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it. `answer`: what is sent at
@@ -114,7 +127,7 @@ export type MessageState =
   | ({ readonly kind: 'requested' } & Requested)
   /** `sending`: a try has begun, and nobody has recorded how it ended. `waiting`: for the next one. */
   | {
-      readonly kind: 'sending' | 'waiting' | 'sent' | 'failed'
+      readonly kind: 'sending' | 'waiting' | 'sent' | 'delivered' | 'failed'
       readonly facts: Sent
       /** Undefined for a step. */
       readonly request: Request | undefined
@@ -128,8 +141,29 @@ export type MessageState =
       readonly dueAt: Instant | undefined
       /** Set where the step is over. */
       readonly after: AfterStep | undefined
+      /** The provider's own id of the last try; undefined where it has told none. */
+      readonly providerId: string | undefined
+      readonly arrived: boolean
+      /** Why it never will arrive, or nobody knows whether it did. */
+      readonly failure: Failure | undefined
+      /** The provider's ids of earlier tries, which never will arrive. */
+      readonly lost: ReadonlyArray<string>
+      /** How often the phone was not reached. */
+      readonly unreached: number
     }
   | { readonly kind: 'received'; readonly facts: Omit<ReceivedFacts, 'text'> }
+
+type Failure = { readonly kind: FailureKind; readonly reason: string }
+
+/** What a provider tells of a try after, or before, its answer; of the failures it tells `failed` may pass. */
+export type MessageReport =
+  | { readonly providerId: string; readonly kind: 'taken' }
+  | { readonly providerId: string; readonly kind: 'delivered' }
+  | {
+      readonly providerId: string
+      readonly kind: 'opted-out' | 'undeliverable' | 'refused' | 'failed' | 'sender-blocked'
+      readonly reason: string
+    }
 
 /** How a try ended, and what comes after the step where that ends it. */
 type Ending =
@@ -147,13 +181,20 @@ export type MessageCommand =
       readonly text: string
       readonly segments: number
       readonly at: Instant
+      /** Where it turns out that the provider has it. */
+      readonly after?: AfterStep
     }
   | {
       readonly type: 'RecordFailedTry'
       readonly attempt: number
       readonly reason: string
       readonly nextAttemptAt: Instant
+      readonly kind?: 'sender-blocked'
+      /** Where it turns out that the provider has it. */
+      readonly after?: AfterStep
     }
+  /** `retryAt`: when it may be tried again; undefined where it is too late for that. */
+  | { readonly type: 'ReportMessage'; readonly report: MessageReport; readonly retryAt: Instant | undefined }
   /** `after`: undefined where it is no step. */
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }
   | { readonly type: 'ReceiveMessage'; readonly facts: ReceivedFacts }
@@ -179,6 +220,7 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
         begunAt,
         dueAt: undefined,
         after: undefined,
+        ...{ providerId: undefined, arrived: false, failure: undefined, lost: [], unreached: 0 },
       }
     }
     case 'MessagePostponed':
@@ -206,12 +248,34 @@ const afterTry = (
   switch (event.type) {
     case 'MessageTriedAgain':
       return { ...state, kind: 'sending', attempt: event.data.attempt, begunAt: event.data.begun_at, dueAt: undefined }
-    case 'MessageAttemptFailed':
-      return { ...state, kind: 'waiting', dueAt: event.data.next_attempt_at }
-    case 'MessageSent':
+    case 'MessageAttemptFailed': {
+      const { next_attempt_at: dueAt, provider_id, kind } = event.data
+      const waiting = { ...state, kind: 'waiting', dueAt, after: undefined, failure: undefined } as const
+      if (provider_id === undefined) return waiting
+      const unreached = state.unreached + (kind === 'unreached' ? 1 : 0)
+      return { ...waiting, providerId: undefined, lost: [...state.lost, provider_id], unreached }
+    }
+    case 'MessageSent': {
+      const kind = state.arrived ? 'delivered' : 'sent'
+      const providerId = event.data.provider_id ?? undefined
+      return { ...state, kind, providerId, after: stepOver(event.data)?.after }
+    }
     case 'MessageFailed': {
-      const kind = event.type === 'MessageSent' ? 'sent' : 'failed'
-      return { ...state, kind, after: stepOver(event.data)?.after }
+      const { kind, reason } = event.data
+      const after = stepOver(event.data)?.after
+      return { ...state, kind: state.arrived ? 'delivered' : 'failed', failure: { kind, reason }, after }
+    }
+    case 'MessageTaken': {
+      const kind = isOver(state) ? 'sent' : state.kind
+      return { ...state, kind, failure: undefined, providerId: event.data.provider_id }
+    }
+    case 'MessageDelivered': {
+      const kind = isOver(state) ? 'delivered' : state.kind
+      return { ...state, kind, failure: undefined, arrived: true, providerId: event.data.provider_id }
+    }
+    case 'MessageUndelivered': {
+      const { provider_id: providerId, kind, reason } = event.data
+      return { ...state, kind: isOver(state) ? 'failed' : state.kind, failure: { kind, reason }, providerId }
     }
     default:
       return unreachable(event)
@@ -236,6 +300,9 @@ type Outbound = Extract<MessageState, { readonly attempt: number }>
 
 const isOutbound = (state: MessageState): state is Outbound => 'attempt' in state
 
+/** No try is under way, and none follows unless it is found to be lost. */
+const isOver = ({ kind }: Outbound): boolean => kind !== 'sending' && kind !== 'waiting'
+
 const decide = (command: MessageCommand, state: MessageState): Either<never, ReadonlyArray<MessageEvent>> => {
   switch (command.type) {
     case 'BeginMessage':
@@ -253,22 +320,68 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       return E.right(erase(command, state))
     case 'RecordFailedTry': {
       if (!isOutbound(state)) return E.right([])
-      const { attempt, reason, nextAttemptAt: next_attempt_at } = command
+      const { attempt, reason, nextAttemptAt: next_attempt_at, kind } = command
       if (!isOfTry(state, attempt)) return E.right([])
-      return E.right([{ type: 'MessageAttemptFailed', data: { ...state.facts, attempt, reason, next_attempt_at } }])
+      const reported = endingAsReported(state, command.after)
+      if (reported !== undefined) return E.right([reported])
+      const why = { reason, ...(kind === undefined ? {} : { kind }) }
+      return E.right([{ type: 'MessageAttemptFailed', data: { ...state.facts, attempt, ...why, next_attempt_at } }])
     }
     case 'EndMessage': {
       if (!isOutbound(state)) return E.right([])
       const { attempt, ending, after } = command
       if (!isOfTry(state, attempt)) return E.right([])
+      const reported = endingAsReported(state, after)
+      if (reported !== undefined) return E.right([reported])
       const ended = { ...state.facts, attempt, ...after }
       if (ending.kind === 'sent')
         return E.right([{ type: 'MessageSent', data: { ...ended, provider_id: ending.providerId } }])
       return E.right([{ type: 'MessageFailed', data: { ...ended, kind: ending.kind, reason: ending.reason } }])
     }
+    case 'ReportMessage':
+      return E.right(isOutbound(state) ? told(command, state) : [])
     default:
       return unreachable(command)
   }
+}
+
+/** A step is over as the provider has reported, whatever its answer was. Undefined where it has not. */
+const endingAsReported = (
+  { facts, attempt, failure, providerId: provider_id }: Outbound,
+  after: AfterStep | undefined,
+): MessageEvent | undefined => {
+  if (failure !== undefined) return { type: 'MessageFailed', data: { ...facts, attempt, ...failure, ...after } }
+  if (provider_id === undefined) return undefined
+  return { type: 'MessageSent', data: { ...facts, attempt, provider_id, ...after } }
+}
+
+/** A phone that was not reached so often is not tried any more (issue 14, point 4). */
+const mostUnreached = 3
+
+/** Reports come twice and in any order: what has arrived, or is lost, stays so. */
+const told = (
+  { report, retryAt }: Extract<MessageCommand, { readonly type: 'ReportMessage' }>,
+  state: Outbound,
+): ReadonlyArray<MessageEvent> => {
+  const { facts, attempt, failure, lost, providerId, unreached } = state
+  const provider_id = report.providerId
+  if (state.arrived || lost.includes(provider_id) || (failure !== undefined && failure.kind !== 'unknown')) return []
+  if (report.kind === 'delivered') return [{ type: 'MessageDelivered', data: { ...facts, provider_id } }]
+  if (report.kind === 'taken')
+    return providerId === undefined ? [{ type: 'MessageTaken', data: { ...facts, provider_id } }] : []
+  // Another try was taken since.
+  if (providerId !== undefined && providerId !== provider_id) return []
+  const { reason } = report
+  const undelivered = (kind: FailureKind): ReadonlyArray<MessageEvent> => [
+    { type: 'MessageUndelivered', data: { ...facts, provider_id, kind, reason } },
+  ]
+  if (report.kind !== 'failed' && report.kind !== 'sender-blocked') return undelivered(report.kind)
+  if (state.kind === 'waiting') return []
+  const kind = report.kind === 'failed' ? 'unreached' : 'sender-blocked'
+  if (kind === 'unreached' && unreached + 1 >= mostUnreached) return undelivered('undeliverable')
+  if (retryAt === undefined) return undelivered('expired')
+  const again = { attempt, reason, next_attempt_at: retryAt, provider_id, kind } as const
+  return [{ type: 'MessageAttemptFailed', data: { ...facts, ...again } }]
 }
 
 /** Of one that waits, or was never begun: no try of it is under way. */
@@ -290,14 +403,16 @@ const putOff = (
 const isOfTry = (state: Outbound, attempt: number): boolean => state.kind === 'sending' && state.attempt === attempt
 
 const begin = (
-  { facts, text, segments, at: begun_at }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
+  { facts, text, segments, at: begun_at, after }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   const begun = { ...facts, text, segments, begun_at }
   if (state.kind === 'unknown') return [{ type: 'MessageBegun', data: begun }]
   if (state.kind === 'requested') return [{ type: 'MessageBegun', data: { ...begun, purpose: state.request.purpose } }]
   // One whose try nobody recorded is not at the provider, as whoever begins it anew has made sure.
-  if (!isOutbound(state) || state.kind === 'sent' || state.kind === 'failed') return []
+  if (!isOutbound(state) || state.kind === 'sent' || state.kind === 'delivered' || state.kind === 'failed') return []
+  const reported = endingAsReported(state, after)
+  if (reported !== undefined) return [reported]
   return [{ type: 'MessageTriedAgain', data: { ...state.facts, attempt: state.attempt + 1, begun_at } }]
 }
 

@@ -62,6 +62,9 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MessageAttemptFailed: [],
   MessageSent: [],
   MessageFailed: [],
+  MessageTaken: [],
+  MessageDelivered: [],
+  MessageUndelivered: [],
   MessageReceived: ['text'],
   MessageErased: [],
   // Receivers often put a token into the path or the query.

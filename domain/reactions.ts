@@ -138,7 +138,10 @@ const onMessageReceived: Reaction<'MessageReceived'> = ({ data, time }) => {
 }
 
 /** What a provider says of a number holds for whatever else would be sent to it. */
-const onMessageFailed: Reaction<'MessageFailed'> = ({ data, time: at }) => {
+const onMessageFailed = ({
+  data,
+  time: at,
+}: EventOf<'MessageFailed'> | EventOf<'MessageUndelivered'>): ReadonlyArray<Intent> => {
   const label = endingFailures[data.kind]
   if (label === undefined) return []
   const command: EngagementCommand = { type: 'GiveUp', label, note: data.reason, at }
@@ -250,6 +253,9 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MessageAttemptFailed: none,
   MessageSent: none,
   MessageFailed: onMessageFailed,
+  MessageTaken: none,
+  MessageDelivered: none,
+  MessageUndelivered: onMessageFailed,
   MessageReceived: onMessageReceived,
   MessageErased: none,
   RemarkMade: none,

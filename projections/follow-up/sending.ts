@@ -50,9 +50,12 @@ export const sendMessage = async (
   const { messenger, clock, time } = ports
   const { facts, text, validUntil, to, lease } = sent
   const { segments } = segmentsOf(text)
-  const begin = { type: 'BeginMessage', facts, text, segments, at: clock.now() } as const
+  const at = clock.now()
+  const begin = { type: 'BeginMessage', facts, text, segments, at, ...whatFollows(sent, at) } as const
   const begun = await record(ports, sent, begin, assumed)
-  if (begun?.state === undefined || !('attempt' in begun.state) || begun.state.kind !== 'sending') return undefined
+  if (begun?.state === undefined || !('attempt' in begun.state)) return undefined
+  // The provider has reported on an earlier try.
+  if (begun.state.kind !== 'sending') return begun.position
   const { attempt, begunAt } = begun.state
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, validUntil }
   const outcome = await messenger.send(outgoing)
@@ -105,8 +108,11 @@ const ended = async (
   return recorded?.position
 }
 
+const whatFollows = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>
+  after === undefined ? {} : { after: after(now) }
+
 const endingOf = (sent: Sending, attempt: number, outcome: MessengerOutcome, now: Instant): MessageCommand => {
-  const after = sent.after === undefined ? {} : { after: sent.after(now) }
+  const after = whatFollows(sent, now)
   if (outcome.kind === 'accepted')
     return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
   const { kind, reason } = outcome
@@ -117,7 +123,8 @@ const endingOf = (sent: Sending, attempt: number, outcome: MessengerOutcome, now
   const scheduled = nextMessageTryAt(attempt, now)
   const asked = kind === 'failed' ? outcome.retryAt : undefined
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
-  return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt }
+  const blocked = kind === 'sender-blocked' ? { kind } : {}
+  return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...blocked, ...after }
 }
 
 const record = async (

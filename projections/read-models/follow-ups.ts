@@ -142,8 +142,11 @@ export const followUps: Projection<FollowUpDocument> = {
         return document.state === 'ended' ? document : derived(withoutConsent(factsIn(document)))
       case 'ConsentCheckFailed':
         return changed(document, { next_step_at: event.data.next_check_at })
-      case 'MessageAttemptFailed':
-        return changed(document, { next_step_at: event.data.next_attempt_at })
+      case 'MessageAttemptFailed': {
+        const { step = 0, next_attempt_at } = event.data
+        // Where the next step has begun it is too late for this one.
+        return step < document.steps_done - 1 ? document : changed(document, { next_step_at: next_attempt_at })
+      }
       case 'ContactReplied': {
         const { paused_until, gives_up_at } = event.data
         const until = latest(paused_until, document.paused_until)

@@ -13,7 +13,7 @@ export type MessageDocument = {
   readonly engagement_id: EngagementId
   readonly direction: 'outbound' | 'inbound'
   /** `waiting`: for the next try; `unknown`: it may have been sent. */
-  readonly state: 'sending' | 'waiting' | 'sent' | 'failed' | 'unknown' | 'received' | 'erased'
+  readonly state: 'sending' | 'waiting' | 'sent' | 'delivered' | 'failed' | 'unknown' | 'received' | 'erased'
   /** Null where the contact was erased. */
   readonly text: string | null
   /** Of the playbook, counted from 0; null for what the contact wrote, and for what is no step. */
@@ -114,9 +114,17 @@ const afterTry = (
     case 'MessagePostponed':
       return { ...document, reason: event.data.reason, next_at: event.data.until }
     case 'MessageSent':
-      return { ...withoutTurn(document), state: 'sent', reason: null }
+      // The provider may have reported on it before it answered.
+      return { ...withoutTurn(document), state: document.state === 'delivered' ? 'delivered' : 'sent', reason: null }
+    case 'MessageTaken':
+      return document.state === 'unknown' ? { ...document, state: 'sent', reason: null } : document
+    case 'MessageDelivered':
+      return { ...document, state: 'delivered', reason: null }
+    case 'MessageUndelivered':
+      return { ...document, state: 'failed', reason: event.data.reason }
     case 'MessageFailed': {
       const { kind, reason } = event.data
+      if (document.state === 'delivered') return withoutTurn(document)
       return { ...withoutTurn(document), state: kind === 'unknown' ? 'unknown' : 'failed', reason }
     }
     default:

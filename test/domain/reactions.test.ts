@@ -198,7 +198,8 @@ test('nothing follows from any other event', (t) => {
     [...reactingTypes],
     [
       ...['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'ContactOptedOut', 'LateLeadRefused'],
-      ...['ConversionRecorded', 'ActivityRecorded', 'MessageFailed', 'MessageReceived', 'DeliveryAbandoned'],
+      ...['ConversionRecorded', 'ActivityRecorded', 'MessageFailed', 'MessageUndelivered', 'MessageReceived'],
+      'DeliveryAbandoned',
     ],
   )
   const others = goldenEvents().filter(({ type }) => !reactingTypes.has(type))

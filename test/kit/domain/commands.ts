@@ -311,6 +311,18 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     after: afterStep,
   }),
   fc.record({
+    type: is('ReportMessage'),
+    report: fc.oneof(
+      fc.record({ providerId: fc.constantFrom('a', 'b'), kind: fc.constantFrom('taken', 'delivered') }),
+      fc.record({
+        providerId: fc.constantFrom('a', 'b'),
+        kind: fc.constantFrom('opted-out', 'undeliverable', 'failed', 'sender-blocked'),
+        reason: word,
+      }),
+    ),
+    retryAt: fc.constantFrom(undefined, at(1)),
+  }),
+  fc.record({
     type: is('ReceiveMessage'),
     facts: fc
       .tuple(

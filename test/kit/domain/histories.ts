@@ -310,6 +310,14 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
             nextAttemptAt: at(now + 60),
           })
         else execute(message, message_id, { type: 'EndMessage', attempt: 1, ending, after })
+        const reports = [
+          { kind: 'delivered' },
+          { kind: 'taken' },
+          { kind: 'undeliverable', reason: 'a code' },
+          { kind: 'failed', reason: 'a code' },
+        ] as const
+        const report = { providerId: 'a', ...(reports[how % reports.length] ?? { kind: 'taken' }) }
+        execute(message, message_id, { type: 'ReportMessage', report, retryAt: at(now + 60) })
         return
       }
       case 'write a text': {

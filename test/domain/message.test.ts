@@ -1,0 +1,111 @@
+import test from 'ava'
+import { fold } from '../../domain/decider.js'
+import { message, type MessageCommand, type MessageReport } from '../../domain/message.js'
+import { accountId, at, contactId, engagementId, messageId } from '../kit/domain/samples.js'
+import { rightOf } from '../kit/right-of.js'
+
+const facts = {
+  message_id: messageId(),
+  account_id: accountId(),
+  contact_id: contactId(),
+  engagement_id: engagementId(),
+  step: 0,
+}
+const after = { next_step_at: null, gives_up_at: at(1_000) }
+const begin: MessageCommand = { type: 'BeginMessage', facts, text: 'Hi', segments: 1, at: at(), after }
+const sent = (attempt = 1, providerId = 'SM1'): MessageCommand => ({
+  type: 'EndMessage',
+  attempt,
+  ending: { kind: 'sent', providerId },
+  after,
+})
+const unknown: MessageCommand = {
+  type: 'EndMessage',
+  attempt: 1,
+  ending: { kind: 'unknown', reason: 'no answer' },
+  after,
+}
+const failedTry: MessageCommand = {
+  type: 'RecordFailedTry',
+  attempt: 1,
+  reason: 'absent',
+  nextAttemptAt: at(60),
+  after,
+}
+const reported = (report: MessageReport): MessageCommand => ({ type: 'ReportMessage', report, retryAt: at(60) })
+const delivered = reported({ kind: 'delivered', providerId: 'SM1' })
+const taken = reported({ kind: 'taken', providerId: 'SM1' })
+const failing = (kind: 'undeliverable' | 'opted-out' | 'failed' | 'sender-blocked', providerId = 'SM1') =>
+  reported({ kind, providerId, reason: 'a code' })
+
+/** The types of what was recorded, and the state in the end. */
+const story = (...commands: ReadonlyArray<MessageCommand>) => {
+  let state = message.initial
+  const types: Array<string> = []
+  for (const command of commands) {
+    const events = rightOf(message.decide(command, state))
+    types.push(...events.map(({ type }) => type))
+    state = fold(message, state, events)
+  }
+  return { kind: state.kind, types }
+}
+
+test('a text that arrives was delivered, however often and late its other reports come', (t) => {
+  const { kind, types } = story(begin, sent(), delivered, delivered, taken, failing('undeliverable'))
+  t.is(kind, 'delivered')
+  t.deepEqual(types, ['MessageBegun', 'MessageSent', 'MessageDelivered'])
+})
+
+test('a report that comes before the answer settles the try, whatever the answer is', (t) => {
+  for (const answer of [sent(), unknown, failedTry]) {
+    t.deepEqual(story(begin, delivered, answer), {
+      kind: 'delivered',
+      types: ['MessageBegun', 'MessageDelivered', 'MessageSent'],
+    })
+    t.is(story(begin, taken, answer).kind, 'sent')
+    t.deepEqual(story(begin, failing('undeliverable'), answer), {
+      kind: 'failed',
+      types: ['MessageBegun', 'MessageUndelivered', 'MessageFailed'],
+    })
+  }
+})
+
+test('what nobody knew is settled by a report', (t) => {
+  t.is(story(begin, unknown, taken).kind, 'sent')
+  t.is(story(begin, unknown, delivered).kind, 'delivered')
+  t.is(story(begin, unknown, failing('opted-out')).kind, 'failed')
+})
+
+test('what the provider turns out to have is not sent again', (t) => {
+  t.deepEqual(story(begin, failedTry, delivered, begin), {
+    kind: 'delivered',
+    types: ['MessageBegun', 'MessageAttemptFailed', 'MessageDelivered', 'MessageSent'],
+  })
+})
+
+test('what will never arrive has failed, and stays so', (t) => {
+  const { kind, types } = story(begin, sent(), failing('undeliverable'), delivered, taken, failing('opted-out'))
+  t.is(kind, 'failed')
+  t.deepEqual(types, ['MessageBegun', 'MessageSent', 'MessageUndelivered'])
+})
+
+test('a phone that is not reached is tried three times, each report counting once', (t) => {
+  const [first, second, third] = ['SM1', 'SM2', 'SM3'].map((id) => failing('failed', id))
+  if (first === undefined || second === undefined || third === undefined) return t.fail()
+  const twice = [begin, sent(1, 'SM1'), first, first, begin, sent(2, 'SM2'), first, second]
+  t.is(story(...twice).kind, 'waiting')
+  t.is(story(...twice).types.filter((type) => type === 'MessageAttemptFailed').length, 2)
+  const { kind, types } = story(...twice, begin, sent(3, 'SM3'), third)
+  t.is(kind, 'failed')
+  t.is(types.at(-1), 'MessageUndelivered')
+})
+
+test('a text that a carrier filters is tried again, and is given up where it is too late for that', (t) => {
+  t.is(story(begin, sent(), failing('sender-blocked')).kind, 'waiting')
+  const report = { kind: 'sender-blocked', providerId: 'SM1', reason: 'a code' } as const
+  t.is(story(begin, sent(), { type: 'ReportMessage', report, retryAt: undefined }).kind, 'failed')
+})
+
+test('what is said of a message that was received, or never begun, changes nothing', (t) => {
+  t.deepEqual(story(delivered), { kind: 'unknown', types: [] })
+})
