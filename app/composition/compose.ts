@@ -224,9 +224,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     parkedCounts,
     lateFollowers: background.lateFollowers,
     operatorKey,
-    metrics,
-    logger,
-    roles: config.roles,
+    ...{ metrics, logger, roles: config.roles, textProvider: texts.textProvider },
   })
   return { routes, background, manage: surfacePorts, tellAddress: site.tell, draining, close }
 }

@@ -2,6 +2,8 @@ import type { Logger } from '../../domain/ports.js'
 import { healthSurface, type HealthPorts } from '../http/monitoring/health.js'
 import { metricsSurface, type Metrics } from '../http/monitoring/metrics.js'
 import { routesOf, type Routes } from '../http/server.js'
+import { messagesSurface, type MessagesPorts } from '../messages/surface.js'
+import type { TextProvider } from '../messages/provider.js'
 import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
@@ -11,7 +13,9 @@ import type { ProcessRole } from './config.js'
 type SurfacePorts = ManagePorts &
   RestPorts &
   IntakePorts &
-  HealthPorts & {
+  HealthPorts &
+  Omit<MessagesPorts, 'unplaced'> & {
+    readonly textProvider: TextProvider | undefined
     readonly operatorKey: string
     readonly metrics: Metrics
     readonly logger: Logger
@@ -20,11 +24,13 @@ type SurfacePorts = ManagePorts &
 
 /** Everything that this process answers; what has not the role `api` answers for itself only. */
 export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
-  const { operatorKey, metrics, logger, roles } = ports
+  const { operatorKey, metrics, logger, roles, textProvider } = ports
+  const { unplaced } = metrics
   const api = [
     routesOf(restSurface(ports), logger),
     routesOf(intakeSurface(ports), logger),
     routesOf(manageSurface(ports, operatorKey), logger),
+    ...(textProvider === undefined ? [] : [routesOf(messagesSurface({ ...ports, unplaced }, textProvider), logger)]),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]
   return roles.has('api') ? [...api, ...own] : own

@@ -40,8 +40,17 @@ const accountSid = `AC${'0'.repeat(31)}1`
 const authToken = 't0ken:with/all@sorts'
 const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`
 
-/** A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most. */
-export const openTwilioDouble = async (now: () => Instant, largestPage = 1_000): Promise<TwilioDouble> => {
+/**
+ * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most, `reached`
+ * where a public URL leads to, as a proxy would know.
+ */
+export const openTwilioDouble = async (
+  now: () => Instant,
+  largestPage = 1_000,
+  reached = (url: string): string => url,
+): Promise<TwilioDouble> => {
+  const post = poster(reached)
+
   const taken: Array<Taken> = []
   const requests: Array<string> = []
   const optedOut = new Set<string>()
@@ -153,7 +162,7 @@ const pageOf = (taken: ReadonlyArray<Taken>, query: URLSearchParams, largestPage
   }
 }
 
-const post = async (url: string, fields: Readonly<Record<string, string>>): Promise<number> => {
+const poster = (reached: (url: string) => string) => async (url: string, fields: Readonly<Record<string, string>>) => {
   const signed =
     url +
     Object.keys(fields)
@@ -161,7 +170,7 @@ const post = async (url: string, fields: Readonly<Record<string, string>>): Prom
       .map((name) => `${name}${fields[name] ?? ''}`)
       .join('')
   const signature = createHmac('sha1', authToken).update(signed).digest('base64')
-  const response = await fetch(url, {
+  const response = await fetch(reached(url), {
     method: 'POST',
     body: new URLSearchParams(fields),
     headers: { 'x-twilio-signature': signature },

@@ -1,15 +1,46 @@
 import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
+import type { TwilioAccount } from '../../../adapters/twilio/account.js'
+import { inboundMessageFrom, statusCallbackFrom } from '../../../adapters/twilio/callbacks.js'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
+import { isSignedBy } from '../../../adapters/twilio/signature.js'
+import type { MessageReport } from '../../../domain/message.js'
 import type { Clock } from '../../../domain/ports.js'
+import { E, flow } from '../../../domain/prelude.js'
 import type { Messenger } from '../../../projections/follow-up/messenger.js'
+import type { InboundText, TextProvider } from '../../messages/provider.js'
 import type { Config } from '../config.js'
 
-type OpenTexting = { readonly messenger: Messenger; readonly close: () => void }
+type OpenTexting = {
+  readonly messenger: Messenger
+  /** Undefined where texts are kept: then nobody reports anything. */
+  readonly textProvider: TextProvider | undefined
+  readonly close: () => void
+}
 
 /** Hands texts to the provider that the settings name; else they are kept, where the operator reads them. */
 export const texting = ({ sms, publicUrl = '' }: Pick<Config, 'sms' | 'publicUrl'>, clock: Clock): OpenTexting => {
-  if (sms === undefined) return { messenger: keptMessages, close: () => undefined }
+  if (sms === undefined) return { messenger: keptMessages, textProvider: undefined, close: () => undefined }
   const statusCallbackOf = (id: string): string => `${publicUrl}/messages/twilio/status/${id}`
   const messenger = twilioMessenger({ account: sms, statusCallbackOf }, { clock })
-  return { messenger, close: messenger.close }
+  return { messenger, textProvider: twilioReader(sms, publicUrl), close: messenger.close }
 }
+
+const twilioReader = ({ authToken }: TwilioAccount, publicUrl: string): TextProvider => ({
+  isSigned: (path, form, signature) => isSignedBy(authToken, `${publicUrl}${path}`, form, signature),
+  reportFrom: flow(
+    statusCallbackFrom,
+    E.map((callback): MessageReport => {
+      const { providerId, state } = callback
+      if (state === 'failed') return { providerId, ...callback.failure }
+      return { providerId, kind: state === 'delivered' ? 'delivered' : 'taken' }
+    }),
+  ),
+  textFrom: flow(
+    inboundMessageFrom,
+    E.map(({ providerId, from, text, optOutType }): InboundText => {
+      return { providerId, from, text, answeredAs: optOutType && meanings[optOutType] }
+    }),
+  ),
+})
+
+const meanings = { STOP: 'opted_out', START: 'opted_in', HELP: 'help' } as const

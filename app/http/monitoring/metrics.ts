@@ -18,6 +18,8 @@ type Followers = ReadonlyArray<LeasedFollower>
 export type Metrics = {
   readonly request: (observed: Observed) => void
   readonly attempt: (response: WebhookResponse) => void
+  /** The provider of texts posted something that concerns nobody here. */
+  readonly unplaced: (what: 'text' | 'report') => void
   /** Reports from now on how far these followers lag, and whether they have stopped. */
   readonly observeFollowers: (store: EventStore, followers: Followers, time: Time) => void
   readonly observeOpenRequests: (openRequests: () => number) => void
@@ -67,6 +69,12 @@ export const metrics = (): Metrics => {
     labelNames: ['outcome'],
     registers: [registry],
   })
+  const unplaced = new Counter({
+    name: 'leadloop_messages_unplaced_total',
+    help: 'Texts of numbers that nobody wrote to, and reports on messages that nobody sent.',
+    labelNames: ['what'],
+    registers: [registry],
+  })
   const series = new Map<string, ReturnType<typeof requests.labels>>()
 
   return {
@@ -79,6 +87,7 @@ export const metrics = (): Metrics => {
     attempt: ({ status }) => {
       attempts.inc({ outcome: status === null ? 'none' : `${Math.floor(status / 100)}xx` })
     },
+    unplaced: (what) => unplaced.inc({ what }),
     observeFollowers: (store, followers, time) => observeFollowers(registry, { store, followers, time }),
     observeOpenRequests: (openRequests) => {
       new Gauge({

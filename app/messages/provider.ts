@@ -1,0 +1,22 @@
+import type { Mismatch } from '../../domain/codec.js'
+import type { MessageReport } from '../../domain/message.js'
+import type { Either } from '../../domain/prelude.js'
+import type { ReplyMeaning } from '../../domain/reply-meaning.js'
+
+/** What somebody wrote to a sender of ours. */
+export type InboundText = {
+  readonly providerId: string
+  readonly from: string
+  /** Blank where only a picture came. */
+  readonly text: string
+  /** Set where the provider has understood the text, and answers it itself. */
+  readonly answeredAs: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
+}
+
+/** Reads what the provider of texts posts. Left: the fields that are wrong. */
+export type TextProvider = {
+  /** Whether the provider signed the form, which was posted to this path below the public URL. */
+  readonly isSigned: (path: string, form: URLSearchParams, signature: string) => boolean
+  readonly reportFrom: (form: URLSearchParams) => Either<ReadonlyArray<Mismatch>, MessageReport>
+  readonly textFrom: (form: URLSearchParams) => Either<ReadonlyArray<Mismatch>, InboundText>
+}

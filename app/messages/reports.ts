@@ -1,0 +1,72 @@
+import { engagement } from '../../domain/engagement.js'
+import { MessageId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { message, type MessageReport } from '../../domain/message.js'
+import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
+import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
+import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
+import type { ClientCommands } from '../commands/client-commands.js'
+import { loadState } from '../commands/states/current-states.js'
+import type { Endpoint } from '../http/endpoint.js'
+import { invalid, type Problem } from '../http/problem.js'
+import { adding, answer } from '../http/steps.js'
+import type { TextProvider } from './provider.js'
+import { withSignedForm } from './signed-form.js'
+
+export type ReportPorts = {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly clientCommands: ClientCommands
+  readonly clock: Clock
+  /** Counts what concerns nobody here. */
+  readonly unplaced: (what: 'text' | 'report') => void
+}
+
+/** What the provider tells of a text that it has taken. A report on a message that is not ours is counted, and no more. */
+export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endpoint<undefined> => ({
+  method: 'POST',
+  path: '/status/:message_id',
+  handle: flow(
+    withSignedForm(provider, ({ params }) => `/messages/twilio/status/${params['message_id'] ?? ''}`),
+    adding('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
+    adding(
+      'recorded',
+      ({ request, report }) =>
+        () =>
+          recorded(ports, request.params['message_id'], report),
+    ),
+    answer(204, () => undefined),
+  ),
+})
+
+const recorded = async (
+  ports: ReportPorts,
+  id: string | undefined,
+  report: MessageReport,
+): Promise<Either<Problem, undefined>> => {
+  const retryAt = MessageId.is(id) ? await retryOf(ports, id) : E.right(null)
+  if (E.isLeft(retryAt)) return retryAt
+  if (!MessageId.is(id) || retryAt.right === null) {
+    ports.unplaced('report')
+    return E.right(undefined)
+  }
+  const command = { type: 'ReportMessage', report, retryAt: retryAt.right } as const
+  const done = await ports.clientCommands.execute(message, id, command, 'provider')
+  return E.isLeft(done) ? done : E.right(undefined)
+}
+
+/** When the message may be tried again; undefined where its step is over for good, null where nobody sent it. */
+const retryOf = async (
+  { commandHandler, clock }: ReportPorts,
+  id: MessageId,
+): Promise<Either<StoreFailure, Instant | undefined | null>> => {
+  const sent = await loadState(commandHandler, message, id)
+  if (E.isLeft(sent)) return sent
+  if (!('attempt' in sent.right)) return E.right(null)
+  const { facts, attempt } = sent.right
+  const loaded = await loadState(commandHandler, engagement, facts.engagement_id)
+  if (E.isLeft(loaded)) return loaded
+  const state = loaded.right
+  const isLast = state.kind === 'started' && !state.ended && state.followUp?.messageId === id
+  const mayTry = isLast && state.followUp?.nextAt === undefined && attempt < maximalMessageTries
+  return E.right(mayTry ? nextMessageTryAt(attempt, clock.now()) : undefined)
+}

@@ -1,0 +1,26 @@
+import type { Request, HasRequest } from '../http/endpoint.js'
+import type { Problem } from '../http/problem.js'
+import { adding } from '../http/steps.js'
+import { TE, type TaskEither } from '../../domain/prelude.js'
+import type { TextProvider } from './provider.js'
+
+const forbidden: Problem = { kind: 'forbidden', message: 'the signature is not that of the provider' }
+
+/** Adds the `form` of a request that the provider signed; the signature is over the path, too. */
+export const withSignedForm = <Context extends HasRequest>(
+  { isSigned }: Pick<TextProvider, 'isSigned'>,
+  pathOf: (request: Request) => string,
+) =>
+  adding('form', ({ request }: Context): TaskEither<Problem, URLSearchParams> => {
+    const form = formIn(request)
+    const isGenuine = isSigned(pathOf(request), form, request.header('x-twilio-signature') ?? '')
+    return isGenuine ? TE.right(form) : TE.left(forbidden)
+  })
+
+/** A field that comes twice is a list in the body. */
+const formIn = ({ body }: Request): URLSearchParams =>
+  new URLSearchParams(
+    Object.entries((body ?? {}) as Readonly<Record<string, string | ReadonlyArray<string>>>).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, one]),
+    ),
+  )

@@ -1,0 +1,16 @@
+import { TE } from '../../domain/prelude.js'
+import type { Surface } from '../http/endpoint.js'
+import type { TextProvider } from './provider.js'
+import { reportEndpoint, type ReportPorts } from './reports.js'
+
+export type MessagesPorts = ReportPorts
+
+/** What the provider of texts posts: what became of a text, and what contacts write. Its signature tells that it is the provider. */
+export const messagesSurface = (ports: MessagesPorts, provider: TextProvider): Surface<undefined> => ({
+  name: 'messages',
+  prefix: '/messages/twilio',
+  bodies: ['form'],
+  invalidJson: { kind: 'invalid-json' },
+  authenticate: TE.map(() => undefined),
+  endpoints: [reportEndpoint(ports, provider)],
+})

@@ -1,0 +1,123 @@
+import test from 'ava'
+import type { Config } from '../../app/composition/config.js'
+import { instantOf, type Instant } from '../../domain/instant.js'
+import { having, send, sendJson } from '../kit/network/http.js'
+import { idsOf, openAccount, type Account } from '../kit/service/account.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { lead as leadWith, newPhone } from '../kit/service/leads.js'
+import { until } from '../kit/time/until.js'
+import { openTwilioDouble, type Taken } from '../twilio-double/double.js'
+
+const publicUrl = 'https://leads.example.com'
+const start = Date.UTC(2026, 10, 23)
+const now = (): Instant => instantOf(start)
+const double = await openTwilioDouble(now, 1_000, (url) => url.replace(publicUrl, site.url))
+test.after.always(() => double.close())
+
+const changed: Partial<Config> = { clockRate: 1_000, publicUrl, sms: double.account() }
+const site = serviceForFile(changed)
+
+const settings = {
+  title: 'Two texts',
+  steps: [{ message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 }],
+  reply_rules: [],
+  quiet_hours: null,
+  give_up_after_minutes: 100_000,
+}
+
+type Message = { readonly direction: string; readonly state: string; readonly text: string }
+
+const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
+  having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages') as unknown as Array<Message>
+
+const labelsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
+  having(await account.manage('GET', `/contacts/${contactId}/timeline`), 'timeline').flatMap((entry) =>
+    entry['kind'] === 'activity' ? [String(entry['label'])] : [],
+  )
+
+const soon = (look: () => Promise<boolean> | boolean) => until('what the playbook does', 30_000, async () => look())
+
+const following = async (title?: string): Promise<Account> => {
+  const account = await openAccount(site, title)
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, settings)
+  return account
+}
+
+const takenFor = (phone: string): ReadonlyArray<Taken> => double.taken.filter(({ form }) => form.get('To') === phone)
+
+/** A lead that has its first text. */
+const texted = async (account: Account, phone = newPhone()) => {
+  const before = takenFor(phone).length
+  const postUrl = account.postUrl.replace(publicUrl, site.url)
+  const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })))
+  await soon(async () => (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'))
+  const taken = takenFor(phone)[before]
+  if (taken === undefined) throw new Error('the double has no text')
+  return { account, phone, contact_id, taken }
+}
+
+const stateOf = async ({ account, contact_id }: { readonly account: Account; readonly contact_id: string }) =>
+  (await messagesOf(account, contact_id))[0]?.state
+
+test('a lead gets its first text through the provider, and it shows when that was delivered', async (t) => {
+  const lead = await texted(await following())
+  t.is(lead.taken.form.get('Body'), 'Hi Ada, this is Example Agency. Reply STOP to opt out.')
+  t.is(await double.postStatus(lead.taken, 'sent'), 204)
+  t.is(await stateOf(lead), 'sent')
+  t.is(await double.postStatus(lead.taken, 'delivered'), 204)
+  t.is(await double.postStatus(lead.taken, 'delivered'), 204)
+  t.is(await double.postStatus(lead.taken, 'sent'), 204)
+  t.is(await stateOf(lead), 'delivered')
+  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+})
+
+for (const [code, label] of [
+  [30005, 'undeliverable'],
+  [21610, 'opted_out'],
+] as const) {
+  test(`a text that will never arrive (${code}) ends the engagement as ${label}`, async (t) => {
+    const lead = await texted(await following())
+    t.is(await double.postStatus(lead.taken, 'undelivered', code), 204)
+    t.is(await stateOf(lead), 'failed')
+    t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started', label])
+  })
+}
+
+test('a phone that is not reached is tried three times, and no engagement ends before', async (t) => {
+  const lead = await texted(await following())
+  for (const tries of [1, 2]) {
+    t.is(await double.postStatus(takenFor(lead.phone)[tries - 1] ?? lead.taken, 'undelivered', 30003), 204)
+    t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+    await soon(() => takenFor(lead.phone).length === tries + 1)
+    await soon(async () => (await stateOf(lead)) === 'sent')
+  }
+  t.is(await double.postStatus(takenFor(lead.phone)[2] ?? lead.taken, 'undelivered', 30003), 204)
+  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started', 'undeliverable'])
+  t.is(takenFor(lead.phone).length, 3)
+})
+
+test('a sender that a carrier filters ends no engagement', async (t) => {
+  const lead = await texted(await following())
+  t.is(await double.postStatus(lead.taken, 'undelivered', 30007), 204)
+  await soon(() => takenFor(lead.phone).length === 2)
+  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+})
+
+test('what the provider did not sign is refused, and nothing is recorded', async (t) => {
+  const lead = await texted(await following())
+  const url = (lead.taken.form.get('StatusCallback') ?? '').replace(publicUrl, site.url)
+  const body = new URLSearchParams({ MessageSid: lead.taken.sid, MessageStatus: 'delivered' })
+  for (const headers of [{}, { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }]) {
+    t.is((await fetch(url, { method: 'POST', body, headers })).status, 403)
+  }
+  t.is(await stateOf(lead), 'sent')
+})
+
+test('a report on a message that nobody sent is counted, and no more', async (t) => {
+  const { taken } = await texted(await following())
+  for (const id of ['msg_00000000000000000000000009', 'none']) {
+    const form = new URLSearchParams({ StatusCallback: `${publicUrl}/messages/twilio/status/${id}` })
+    t.is(await double.postStatus({ ...taken, form }, 'delivered'), 204)
+  }
+  t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="report"\} 2/)
+})
