@@ -72,6 +72,10 @@ export const answerIdOf = (received: MessageId): MessageId => `msg_${plain('answ
 export const messageIdOf = (secret: AccountSecret, of: ContactId | EngagementId, key: string): MessageId =>
   `msg_${keyed(secret, 'message', of, key)}`
 
+/** One message per contact and text of a provider, known by its own id. */
+export const providerMessageIdOf = (secret: AccountSecret, contact: ContactId, providerId: string): MessageId =>
+  `msg_${keyed(secret, 'provider-message', contact, providerId)}`
+
 /** One parked event per process manager and event that it could not handle. */
 export const parkedEventIdOf = (processManager: string, eventId: string): ParkedEventId =>
   `prk_${plain('parked', processManager, eventId)}`

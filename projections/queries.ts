@@ -11,6 +11,7 @@ import {
   type Documents,
   type Entry,
   type IndexPart,
+  type IndexValue,
   type Json,
   type Query,
 } from './ports.js'
@@ -29,6 +30,16 @@ export type Queries = {
     projection: Projection<Document>,
     key: string,
   ) => Promise<Either<StoreFailure, Document | undefined>>
+  /** Those of the keys that have a document. */
+  readonly byKeys: <Document extends Json>(
+    projection: Projection<Document>,
+    keys: ReadonlyArray<string>,
+  ) => Promise<Either<StoreFailure, ReadonlyArray<Document>>>
+  /** The different values of the first field of an index. */
+  readonly values: <Document extends Json>(
+    projection: Projection<Document>,
+    index: string,
+  ) => Promise<Either<StoreFailure, ReadonlyArray<IndexValue>>>
   /** How many documents stand in a part of an index; `mostCounted` where there are as many or more. */
   readonly count: <Document extends Json>(
     projection: Projection<Document>,
@@ -80,13 +91,7 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return E.right(folded?.account_id === account ? contactOf(folded) : undefined)
   }
 
-  /** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */
-  const missingIn = async (collection: Collection): Promise<StoreFailure | undefined> => {
-    const isThere = await documents.exists(collection)
-    if (E.isLeft(isThere)) return isThere.left
-    if (isThere.right) return undefined
-    return { kind: 'unavailable', reason: `${collection.name} is being built, or was replaced by another version` }
-  }
+  const missingIn = missingAmong(documents)
 
   const page: Queries['page'] = async <Document extends Json>(projection: Projection<Document>, query: Query) => {
     const collection = collectionOf(projection)
@@ -138,5 +143,41 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return missing === undefined ? counted : E.left(missing)
   }
 
-  return { contactById, page, byKey, count, list }
+  return { contactById, page, byKey, count, list, ...manyAtOnce(documents) }
+}
+
+/** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */
+const missingAmong =
+  (documents: Documents) =>
+  async (collection: Collection): Promise<StoreFailure | undefined> => {
+    const isThere = await documents.exists(collection)
+    if (E.isLeft(isThere)) return isThere.left
+    if (isThere.right) return undefined
+    return { kind: 'unavailable', reason: `${collection.name} is being built, or was replaced by another version` }
+  }
+
+const manyAtOnce = (documents: Documents): Pick<Queries, 'byKeys' | 'values'> => {
+  const missingIn = missingAmong(documents)
+
+  const byKeys: Queries['byKeys'] = async <Document extends Json>(
+    projection: Projection<Document>,
+    keys: ReadonlyArray<string>,
+  ) => {
+    const collection = collectionOf(projection)
+    const found = await documents.get(collection, keys)
+    if (E.isLeft(found)) return found
+    const missing = found.right.size > 0 ? undefined : await missingIn(collection)
+    const there = [...found.right.values()].flatMap(({ document }) => document ?? [])
+    return missing === undefined ? E.right(there as unknown as ReadonlyArray<Document>) : E.left(missing)
+  }
+
+  const values: Queries['values'] = async (projection, index) => {
+    const collection = collectionOf(projection)
+    const found = await documents.values(collection, index)
+    if (E.isLeft(found)) return found
+    const missing = found.right.length > 0 ? undefined : await missingIn(collection)
+    return missing === undefined ? found : E.left(missing)
+  }
+
+  return { byKeys, values }
 }

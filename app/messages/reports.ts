@@ -67,6 +67,6 @@ const retryOf = async (
   if (E.isLeft(loaded)) return loaded
   const state = loaded.right
   const isLast = state.kind === 'started' && !state.ended && state.followUp?.messageId === id
-  const mayTry = isLast && state.followUp?.nextAt === undefined && attempt < maximalMessageTries
+  const mayTry = isLast && state.followUp.nextAt === undefined && attempt < maximalMessageTries
   return E.right(mayTry ? nextMessageTryAt(attempt, clock.now()) : undefined)
 }

@@ -1,9 +1,10 @@
 import { TE } from '../../domain/prelude.js'
 import type { Surface } from '../http/endpoint.js'
+import { inboundEndpoint, type InboundPorts } from './inbound.js'
 import type { TextProvider } from './provider.js'
 import { reportEndpoint, type ReportPorts } from './reports.js'
 
-export type MessagesPorts = ReportPorts
+export type MessagesPorts = ReportPorts & InboundPorts
 
 /** What the provider of texts posts: what became of a text, and what contacts write. Its signature tells that it is the provider. */
 export const messagesSurface = (ports: MessagesPorts, provider: TextProvider): Surface<undefined> => ({
@@ -12,5 +13,5 @@ export const messagesSurface = (ports: MessagesPorts, provider: TextProvider): S
   bodies: ['form'],
   invalidJson: { kind: 'invalid-json' },
   authenticate: TE.map(() => undefined),
-  endpoints: [reportEndpoint(ports, provider)],
+  endpoints: [reportEndpoint(ports, provider), inboundEndpoint(ports, provider)],
 })

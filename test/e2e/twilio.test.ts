@@ -50,7 +50,8 @@ const texted = async (account: Account, phone = newPhone()) => {
   const before = takenFor(phone).length
   const postUrl = account.postUrl.replace(publicUrl, site.url)
   const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })))
-  await soon(async () => (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'))
+  await soon(() => takenFor(phone).length > before)
+  await soon(async () => (await messagesOf(account, contact_id)).every(({ state }) => state !== 'sending'))
   const taken = takenFor(phone)[before]
   if (taken === undefined) throw new Error('the double has no text')
   return { account, phone, contact_id, taken }
@@ -120,4 +121,64 @@ test('a report on a message that nobody sent is counted, and no more', async (t)
     t.is(await double.postStatus({ ...taken, form }, 'delivered'), 204)
   }
   t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="report"\} 2/)
+})
+
+const sid = (n: number): string => `SM${n.toString(16).padStart(32, 'f')}`
+let texts = 0
+
+/** What the provider answers where somebody writes. */
+const write = (from: string, text: string, fields: Readonly<Record<string, string>> = {}): Promise<number> => {
+  texts += 1
+  const form = { MessageSid: sid(texts), From: from, To: '+14155550100', Body: text, ...fields }
+  return double.postInbound(`${publicUrl}/messages/twilio/inbound`, form)
+}
+
+const textsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
+  (await messagesOf(account, contactId)).flatMap(({ direction, text }) => (direction === 'inbound' ? [text] : []))
+
+test('a reply fires interested, and one that comes twice is one message', async (t) => {
+  const { account, contact_id, phone } = await texted(await following())
+  t.is(await write(phone, 'Who is this?', { MessageSid: sid(1_000) }), 204)
+  t.is(await write(phone, 'Who is this?', { MessageSid: sid(1_000) }), 204)
+  t.deepEqual(await textsOf(account, contact_id), ['Who is this?'])
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested'])
+})
+
+test('a text is shown to the account that wrote last, and a STOP counts for all that share the sender', async (t) => {
+  const first = await texted(await following())
+  const second = await texted(await following('Other Agency'), first.phone)
+  const silent = await texted(await following('Third Agency'))
+  t.is(await write(first.phone, 'Tell me more', { MessageSid: sid(2_000) }), 204)
+  t.deepEqual(await textsOf(first.account, first.contact_id), [])
+  t.deepEqual(await textsOf(second.account, second.contact_id), ['Tell me more'])
+  await texted(first.account, first.phone)
+  t.is(await write(first.phone, 'Tell me more', { MessageSid: sid(2_000) }), 204)
+  t.deepEqual(await textsOf(first.account, first.contact_id), [], 'what comes again is where it was')
+  t.is(await write(first.phone, 'Stop.'), 204)
+  for (const { account, contact_id } of [first, second]) {
+    t.true((await labelsOf(account, contact_id)).includes('opted_out'))
+    t.true(having(await account.find(first.phone), 'contact').opted_out)
+  }
+  t.deepEqual(await labelsOf(silent.account, silent.contact_id), ['started'])
+})
+
+test('what the provider took for an opt-out is one, whatever the words, and is confirmed by the provider alone', async (t) => {
+  const { account, contact_id, phone } = await texted(await following())
+  t.is(await write(phone, 'Arret', { OptOutType: 'STOP' }), 204)
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out'])
+  const outbound = (await messagesOf(account, contact_id)).filter(({ direction }) => direction === 'outbound')
+  t.is(outbound.length, 1, 'the provider confirms it')
+})
+
+test('of a text of a number that nobody wrote to only a count is kept', async (t) => {
+  for (const from of [newPhone(), '72345']) t.is(await write(from, 'My secret'), 204)
+  t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="text"\} 2/)
+})
+
+test('a text that the provider did not sign is refused, and nothing is kept of it', async (t) => {
+  const { account, contact_id, phone } = await texted(await following())
+  const body = new URLSearchParams({ MessageSid: sid(3_000), From: phone, To: '+14155550100', Body: 'Hello' })
+  const headers = { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
+  t.is((await fetch(`${site.url}/messages/twilio/inbound`, { method: 'POST', body, headers })).status, 403)
+  t.deepEqual(await textsOf(account, contact_id), [])
 })

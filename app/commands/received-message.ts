@@ -1,0 +1,101 @@
+import { contact, type ContactState } from '../../domain/contact.js'
+import { engagement, type EngagementState } from '../../domain/engagement.js'
+import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
+import { later } from '../../domain/instant.js'
+import type { MessageEvent } from '../../domain/message.js'
+import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
+import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { meaningOf, type ReplyMeaning } from '../../domain/reply-meaning.js'
+import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
+import type { Queries } from '../../projections/queries.js'
+import { messages } from '../../projections/read-models/messages.js'
+import { loadState } from './states/current-states.js'
+
+type Ports = {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly queries: Pick<Queries, 'page'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** What a contact wrote. */
+type Arrived = {
+  readonly messageId: MessageId
+  readonly accountId: AccountId
+  readonly contactId: ContactId
+  readonly text: string
+  /** Set where the provider has understood the text, and answers it itself. */
+  readonly answeredAs?: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
+}
+
+type Received = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
+type Missing = { readonly kind: 'contact-not-found' | 'engagement-not-found' | 'playbook-not-found' }
+
+const notFound: Missing = { kind: 'contact-not-found' }
+
+const day = 24 * 60 * 60_000
+
+/** What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. */
+export const receivedMessage = async (
+  ports: Ports,
+  playbookAt: PlaybookVersions,
+  { messageId, accountId, contactId, text, answeredAs }: Arrived,
+): Promise<Either<StoreFailure | Missing, Received>> => {
+  const loaded = await loadState(ports.commandHandler, contact, contactId)
+  if (E.isLeft(loaded)) return loaded
+  const person = loaded.right
+  if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
+  const answered = await answeredBy(ports, contactId, person)
+  if (E.isLeft(answered)) return answered
+  const settings = await settingsOf(ports, playbookAt, answered.right)
+  if (E.isLeft(settings)) return settings
+  const now = ports.clock.now()
+  const meaning = answeredAs ?? meaningOf(text, settings.right, person.optedOut)
+  const answer = answeredAs === undefined ? answerTo[meaning] : undefined
+  return E.right({
+    message_id: messageId,
+    account_id: accountId,
+    contact_id: contactId,
+    engagement_id: answered.right,
+    text,
+    meaning,
+    ...(answer === undefined ? {} : { answer }),
+    paused_until: later(now, day),
+    gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
+  })
+}
+
+/** What is sent at once, by whatever hour; that an opt-out is the first one the contact itself knows. */
+const answerTo: { readonly [meaning in ReplyMeaning]?: 'confirmation' | 'help' } = {
+  opted_out: 'confirmation',
+  help: 'help',
+}
+
+const answeredBy = async (
+  { queries }: Ports,
+  contactId: ContactId,
+  { newest }: Extract<ContactState, { readonly kind: 'known' }>,
+): Promise<Either<StoreFailure | Missing, EngagementId>> => {
+  const sent = await queries.page(messages, { index: 'outbound', equals: [contactId], descending: true, limit: 1 })
+  if (E.isLeft(sent)) return sent
+  const id = sent.right[0]?.document.engagement_id ?? newest?.engagementId
+  return id === undefined ? E.left(notFound) : E.right(id)
+}
+
+/** As they were when the engagement began; one that its playbook does not follow up goes by those of today. */
+const settingsOf = async (
+  { commandHandler }: Ports,
+  playbookAt: PlaybookVersions,
+  id: EngagementId,
+): Promise<Either<StoreFailure | Missing, PlaybookSettings>> => {
+  const loaded = await loadState(commandHandler, engagement, id)
+  if (E.isLeft(loaded)) return loaded
+  const state: EngagementState = loaded.right
+  if (state.kind === 'unknown') return E.left({ kind: 'engagement-not-found' })
+  const { playbook_id } = state.attribution
+  const kept = state.followUp && (await playbookAt(playbook_id, state.followUp.playbookVersion))
+  if (kept !== undefined) return E.right(kept)
+  const current = await loadState(commandHandler, playbook, playbook_id)
+  if (E.isLeft(current)) return current
+  return current.right.kind === 'unknown' ? E.left({ kind: 'playbook-not-found' }) : E.right(current.right.settings)
+}

@@ -1,0 +1,85 @@
+import { account } from '../../domain/account.js'
+import { providerMessageIdOf } from '../../domain/derived-id.js'
+import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import { message } from '../../domain/message.js'
+import type { Phone } from '../../domain/phone.js'
+import type { CommandHandler, Vault } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Queries } from '../../projections/queries.js'
+import { contacts } from '../../projections/read-models/contacts.js'
+import { sourceList } from '../../projections/read-models/lists/source-list.js'
+import { messages } from '../../projections/read-models/messages.js'
+import { currentContact } from '../commands/states/current-contact.js'
+import { loadState, type CurrentStates } from '../commands/states/current-states.js'
+import { unopenableSecret, type Problem } from '../http/problem.js'
+
+export type AddressedPorts = {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly currentStates: CurrentStates
+  readonly queries: Pick<Queries, 'byKeys' | 'values' | 'page'>
+  readonly vault: Pick<Vault, 'accountSecret'>
+}
+
+/** A contact of the number that wrote, in one of the accounts. */
+export type Addressed = {
+  readonly accountId: AccountId
+  readonly contactId: ContactId
+  /** Of the text, where it is for this account. */
+  readonly messageId: MessageId
+}
+
+/**
+ * The contacts that a number has, in all accounts that have a marketing source. Each account's id of it is derived, and all are looked up
+ * with one query: a few microseconds for each account, and no read model has to hold a number in an index.
+ */
+export const addressedBy = async (
+  ports: AddressedPorts,
+  phone: Phone,
+  providerId: string,
+): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
+  const { commandHandler, currentStates, queries, vault } = ports
+  const accounts = await queries.values(sourceList, 'by_account')
+  if (E.isLeft(accounts)) return accounts
+  const possible: Array<Addressed> = []
+  for (const id of accounts.right) {
+    const owner = await currentStates.get(account, String(id), ({ kind }) => kind === 'open')
+    if (E.isLeft(owner)) return owner
+    if (owner.right.kind !== 'open') continue
+    const { accountId, sealedSecret, hasErasures } = owner.right
+    const secret = vault.accountSecret(sealedSecret)
+    if (E.isLeft(secret)) return E.left(unopenableSecret)
+    const current = await currentContact(commandHandler, { secret: secret.right, hasErasures }, phone)()
+    if (E.isLeft(current)) return current
+    const contactId = current.right.id
+    possible.push({ accountId, contactId, messageId: providerMessageIdOf(secret.right, contactId, providerId) })
+  }
+  const ids = possible.map(({ contactId }) => contactId)
+  const found = await queries.byKeys(contacts, ids)
+  if (E.isLeft(found)) return found
+  const known = new Set(found.right.map(({ id }) => id))
+  return E.right(possible.filter(({ contactId }) => known.has(contactId)))
+}
+
+/** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */
+export const writtenToLast = async (
+  ports: AddressedPorts,
+  addressed: ReadonlyArray<Addressed>,
+): Promise<Either<Problem, Addressed | undefined>> => {
+  let last: { readonly one: Addressed; readonly at: Instant } | undefined
+  for (const one of addressed) {
+    const known = await loadState(ports.commandHandler, message, one.messageId)
+    if (E.isLeft(known)) return known
+    if (known.right.kind !== 'unknown') return E.right(one)
+    const query = { index: 'outbound', equals: [one.contactId], descending: true, limit: mostLookedAt }
+    const sent = await ports.queries.page(messages, query)
+    if (E.isLeft(sent)) return sent
+    const went = sent.right.find(({ document: { state } }) => state !== 'failed' && state !== 'waiting')
+    const at = went?.document.created_at
+    if (at !== undefined && (last === undefined || at > last.at)) last = { one, at }
+  }
+  return E.right(last?.one)
+}
+
+/** Messages that may have failed before the last one that went out. */
+const mostLookedAt = 20
