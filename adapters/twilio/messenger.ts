@@ -26,12 +26,12 @@ type TwilioPorts = { readonly clock: Pick<Clock, 'now'>; readonly time?: Time }
  *
  * ```ts
  * const account = twilioAccountFrom(SMS_URL) // left: a sentence for the operator
- * const statusCallbackOf = (id) => `${publicUrl}/messages/twilio/status/${id}`
+ * const statusCallbackOf = (id) => `${publicUrl}/messaging/twilio/status/${id}`
  * const { send, settle, close } = twilioMessenger({ account: account.right, statusCallbackOf }, { clock })
  * // At that URL, with the form of the request and its header X-Twilio-Signature:
  * if (isSignedBy(authToken, statusCallbackOf(id), form, signature)) return statusCallbackFrom(form)
  * // At the URL for what contacts write:
- * if (isSignedBy(authToken, `${publicUrl}/messages/twilio/inbound`, form, signature)) return inboundMessageFrom(form)
+ * if (isSignedBy(authToken, `${publicUrl}/messaging/twilio/inbound`, form, signature)) return inboundMessageFrom(form)
  * ```
  */
 export const twilioMessenger = (

@@ -129,6 +129,7 @@ test('a sale between two steps ends the conversation', async (t) => {
   const account = await following()
   const { contact_id } = await account.submitted(lead())
   const silent = await account.submitted(lead())
+  await soon(async () => (await messagesOf(account, contact_id)).some(({ state }) => state === 'sent'))
   await account.record((await account.standardConversions()).sold, { contact_id })
   await soon(async () => (await labelsOf(account, silent.contact_id)).includes('dormant'))
   const sold = (await timelineOf(account, contact_id)).find(({ label }) => label === 'sold')

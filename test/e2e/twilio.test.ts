@@ -117,7 +117,7 @@ test('what the provider did not sign is refused, and nothing is recorded', async
 test('a report on a message that nobody sent is counted, and no more', async (t) => {
   const { taken } = await texted(await following())
   for (const id of ['msg_00000000000000000000000009', 'none']) {
-    const form = new URLSearchParams({ StatusCallback: `${publicUrl}/messages/twilio/status/${id}` })
+    const form = new URLSearchParams({ StatusCallback: `${publicUrl}/messaging/twilio/status/${id}` })
     t.is(await double.postStatus({ ...taken, form }, 'delivered'), 204)
   }
   t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="report"\} 2/)
@@ -130,7 +130,7 @@ let texts = 0
 const write = (from: string, text: string, fields: Readonly<Record<string, string>> = {}): Promise<number> => {
   texts += 1
   const form = { MessageSid: sid(texts), From: from, To: '+14155550100', Body: text, ...fields }
-  return double.postInbound(`${publicUrl}/messages/twilio/inbound`, form)
+  return double.postInbound(`${publicUrl}/messaging/twilio/inbound`, form)
 }
 
 const textsOf = async (account: Account, contactId: string): Promise<ReadonlyArray<string>> =>
@@ -179,6 +179,6 @@ test('a text that the provider did not sign is refused, and nothing is kept of i
   const { account, contact_id, phone } = await texted(await following())
   const body = new URLSearchParams({ MessageSid: sid(3_000), From: phone, To: '+14155550100', Body: 'Hello' })
   const headers = { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }
-  t.is((await fetch(`${site.url}/messages/twilio/inbound`, { method: 'POST', body, headers })).status, 403)
+  t.is((await fetch(`${site.url}/messaging/twilio/inbound`, { method: 'POST', body, headers })).status, 403)
   t.deepEqual(await textsOf(account, contact_id), [])
 })

@@ -7,7 +7,7 @@ import type { MessageReport } from '../../../domain/message.js'
 import type { Clock } from '../../../domain/ports.js'
 import { E, flow } from '../../../domain/prelude.js'
 import type { Messenger } from '../../../projections/follow-up/messenger.js'
-import type { InboundText, TextProvider } from '../../messages/provider.js'
+import type { InboundText, TextProvider } from '../../messaging/provider.js'
 import type { Config } from '../config.js'
 
 type OpenTexting = {
@@ -20,7 +20,7 @@ type OpenTexting = {
 /** Hands texts to the provider that the settings name; else they are kept, where the operator reads them. */
 export const texting = ({ sms, publicUrl = '' }: Pick<Config, 'sms' | 'publicUrl'>, clock: Clock): OpenTexting => {
   if (sms === undefined) return { messenger: keptMessages, textProvider: undefined, close: () => undefined }
-  const statusCallbackOf = (id: string): string => `${publicUrl}/messages/twilio/status/${id}`
+  const statusCallbackOf = (id: string): string => `${publicUrl}/messaging/twilio/status/${id}`
   const messenger = twilioMessenger({ account: sms, statusCallbackOf }, { clock })
   return { messenger, textProvider: twilioReader(sms, publicUrl), close: messenger.close }
 }

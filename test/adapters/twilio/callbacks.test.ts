@@ -24,7 +24,7 @@ test('status callbacks come signed, twice and in any order, and say what has bec
   const { authToken } = double.account()
   const read = receiver.requests.map((request) => {
     const signature = String(request.headers['x-twilio-signature'])
-    t.is(request.path, '/messages/twilio/status/msg_00000000000000000000000001')
+    t.is(request.path, '/messaging/twilio/status/msg_00000000000000000000000001')
     t.true(isSignedBy(authToken, `${site}${request.path}`, formIn(request), signature))
     t.false(isSignedBy('another token', `${site}${request.path}`, formIn(request), signature))
     t.false(isSignedBy(authToken, `${site}/other`, formIn(request), signature))

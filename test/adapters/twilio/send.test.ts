@@ -16,7 +16,7 @@ test('a text is sent once, from the number, and reports to a URL that names it',
     To: '+14155550123',
     From: number,
     Body: 'Hello Ada, “welcome”. Reply STOP to end.',
-    StatusCallback: 'https://leads.example.com/messages/twilio/status/msg_00000000000000000000000001',
+    StatusCallback: 'https://leads.example.com/messaging/twilio/status/msg_00000000000000000000000001',
   })
 })
 

@@ -23,7 +23,7 @@ export const stageFor = async (
   const time = manualTime()
   const now = (): Instant => later(noon, time.now())
   const double = await openTwilioDouble(now, largestPage)
-  const statusCallbackOf = (id: string): string => `${site}/messages/twilio/status/${id}`
+  const statusCallbackOf = (id: string): string => `${site}/messaging/twilio/status/${id}`
   const messengerFor = (account = double.account(sender)) => {
     const messenger = twilioMessenger({ account, statusCallbackOf }, { clock: { now }, time: time.process() })
     t.teardown(messenger.close)

@@ -68,6 +68,8 @@ const story = historyOf([
   does('submit a lead', 4),
   does('submit a lead', 3),
   { ...does('take a turn', 4), whom: 2 },
+  does('submit a lead', 1),
+  { ...does('take a turn', 2), whom: 3 },
   { ...does('write a text', 1), whom: 2 },
   does('make deliveries due', 1),
   does('give a delivery up'),

@@ -9,7 +9,7 @@ export type MessagesPorts = ReportPorts & InboundPorts
 /** What the provider of texts posts: what became of a text, and what contacts write. Its signature tells that it is the provider. */
 export const messagesSurface = (ports: MessagesPorts, provider: TextProvider): Surface<undefined> => ({
   name: 'messages',
-  prefix: '/messages/twilio',
+  prefix: '/messaging/twilio',
   bodies: ['form'],
   invalidJson: { kind: 'invalid-json' },
   authenticate: TE.map(() => undefined),

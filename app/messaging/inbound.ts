@@ -28,7 +28,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
     method: 'POST',
     path: '/inbound',
     handle: flow(
-      withSignedForm(provider, () => '/messages/twilio/inbound'),
+      withSignedForm(provider, () => '/messaging/twilio/inbound'),
       adding('text', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
       adding(
         'received',

@@ -26,7 +26,7 @@ export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endp
   method: 'POST',
   path: '/status/:message_id',
   handle: flow(
-    withSignedForm(provider, ({ params }) => `/messages/twilio/status/${params['message_id'] ?? ''}`),
+    withSignedForm(provider, ({ params }) => `/messaging/twilio/status/${params['message_id'] ?? ''}`),
     adding('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
     adding(
       'recorded',
