@@ -21,16 +21,18 @@ export type AddressedPorts = {
   readonly vault: Pick<Vault, 'accountSecret'>
 }
 
-/** A contact of the number that wrote, in one of the accounts. */
+/** The contact of the number that wrote, in one of the accounts, as it is or would be. */
 export type Addressed = {
   readonly accountId: AccountId
   readonly contactId: ContactId
+  /** A lead of the number was submitted. */
+  readonly isKnown: boolean
   /** Of the text, where it is for this account. */
   readonly messageId: MessageId
 }
 
 /**
- * The contacts that a number has, in all accounts that have a marketing source. Each account's id of it is derived, and all are looked up
+ * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all are looked up
  * with one query: a few microseconds for each account, and no read model has to hold a number in an index.
  */
 export const addressedBy = async (
@@ -41,7 +43,7 @@ export const addressedBy = async (
   const { commandHandler, currentStates, queries, vault } = ports
   const accounts = await queries.values(sourceList, 'by_account')
   if (E.isLeft(accounts)) return accounts
-  const possible: Array<Addressed> = []
+  const possible: Array<Omit<Addressed, 'isKnown'>> = []
   for (const id of accounts.right) {
     const owner = await currentStates.get(account, String(id), ({ kind }) => kind === 'open')
     if (E.isLeft(owner)) return owner
@@ -58,7 +60,7 @@ export const addressedBy = async (
   const found = await queries.byKeys(contacts, ids)
   if (E.isLeft(found)) return found
   const known = new Set(found.right.map(({ id }) => id))
-  return E.right(possible.filter(({ contactId }) => known.has(contactId)))
+  return E.right(possible.map((one) => ({ ...one, isKnown: known.has(one.contactId) })))
 }
 
 /** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */

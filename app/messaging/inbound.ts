@@ -1,3 +1,4 @@
+import { contact } from '../../domain/contact.js'
 import { message } from '../../domain/message.js'
 import { phoneFromText } from '../../domain/phone.js'
 import type { Clock, EventStore } from '../../domain/ports.js'
@@ -42,7 +43,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
 }
 
 /**
- * An opt-out counts in every account that has a contact of the number, since all of them send from one sender; any other text is for the
+ * An opt-out counts in every account, since all of them send from one sender, and so does who opts in again; any other text is for the
  * account that wrote to the number last. Nothing is kept of one that is for nobody.
  */
 const received = async (
@@ -53,26 +54,48 @@ const received = async (
   const phone = phoneFromText(inbound.from)
   const addressed = phone === undefined ? E.right([]) : await addressedBy(ports, phone, inbound.providerId)
   if (E.isLeft(addressed)) return addressed
-  const meant = isOptOut(inbound) ? addressed : await ofLast(ports, addressed.right)
+  const contacts = addressed.right.filter(({ isKnown }) => isKnown)
+  const said = forAllAccounts(inbound)
+  if (said !== undefined) {
+    const strangers = addressed.right.filter(({ isKnown }) => !isKnown)
+    const done = await ofNumber(ports, said, strangers)
+    if (E.isLeft(done)) return done
+  }
+  const meant = said === undefined ? await ofLast(ports, contacts) : E.right(contacts)
   if (E.isLeft(meant)) return meant
-  if (meant.right.length === 0) ports.unplaced('text')
-  for (const one of meant.right) {
-    const facts = await receivedMessage(ports, playbookAt, {
-      ...one,
-      text: inbound.text,
-      answeredAs: inbound.answeredAs,
-    })
+  if (meant.right.length === 0 && said === undefined) ports.unplaced('text')
+  for (const { messageId, accountId, contactId } of meant.right) {
+    const { text, answeredAs } = inbound
+    const facts = await receivedMessage(ports, playbookAt, { messageId, accountId, contactId, text, answeredAs })
     if (E.isLeft(facts)) return facts
     const command = { type: 'ReceiveMessage', facts: facts.right } as const
-    const done = await ports.clientCommands.execute(message, one.messageId, command, 'provider')
+    const done = await ports.clientCommands.execute(message, messageId, command, 'provider')
     if (E.isLeft(done)) return done
   }
   return E.right(undefined)
 }
 
+type ForAll = 'OptOutNumber' | 'OptInNumber'
+
 /** What a playbook's own rules take for an opt-out concerns its account alone. */
-const isOptOut = ({ text, answeredAs }: InboundText): boolean =>
-  (answeredAs ?? meaningOf(text, { reply_rules: [] }, false)) === 'opted_out'
+const forAllAccounts = ({ text, answeredAs }: InboundText): ForAll | undefined => {
+  const meaning = answeredAs ?? meaningOf(text, { reply_rules: [] }, false)
+  if (meaning === 'opted_out') return 'OptOutNumber'
+  return meaning === 'opted_in' ? 'OptInNumber' : undefined
+}
+
+/** Where nobody has submitted the number yet, that is all that is kept of it. */
+const ofNumber = async (
+  { clientCommands }: InboundPorts,
+  type: ForAll,
+  strangers: ReadonlyArray<Addressed>,
+): Promise<Either<Problem, undefined>> => {
+  for (const { contactId, accountId } of strangers) {
+    const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, 'provider')
+    if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+  }
+  return E.right(undefined)
+}
 
 const ofLast = async (
   ports: InboundPorts,

@@ -170,6 +170,21 @@ test('what the provider took for an opt-out is one, whatever the words, and is c
   t.is(outbound.length, 1, 'the provider confirms it')
 })
 
+test('a STOP of a number that nobody has submitted counts for whoever submits it later, until a START', async (t) => {
+  const account = await following()
+  const phone = newPhone()
+  t.is(await write(phone, 'STOP'), 204)
+  const postUrl = account.postUrl.replace(publicUrl, site.url)
+  const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ phone })))
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'filtered'])
+  t.true(having(await account.find(phone), 'contact').opted_out)
+  const other = newPhone()
+  await write(other, 'STOP')
+  await write(other, 'START')
+  await texted(account, other)
+  t.deepEqual(takenFor(phone), [])
+})
+
 test('of a text of a number that nobody wrote to only a count is kept', async (t) => {
   for (const from of [newPhone(), '72345']) t.is(await write(from, 'My secret'), 204)
   t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="text"\} 2/)
