@@ -1,19 +1,15 @@
 import type { DomainEvent } from '../../../domain/events.js'
-import { type Position, positionOf, type Recorded } from '../../../domain/event.js'
-import type { Clock, Logger } from '../../../domain/ports.js'
+import type { Position, Recorded } from '../../../domain/event.js'
+import type { Clock } from '../../../domain/ports.js'
 import type { Json } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
-import { randomFrom } from '../load/random.js'
-import { documentState, memoryDocuments } from '../memory/documents.js'
-import { eventsIn, memoryEventStore, memoryLog } from '../memory/event-store.js'
-import { beginLife, type Life } from './life.js'
+import { memoryDocuments } from '../memory/documents.js'
+import { eventsIn } from '../memory/event-store.js'
+import { openLives } from './lives.js'
 import { openReceivers, type Answering, type Arrival } from './receivers.js'
-import { seededIds } from './seeded-ids.js'
 import { openTrace } from './trace.js'
 import { manualClock } from '../time/manual-clock.js'
 import { simulatedReadModels, virtualProcess, type VirtualProcess } from './virtual-process.js'
-import { nextTurn } from '../time/turns.js'
-import { recordingLogger } from '../parts/recording-logger.js'
 
 /** What a client asks of the service. After a crash it is asked again, so a second time must do no harm. */
 export type Command = (process: VirtualProcess, clock: Clock) => Promise<void>
@@ -65,98 +61,23 @@ export type History = {
   readonly digest: string
 }
 
-/** A simulation in which more timers than this fire goes round in a circle. */
 const mostTimers = 200_000
 
 export const openSimulation = (scene: Scene): Simulation => {
-  const [chance, jitter, letters] = [randomFrom(scene.seed), randomFrom(~scene.seed), randomFrom(scene.seed ^ 0x5eed)]
   const clock = manualClock()
-  const ids = seededIds(clock, letters)
-  const log = memoryLog()
-  const state = documentState()
   const trace = openTrace(clock.now)
-  const head = (): Position => positionOf(BigInt(log.events.length))
-  const receivers = openReceivers({ answer: scene.answer, clock, trace, head })
-  const crashes: Array<Position> = []
-  let stirs = 0
-  let timers = 0
-  let stepsLeft = 0
-  let failure: unknown
-
-  const delay = async (): Promise<void> => {
-    // Most steps take no time, so that they overtake those that do.
-    const takes = chance() < 0.75 ? 0 : Math.ceil(chance() * scene.slowest)
-    if (takes > 0) await clock.sleep(takes)
-  }
-
-  type Running = { readonly life: Life; readonly process: VirtualProcess; isUp: boolean }
-
-  const start = (number: number): Running => {
-    const life = beginLife(number, {
-      clock,
-      delay,
-      durable: (step) => {
-        trace.note(`life ${number} ${step}`)
-        stepsLeft -= 1
-        if (stepsLeft === 0) crash()
-      },
-      stir: () => {
-        stirs += 1
-      },
-    })
-    const process = virtualProcess({
-      store: memoryEventStore(log, life.steps.log),
-      documents: memoryDocuments(state, life.steps.documents),
-      sender: receivers.sender(life),
-      clock: life.clock,
-      ids,
-      logger: loggerOf(life, trace.note),
-      random: jitter,
-      unsaved: scene.unsaved,
-    })
-    const begun: Running = { life, process, isUp: false }
-    trace.note(`life ${number} begins`)
-    process.begin().then(() => {
-      begun.isUp = true
-      trace.note(`life ${number} takes commands`)
-    }, fail)
-    return begun
-  }
-
-  const fail = (error: unknown): void => {
-    failure ??= error
-  }
-
-  const crash = (away?: number): void => {
-    const { life } = running
-    if (life.isOver()) return
-    life.end()
-    crashes.push(head())
-    if (scene.losesDocuments === true) state.clear()
-    trace.note(`life ${life.number} ends`)
-    void clock.sleep(away ?? 1 + Math.floor(chance() * scene.longestAway)).then(() => {
-      running = start(life.number + 1)
-    })
-  }
-
-  /**
-   * Resolves when nothing is left to do at this time. Whatever goes on does so within turns of the event loop, whose order does
-   * not depend on how long anything takes: so the same seed gives the same history.
-   */
-  const settle = async (): Promise<void> => {
-    for (let quiet = 0; quiet < 2; quiet += 1) {
-      const before = stirs
-      await nextTurn()
-      if (stirs > before) quiet = -1
-    }
-    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('a command failed')
-  }
-
-  const toNextTimer = (latest: number): boolean => {
-    timers += 1
-    if (timers > mostTimers) throw new Error('the simulation goes round in a circle')
-    return clock.toNextTimer(latest)
-  }
+  const receivers = openReceivers({ answer: scene.answer, clock, trace, head: () => lives.head() })
+  const { note } = trace
+  const lives = openLives(
+    {
+      ...scene,
+      ...{ note, mostTimers },
+      process: ({ life, ...parts }) =>
+        virtualProcess({ ...parts, sender: receivers.sender(life), unsaved: scene.unsaved }),
+    },
+    clock,
+  )
+  const { settle, current, toNextTimer, fail, crashes } = lives
 
   const settleUntil = async (isSo: () => boolean): Promise<void> => {
     await settle()
@@ -166,21 +87,19 @@ export const openSimulation = (scene: Scene): Simulation => {
     }
   }
 
-  let running = start(1)
-
   return {
     ask: async (...commands) => {
       const unanswered = new Set(commands)
       while (unanswered.size > 0) {
-        await settleUntil(() => running.isUp && !running.life.isOver())
-        const { life, process } = running
+        await settleUntil(() => current().isUp && !current().life.isOver())
+        const { life, process } = current()
         for (const command of unanswered) {
           command(process, clock).then(() => {
             // What is left of a process that crashed answers nobody.
             if (!life.isOver()) unanswered.delete(command)
           }, fail)
         }
-        await settleUntil(() => unanswered.size === 0 || running.life !== life)
+        await settleUntil(() => unanswered.size === 0 || current().life !== life)
       }
     },
     pass: async (milliseconds) => {
@@ -188,16 +107,12 @@ export const openSimulation = (scene: Scene): Simulation => {
       await settle()
       while (toNextTimer(end)) await settle()
     },
-    crash,
-    crashAt: (step) => {
-      stepsLeft = step
-    },
-    crashNoMore: () => {
-      stepsLeft = 0
-    },
-    log: () => eventsIn(log),
+    crash: lives.crash,
+    crashAt: lives.crashAt,
+    crashNoMore: () => lives.crashAt(0),
+    log: () => eventsIn(lives.log),
     history: async () => {
-      const documents = memoryDocuments(state)
+      const documents = memoryDocuments(lives.state)
       const readModels = new Map<string, Record<string, Json>>()
       for (const projection of simulatedReadModels) {
         const content: Record<string, Json> = {}
@@ -206,7 +121,7 @@ export const openSimulation = (scene: Scene): Simulation => {
         readModels.set(projection.name, content)
         trace.note(`${projection.name} ${JSON.stringify(content)}`)
       }
-      const events = eventsIn(log)
+      const events = eventsIn(lives.log)
       for (const { position, ...event } of events) trace.note(`event ${position} ${JSON.stringify(event)}`)
       const { arrivals } = receivers
       const { slowest } = scene
@@ -214,9 +129,3 @@ export const openSimulation = (scene: Scene): Simulation => {
     },
   }
 }
-
-/** The trace shows what a process logs, until it crashes. */
-const loggerOf = (life: Life, note: (line: string) => void): Logger =>
-  recordingLogger(({ level, fields, message }) => {
-    if (!life.isOver()) note(`life ${life.number} logs ${level} ${message} ${JSON.stringify(fields)}`)
-  })

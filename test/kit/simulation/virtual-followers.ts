@@ -1,0 +1,108 @@
+import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js'
+import type { Decider } from '../../../domain/decider.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import { later, millisecondsOf } from '../../../domain/instant.js'
+import type { AnyCommand, CommandHandler, Time } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
+import { alsoInEventStore, checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { exponentialBackoff, type Backoff } from '../../../projections/subscriptions/backoff.js'
+import { follow, type Follower, type FollowPorts } from '../../../projections/subscriptions/follower.js'
+import { guardedCommandHandler, guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
+import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { build } from '../../../projections/subscriptions/rebuild.js'
+import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
+import { cachedHandler } from '../parts/command-handlers.js'
+import { rightOf } from '../right-of.js'
+import type { LifeParts } from './lives.js'
+
+type FollowerPorts = Pick<LifeParts, 'store' | 'documents' | 'clock' | 'ids' | 'logger'> & {
+  /** Positions that a follower may advance without saving its checkpoint. */
+  readonly unsaved: bigint
+}
+
+/** Executes a client's command and the reactions to its events; resolves when the client has its answer. */
+export type Execute = <
+  State,
+  Command extends AnyCommand,
+  Event extends DomainEvent,
+  Refusal extends { readonly kind: string },
+>(
+  decider: Decider<State, Command, Event, Refusal>,
+  id: string,
+  command: Command,
+) => Promise<void>
+
+/** What followers of a virtual process have in common, wired as `app/composition` wires them where one process works alone. */
+type VirtualFollowers = {
+  readonly commandHandler: CommandHandler
+  readonly time: Time
+  readonly backoff: Backoff
+  readonly following: FollowPorts
+  readonly readModel: (projection: AnyProjection) => LeasedFollower
+  /** One that sends commands, and saves how far it has come. */
+  readonly commanding: (
+    name: string,
+    begin: (commandHandler: CommandHandler, checkpoint: Checkpoint) => Follower,
+  ) => LeasedFollower
+  readonly reactions: LeasedFollower
+  readonly execute: Execute
+}
+
+export const virtualFollowers = ({
+  store,
+  documents,
+  clock,
+  ids,
+  logger,
+  unsaved,
+}: FollowerPorts): VirtualFollowers => {
+  const commandHandler = cachedHandler(store, clock)
+  const reactor = reactorOf({ commandHandler, logger })
+  const time: Time = {
+    now: () => millisecondsOf(clock.now()),
+    sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
+  }
+  const backoff = exponentialBackoff({ first: 200, longest: 3_000 }, time)
+  const following: FollowPorts = { store, logger, backoff }
+  const leased = { documents, pollBackoff: exponentialBackoff({ first: 2, longest: 2 }, time) }
+
+  const commanding: VirtualFollowers['commanding'] = (name, begin) =>
+    leasedFollower(
+      name,
+      checkpointCollection(name),
+      (lease) => {
+        const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, unsaved)
+        const checkpoint = alsoInEventStore(inDocuments, name, { store, time, logger })
+        return follow(begin(guardedCommandHandler(commandHandler, lease), checkpoint), following)
+      },
+      leased,
+    )
+  return {
+    ...{ commandHandler, time, backoff, following, commanding },
+    readModel: (projection) =>
+      leasedFollower(
+        projection.name,
+        collectionOf(projection),
+        (lease) =>
+          runProjection(projection, {
+            ...following,
+            time,
+            documents: guardedDocuments(documents, lease),
+            build,
+            isWaitedFor: false,
+          }),
+        leased,
+      ),
+    reactions: commanding('reactions', (guarded, checkpoint) =>
+      reactor.follower({ store, commandHandler: guarded, checkpoint }),
+    ),
+    execute: async (decider, id, command) => {
+      const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
+      // The webhook was removed before, perhaps by this very command before a crash.
+      if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
+      await reactor.react(rightOf(done).events)
+    },
+  }
+}
