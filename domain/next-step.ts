@@ -17,6 +17,8 @@ type Situation = {
   readonly lastMessage: MessageState | undefined
   readonly settings: PlaybookSettings
   readonly contact: ContactState
+  /** Whether the contact has a newer engagement that was not filtered, so that its playbook writes to the contact instead. */
+  readonly hasNewer: boolean
   readonly account: { readonly title: string; readonly enabled: boolean }
   /** When messages of the account went to the contact within the last 24 hours, oldest first. */
   readonly sentInLastDay: ReadonlyArray<Instant>
@@ -51,7 +53,7 @@ const hour = 60 * 60_000
 
 /** Pure, so that whoever asks twice is told the same. */
 export const nextStepOf = (situation: Situation): NextStep => {
-  const { engagement, lastMessage, contact, settings, now } = situation
+  const { engagement, lastMessage, contact, hasNewer, settings, now } = situation
   if (engagement.kind !== 'started' || engagement.ended || engagement.followUp === undefined) return nothing
   if (contact.kind !== 'known') return nothing
   const { begun, attempts, messageId, nextAt } = engagement.followUp
@@ -68,8 +70,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (due === null || template === undefined) return { kind: 'end-silence', givesUpAt: after?.gives_up_at }
   if (due > now) return nothing
   const { engagement_id: id } = engagement.attribution
-  if (contact.newest !== undefined && contact.newest.engagementId !== id)
-    return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
+  if (hasNewer) return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
   return duly(
     situation,
     { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },

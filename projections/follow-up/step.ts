@@ -59,6 +59,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     lastMessage,
     settings,
     contact: person,
+    hasNewer: await hasNewer(ports, person, id),
     account: { title: owner.title, enabled: owner.enabled },
     sentInLastDay,
     now,
@@ -82,6 +83,17 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   if (command === undefined) return undefined
   const done = await executeWithRetry(ports, recording(lease), engagement, id, command)
   return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+}
+
+/** One that was filtered, such as for its consent, sends nothing that could stand for the older one's messages. */
+const hasNewer = async ({ commandHandler }: StepPorts, person: ContactState, id: EngagementId): Promise<boolean> => {
+  if (person.kind !== 'known' || person.newest === undefined || person.newest.engagementId === id) return false
+  const { newest, unconverted } = person
+  for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
+    const { state } = readOrThrow(streamOf(engagement, newer), await commandHandler.load(engagement, newer))
+    if (state.kind === 'started' && !state.labels.has('filtered')) return true
+  }
+  return false
 }
 
 const afterStepOf = (settings: PlaybookSettings, person: ContactState, step: number, key: EngagementId) => {

@@ -81,6 +81,7 @@ type Known = {
   readonly engaged?: ReadonlyArray<EngagementEvent>
   readonly contact?: ReadonlyArray<ContactEvent>
   readonly message?: ReadonlyArray<MessageEvent>
+  readonly hasNewer?: boolean
   readonly enabled?: boolean
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sent?: ReadonlyArray<ReturnType<typeof at>>
@@ -92,6 +93,7 @@ const next = (now: ReturnType<typeof at>, known: Known = {}) =>
     lastMessage: known.message && fold(message, message.initial, known.message),
     settings: { ...settings, quiet_hours: known.quiet ?? null },
     contact: fold(contact, contact.initial, [...person, ...(known.contact ?? [])]),
+    hasNewer: known.hasNewer ?? false,
     account: { title: 'Example Agency', enabled: known.enabled ?? true },
     sentInLastDay: known.sent ?? [],
     now,
@@ -151,7 +153,7 @@ test('while a person answers nothing is sent', (t) => {
 
 test('of a contact with a newer lead the older one is followed up no more', (t) => {
   const givesUpAt = later(at(minute), settings.give_up_after_minutes * minute)
-  t.deepEqual(next(at(minute), { contact: [engagedWith(2)] }), { kind: 'end-steps', givesUpAt })
+  t.deepEqual(next(at(minute), { hasNewer: true }), { kind: 'end-steps', givesUpAt })
 })
 
 test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {

@@ -60,30 +60,24 @@ const openStage = async (outcome: (taken: number) => MessengerOutcome | 'lost') 
   }
   const cause = { actor: 'test', eventId: ids.uuid }
   const { execute } = sharedHandler(store, clock)
-  const engaged = { accountId: accountId(), leadId: leadId(), sourceId: sourceId(), sourceTitle: 'Search ads' }
-  rightOf(
-    await execute(
-      contact,
-      contactId(),
-      {
-        type: 'EngageLead',
-        contactId: contactId(),
-        ...engaged,
-        playbookId: playbookId(),
-        engagementId: engagementId(),
-        details: details(),
-        submittedAt: at(),
-        at: at(),
-      },
-      cause,
-    ),
-  )
-  const start = { attribution: attribution(), submittedAt: at(), engagedAt: at(), filtered: false } as const
-  const followUp = { playbook_version: 1, first_step_at: at() }
-  rightOf(await execute(engagement, engagementId(), { type: 'StartEngagement', ...start, followUp }, cause))
+
+  /** The lead number `n`, with a conversation of the same number. */
+  const engage = async (n: number, consent: { readonly consent?: 'refused' } = {}): Promise<void> => {
+    const ids = { leadId: leadId(n), engagementId: engagementId(n) }
+    const lead = { ...ids, accountId: accountId(), sourceId: sourceId(), sourceTitle: 'Search ads', details: details() }
+    const when = { submittedAt: at(n - 1), at: at(n - 1) }
+    const engaged = { contactId: contactId(), playbookId: playbookId(), ...lead, ...when }
+    rightOf(await execute(contact, contactId(), { type: 'EngageLead', ...engaged }, cause))
+    const attributed = attribution({ lead_id: leadId(n), engagement_id: engagementId(n) })
+    const start = { attribution: attributed, submittedAt: at(n - 1), engagedAt: at(n - 1), filtered: false } as const
+    const followUp = { playbook_version: 1, first_step_at: at(), ...consent }
+    rightOf(await execute(engagement, engagementId(n), { type: 'StartEngagement', ...start, followUp }, cause))
+  }
+  await engage(1)
 
   return {
     taken,
+    engage,
     /** What was recorded of the step, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Step|Message)/.test(type) ? [type] : [])),
     /** A process that takes the turn and, before its append of this number, dies. */
@@ -174,4 +168,20 @@ test('what cannot be sent for good ends the message, and nothing repeats it', as
   await stage.takeTurn()
   await stage.takeTurn()
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageFailed'])
+})
+
+test('a newer lead takes over the messages of its contact', async (t) => {
+  const { takeTurn: take, taken, engage, recorded } = await openStage(() => accepted)
+  await engage(2)
+  await take()
+  t.deepEqual(taken, [])
+  t.deepEqual(recorded(), ['StepsEnded'])
+})
+
+test('a newer lead that was filtered leaves the messages of the older one as they are', async (t) => {
+  const { takeTurn: take, taken, engage, recorded } = await openStage(() => accepted)
+  await engage(2, { consent: 'refused' })
+  await take()
+  t.is(taken.length, 1)
+  t.deepEqual(recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
