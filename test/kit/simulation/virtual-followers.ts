@@ -100,9 +100,11 @@ export const virtualFollowers = ({
     ),
     execute: async (decider, id, command) => {
       const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
-      // The webhook was removed before, perhaps by this very command before a crash.
-      if (E.isLeft(done) && done.left.kind === 'webhook-not-found') return
+      // Too late: the webhook was removed before, or the conversation has ended, perhaps by this very command before a crash.
+      if (E.isLeft(done) && tooLate.has(done.left.kind)) return
       await reactor.react(rightOf(done).events)
     },
   }
 }
+
+const tooLate: ReadonlySet<string> = new Set(['webhook-not-found', 'engagement-ended'])

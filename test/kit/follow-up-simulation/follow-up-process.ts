@@ -1,0 +1,105 @@
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
+import { loadState } from '../../../app/commands/states/current-states.js'
+import type { AccountState } from '../../../domain/account.js'
+import { contact, type ContactState } from '../../../domain/contact.js'
+import type { AccountId, ContactId, MessageId } from '../../../domain/ids.js'
+import { later } from '../../../domain/instant.js'
+import { message } from '../../../domain/message.js'
+import { E } from '../../../domain/prelude.js'
+import { meaningOf } from '../../../domain/reply-meaning.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { ConsentVerifier } from '../../../projections/follow-up/consent-verifier.js'
+import type { Messenger } from '../../../projections/follow-up/messenger.js'
+import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
+import { followUpWorker } from '../../../projections/follow-up/worker.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { contactShards } from '../../../projections/read-models/contact-shards.js'
+import { followUps } from '../../../projections/read-models/follow-ups.js'
+import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
+import { follow } from '../../../projections/subscriptions/follower.js'
+import { accountId } from '../domain/samples.js'
+import type { LifeParts } from '../simulation/lives.js'
+import { virtualFollowers, type Execute } from '../simulation/virtual-followers.js'
+import { accountNumber } from './accounts.js'
+
+type Known = Extract<ContactState, { readonly kind: 'known' }>
+
+/** The parts of the service that follow up, wired as `app/composition` wires them where one process works alone. */
+export type FollowUpProcess = {
+  readonly begin: () => Promise<void>
+  readonly execute: Execute
+  /** Undefined where no lead of it was submitted. */
+  readonly contact: (id: ContactId) => Promise<Known | undefined>
+  /** The contact writes, as `POST …/contacts/{nct}/messages` stands for it. */
+  readonly hear: (id: ContactId, messageId: MessageId, text: string) => Promise<void>
+}
+
+type ProcessPorts = LifeParts & {
+  readonly messenger: Messenger
+  readonly consentVerifier: ConsentVerifier
+}
+
+/** Positions that a follower may advance without saving its checkpoint. */
+const unsaved = 100n
+
+const day = 24 * 60 * 60_000
+
+export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
+  const { store, documents, clock } = ports
+  const followers = virtualFollowers({ ...ports, unsaved })
+  const { commandHandler, time, backoff, following, readModel, reactions, execute } = followers
+  const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
+  const worker = followUpWorker({
+    ...ports,
+    ...{ commandHandler, time, backoff, projected },
+    playbookAt: playbookVersions(store),
+    currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),
+  })
+
+  const known = async (id: ContactId): Promise<Known | undefined> => {
+    const state = orThrow(await loadState(commandHandler, contact, id))
+    return state.kind === 'known' ? state : undefined
+  }
+
+  return {
+    begin: async () => {
+      const head = orThrow(await store.head())
+      const membership = singleProcessMembership()
+      const running = [projected.followUps, projected.messages, reactions]
+      const byName = new Map(running.map((one) => [one.name, one]))
+      membership.share(
+        'projector',
+        () => [...byName.keys()],
+        async (lease) => byName.get(lease.name)?.run(lease),
+      )
+      membership.share('follow-up', () => contactShards, worker.work)
+      await Promise.all(running.map((one) => one.caughtUpHere(head, new AbortController().signal)))
+      follow(worker.follower, following)
+    },
+    execute,
+    contact: known,
+    hear: async (id, messageId, text) => {
+      const person = await known(id)
+      if (person === undefined) return
+      const sent = { index: 'outbound', equals: [id], descending: true, limit: 1 }
+      const [last] = orThrow(await documents.find(collectionOf(messages), sent))
+      const engagementId = (last?.document as MessageDocument | undefined)?.engagement_id ?? person.newest?.engagementId
+      if (engagementId === undefined) return
+      const { settings } = accountNumber(person.accountId === accountId(1) ? 1 : 2)
+      const meaning = meaningOf(text, settings, person.optedOut)
+      const answers = { opted_out: { answer: 'confirmation' }, help: { answer: 'help' } } as const
+      const facts = {
+        ...{ message_id: messageId, account_id: person.accountId, contact_id: id, engagement_id: engagementId },
+        ...{ text, meaning, ...(meaning === 'opted_out' || meaning === 'help' ? answers[meaning] : {}) },
+        paused_until: later(clock.now(), day),
+        gives_up_at: later(clock.now(), settings.give_up_after_minutes * 60_000),
+      }
+      await execute(message, messageId, { type: 'ReceiveMessage', facts })
+    },
+  }
+}
+
+const openAccount = (id: AccountId): AccountState => {
+  const { title } = accountNumber(id === accountId(1) ? 1 : 2)
+  return { kind: 'open', accountId: id, title, enabled: true, helpText: null } as unknown as AccountState
+}

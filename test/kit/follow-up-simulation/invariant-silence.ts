@@ -1,0 +1,59 @@
+import { millisecondsOf } from '../../../domain/instant.js'
+import { accountNumber } from './accounts.js'
+import type { Month } from './month.js'
+import { byContact, isOptedOutBefore, storiesIn, type Story } from './story.js'
+
+/** Nobody is written to who opted out, whose conversation ended or waits for a person, or who has a newer lead. */
+export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
+  const stories = storiesIn(month)
+  const ofContacts = byContact(stories)
+  return stories.flatMap((story) => [
+    ...unwanted(story),
+    ...ofOlder(story, ofContacts.get(story.person.contactId) ?? []),
+    ...lateTries(story, month),
+  ])
+}
+
+const unwanted = ({ begun, contact, ended, events, id }: Story): ReadonlyArray<string> =>
+  begun.flatMap(({ time, position, data: { step } }) => {
+    const paused = events.reduce<string | undefined>((until, event) => {
+      if (event.position > position) return until
+      if (event.type === 'ContactReplied' && (until === undefined || event.data.paused_until > until))
+        return event.data.paused_until
+      if (event.type === 'EngagementPaused') return event.data.until
+      return event.type === 'EngagementResumed' ? undefined : until
+    }, undefined)
+    return [
+      ...(isOptedOutBefore(contact, time) ? [`step ${step} of ${id} went to a contact that opted out`] : []),
+      ...(ended !== undefined && ended.position < position ? [`step ${step} of ${id} was begun after its end`] : []),
+      ...(paused !== undefined && paused > time ? [`step ${step} of ${id} was begun while a person answers`] : []),
+    ]
+  })
+
+const isOpenAt = ({ started, ended }: Story, time: string): boolean =>
+  started.time < time && (ended === undefined || ended.time >= time)
+
+/** Of a contact's open engagements only the newest sends, and it does. */
+const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<Story>): ReadonlyArray<string> => {
+  const newer = siblings.filter((one) => one.started.position > started.position)
+  const sent = begun.filter(({ time }) => newer.some((one) => isOpenAt(one, time)))
+  const stopped = events.filter(({ type }) => type === 'StepsEnded')
+  const needless = stopped.filter(
+    ({ time }) => !newer.some((one) => one.started.time <= time && one.ended?.data.reason !== 'filtered'),
+  )
+  return [
+    ...sent.map(({ data: { step } }) => `step ${step} of ${id} was begun beside a newer one`),
+    ...needless.map(() => `the steps of ${id} ended without a newer one`),
+  ]
+}
+
+/** What is tried has just been decided, in an engagement that is open. */
+const lateTries = ({ ended, events, id, started }: Story, { arrivals }: Month): ReadonlyArray<string> => {
+  const ids = new Set(events.flatMap((event) => (event.type === 'StepBegun' ? [event.data.message_id] : [])))
+  if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
+  if (ended === undefined || ids.size === 0) return []
+  const end = millisecondsOf(ended.time)
+  return arrivals
+    .filter(({ time, id: message }) => time > end && ids.has(message))
+    .map(({ time }) => `${id} of ${started.time} was written to ${time - end} ms after its end`)
+}

@@ -1,0 +1,181 @@
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Recorded } from '../../../domain/event.js'
+import { activityLabels, type ActivityLabel } from '../../../domain/activity.js'
+import type { ContactId, EngagementId } from '../../../domain/ids.js'
+import { later } from '../../../domain/instant.js'
+import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import type { Json } from '../../../projections/ports.js'
+import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { followUps } from '../../../projections/read-models/follow-ups.js'
+import { engagementId, messageId } from '../domain/samples.js'
+import { below, oneOf, randomFrom, type Random } from '../load/random.js'
+import { memoryDocuments } from '../memory/documents.js'
+import { eventsIn } from '../memory/event-store.js'
+import { openLives } from '../simulation/lives.js'
+import { manualClock } from '../time/manual-clock.js'
+import {
+  convert,
+  createPlaybook,
+  pause,
+  report,
+  resume,
+  submitLead,
+  write,
+  writeByHand,
+  type Command,
+} from './commands.js'
+import { followUpProcess } from './follow-up-process.js'
+import { detailsOf, personNumber, type Person } from './people.js'
+import { openProvider, type Arrival } from './provider.js'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+/** In milliseconds: the days on which leads come, and those that follow. */
+const days = 30 * day
+
+export type Month = {
+  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  /** What came to the provider, in order. */
+  readonly arrivals: ReadonlyArray<Arrival>
+  readonly people: ReadonlyMap<ContactId, Person>
+  /** The documents of the read model. */
+  readonly followUps: ReadonlyMap<string, Json>
+  readonly crashes: number
+}
+
+/** Labels that a report may carry and that end nothing. */
+const reported = activityLabels.filter((label) => label.startsWith('phone_call_') || label === 'link_clicked')
+
+const texts = [
+  ...['What would it cost?', 'Who is this?', 'ok', 'HELP', 'info', 'call me', 'Not interested', 'I already sold it'],
+  ...['STOP', 'Stop texting me!', 'wrong number', 'Please leave it'],
+]
+
+/**
+ * A month of leads and of what their contacts do, drawn by the seed: they answer, stay silent, opt out and in again, convert, come again;
+ * the provider fails; the process crashes and begins again.
+ */
+export const followUpMonth = async (seed: number, leads: number): Promise<Month> => {
+  const random = randomFrom(seed * 7_919)
+  const clock = manualClock()
+  const people = new Map<ContactId, Person>()
+  const numbers = new Map<string, Person>()
+  const inbox = new Map<Command, number>()
+  const engaged = new Map<ContactId, EngagementId>()
+  const provider = openProvider({
+    random: randomFrom(~seed),
+    clock,
+    head: () => lives.head(),
+    taken: ({ to }) => {
+      const person = numbers.get(to)
+      if (person !== undefined && random() < 0.5) after(delayOf(random), () => answer(person))
+    },
+  })
+  const lives = openLives(
+    {
+      ...{ seed, slowest: 0, longestAway: 2 * hour, mostTimers: 100_000 + leads * 1_000 },
+      note: () => undefined,
+      process: (parts) => {
+        const verify = () => parts.life.serve(() => Promise.resolve(consentAnswer(random)))
+        return followUpProcess({ ...parts, messenger: provider.messenger(parts.life), consentVerifier: { verify } })
+      },
+    },
+    clock,
+  )
+  let submitted = 0
+  let written = 0
+
+  const ask = (command: Command): void => void inbox.set(command, 0)
+  const after = (milliseconds: number, act: () => void): void => void clock.sleep(milliseconds).then(act)
+  const newMessage = () => messageId((written += 1))
+
+  const submitNext = (): void => {
+    submitted += 1
+    const known = [...people.keys()]
+    const again =
+      random() < 0.2
+        ? people.get(known[known.length - 1 - below(random, Math.min(known.length, 60))] as ContactId)
+        : undefined
+    const person = again ?? personNumber(people.size + 1, random)
+    people.set(person.contactId, person)
+    numbers.set(person.phone, person)
+    engaged.set(person.contactId, engagementId(submitted))
+    const drawn = random()
+    const consent = drawn < 0.05 ? 'refused' : drawn < 0.15 ? 'awaited' : undefined
+    ask(submitLead(submitted, person, detailsOf(person, random), consent, clock.now()))
+    if (submitted < leads) after(Math.floor((random() * 2 * days) / leads), submitNext)
+  }
+
+  /** What somebody does, or an account's own people do, some time after a message. */
+  const answer = (person: Person): void => {
+    const id = engaged.get(person.contactId)
+    const drawn = random()
+    const now = clock.now()
+    if (id === undefined) return
+    if (drawn < 0.45) {
+      const text = oneOf(random, texts) ?? 'ok'
+      ask(write(person, newMessage(), text))
+      if (random() < 0.4)
+        after(delayOf(random), () => ask(write(person, newMessage(), random() < 0.5 ? 'START' : 'YES')))
+    } else if (drawn < 0.6)
+      ask(convert(person, oneOf(random, ['quoted', 'sold', 'custom_conversion']) ?? 'sold', random() < 0.3, now))
+    else if (drawn < 0.7) {
+      ask(pause(person, id, later(now, below(random, 7 * day))))
+      if (random() < 0.5) after(delayOf(random), () => ask(resume(person, id)))
+    } else if (drawn < 0.8) ask(writeByHand(person, id, newMessage(), now))
+    else ask(report((written += 1), person, id, random() < 0.05 ? 'opted_out' : nextReported(), now))
+  }
+  let reports = 0
+  const nextReported = (): ActivityLabel => reported[(reports += 1) % reported.length] ?? 'phone_call_started'
+
+  const giveOut = (): void => {
+    const { life, process, isUp } = lives.current()
+    if (!isUp || life.isOver()) return
+    for (const [command, askedIn] of inbox) {
+      if (askedIn === life.number) continue
+      inbox.set(command, life.number)
+      command(process).then(() => {
+        // What is left of a process that crashed answers nobody.
+        if (!life.isOver()) inbox.delete(command)
+      }, lives.fail)
+    }
+  }
+  const pass = async (milliseconds: number): Promise<void> => {
+    const end = clock.time() + milliseconds
+    do {
+      giveOut()
+      await lives.settle()
+    } while (lives.toNextTimer(end))
+  }
+  const crashes = (): void => {
+    lives.crashAt(1 + below(random, 60))
+    after(below(random, 2 * day), crashes)
+  }
+
+  ask(createPlaybook(1))
+  ask(createPlaybook(2))
+  await pass(minute)
+  submitNext()
+  crashes()
+  await pass(days)
+  lives.crashAt(0)
+  const isOver = lives.crashes.length
+  // The last process comes up, and shows what there is.
+  await pass(3 * hour)
+
+  const documents = new Map<string, Json>()
+  for await (const { key, document } of memoryDocuments(lives.state).all(collectionOf(anyProjection(followUps))))
+    if (document !== undefined) documents.set(key, document)
+  return { events: eventsIn(lives.log), arrivals: provider.arrivals, people, followUps: documents, crashes: isOver }
+}
+
+/** Minutes, or days. */
+const delayOf = (random: Random): number => Math.floor(random() ** 3 * 3 * day) + minute
+
+const consentAnswer = (random: Random): ConsentAnswer => {
+  const drawn = random()
+  if (drawn < 0.7) return { kind: 'verified' }
+  return drawn < 0.8 ? { kind: 'refused', reason: undefined } : { kind: 'failed', reason: 'HTTP 503' }
+}
