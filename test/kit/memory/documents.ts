@@ -19,7 +19,13 @@ import { atOnce, type Steps } from './steps.js'
 /** `json` is undefined where the document was removed; `fields` is what an index reads, and is never given away. */
 type Held = { readonly json: string | undefined; readonly fields: Json; readonly position: Position }
 
-type Generation = { readonly name: string; readonly held: Map<string, Held>; checkpoint: Position }
+/** `parts`: the documents again, by index and the values of all its fields but the last, so that none has to be looked for. */
+type Generation = {
+  readonly name: string
+  readonly held: Map<string, Held>
+  readonly parts: Map<string, Map<string, Held>>
+  checkpoint: Position
+}
 
 /** What is in the documents: it outlives every store that is opened on it. */
 type DocumentState = Map<string, Generation>
@@ -35,7 +41,9 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
     const found: Array<Cursor & Held> = []
-    for (const [key, held] of heldIn(collection)) {
+    const isWhole = equals.length === fields.length - 1
+    const part = state.get(keyOf(collection))?.parts.get(partOf(index, equals))
+    for (const [key, held] of isWhole ? (part ?? []) : heldIn(collection)) {
       const value = held.fields[fields.at(-1) ?? '']
       if (typeof value !== 'string' && typeof value !== 'number') continue
       if (!equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
@@ -83,7 +91,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       steps.write(collection.name, () => {
         const { name } = collection
         const key = keyOf(collection)
-        if (!state.has(key)) state.set(key, { name, held: new Map(), checkpoint: beginning })
+        if (!state.has(key)) state.set(key, { name, held: new Map(), parts: new Map(), checkpoint: beginning })
         return E.right(undefined)
       }),
     exists: (collection) => steps.read(collection.name, () => E.right(state.has(keyOf(collection)))),
@@ -114,9 +122,10 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       const misplaced = misplacedIn(changes, checkpoint)
       if (misplaced !== undefined) return E.left(misplaced)
       if (changes.length > 0) {
-        const done = await written(collection, ({ held }) => {
+        const done = await written(collection, (generation) => {
           for (const { key, document, position } of changes) {
-            if (position > (held.get(key)?.position ?? beginning)) held.set(key, heldAs(document, position))
+            if (position > (generation.held.get(key)?.position ?? beginning))
+              hold(generation, collection, key, heldAs(document, position))
           }
         })
         if (E.isLeft(done)) return done
@@ -146,6 +155,23 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
 }
 
 const keyOf = ({ name, version, generation }: Collection): string => `${name}@${version}/${generation}`
+
+const partOf = (index: string, values: ReadonlyArray<unknown>): string => JSON.stringify([index, ...values])
+
+const hold = ({ held, parts }: Generation, { indexes }: Collection, key: string, next: Held): void => {
+  const before = held.get(key)
+  held.set(key, next)
+  for (const [index, fields] of Object.entries(indexes)) {
+    const partWith = ({ fields: values }: Held): string =>
+      partOf(
+        index,
+        fields.slice(0, -1).map((field) => values[field]),
+      )
+    if (before !== undefined) parts.get(partWith(before))?.delete(key)
+    const part = parts.get(partWith(next)) ?? new Map<string, Held>()
+    parts.set(partWith(next), part.set(key, next))
+  }
+}
 
 const heldAs = (document: Json | undefined, position: Position): Held => {
   const json = document === undefined ? undefined : JSON.stringify(document)
