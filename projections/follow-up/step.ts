@@ -137,6 +137,6 @@ export const sentSince = async (
   const found = orThrow(await find(collectionOf(messages), query)).map(({ document }) => document as MessageDocument)
   return found
     .filter(({ state }) => state !== 'failed' && state !== 'waiting')
-    .map(({ created_at }) => created_at)
+    .flatMap(({ tried_at }) => tried_at ?? [])
     .toReversed()
 }

@@ -24,8 +24,9 @@ export type MessageDocument = {
   /** Why it is sent, where it is no step. */
   readonly purpose?: Purpose
   readonly created_at: Instant
-  /** Of outbound messages the contact. */
+  /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
+  readonly tried_at?: Instant
   /** Present only while a message that is no step is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
@@ -33,11 +34,11 @@ export type MessageDocument = {
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 2,
+  version: 3,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
-    outbound: ['sent_to', 'created_at'],
+    outbound: ['sent_to', 'tried_at'],
     due: ['queue', 'next_at'],
   },
   createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
@@ -63,7 +64,7 @@ export const messages: Projection<MessageDocument> = {
           text,
           segments,
         } = event.data
-        const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id }
+        const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
         const asked = purpose === undefined ? {} : { purpose, ...dueAnswer(event.data, event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
         return { ...ids, ...sending, ...asked, text, step, segments, created_at: event.time }
@@ -79,7 +80,7 @@ export const messages: Projection<MessageDocument> = {
         // It was closed before it had begun.
         if (event.data.state === 'unknown') return undefined
         const ids = { account_id, id, contact_id, engagement_id }
-        const to = direction === 'outbound' ? { sent_to: contact_id } : {}
+        const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         return { ...ids, ...erased, ...to, segments, created_at: began_at }
       }
@@ -105,7 +106,7 @@ const afterTry = (
 ): MessageDocument | undefined => {
   switch (event.type) {
     case 'MessageTriedAgain':
-      return { ...document, state: 'sending', attempts: event.data.attempt }
+      return { ...document, state: 'sending', attempts: event.data.attempt, tried_at: event.time }
     case 'MessageAttemptFailed': {
       const { reason, next_attempt_at } = event.data
       const due = document.queue === undefined ? {} : { next_at: next_attempt_at }
