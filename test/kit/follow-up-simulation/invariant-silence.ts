@@ -33,13 +33,16 @@ const unwanted = ({ begun, contact, ended, events, id }: Story): ReadonlyArray<s
 const isOpenAt = ({ started, ended }: Story, time: string): boolean =>
   started.time < time && (ended === undefined || ended.time >= time)
 
+const isFilteredAt = ({ ended }: Story, time: string): boolean =>
+  ended?.data.reason === 'filtered' && ended.time <= time
+
 /** Of a contact's open engagements only the newest sends, and it does. */
 const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<Story>): ReadonlyArray<string> => {
   const newer = siblings.filter((one) => one.started.position > started.position)
   const sent = begun.filter(({ time }) => newer.some((one) => isOpenAt(one, time)))
   const stopped = events.filter(({ type }) => type === 'StepsEnded')
   const needless = stopped.filter(
-    ({ time }) => !newer.some((one) => one.started.time <= time && one.ended?.data.reason !== 'filtered'),
+    ({ time }) => !newer.some((one) => one.started.time <= time && !isFilteredAt(one, time)),
   )
   return [
     ...sent.map(({ data: { step } }) => `step ${step} of ${id} was begun beside a newer one`),
