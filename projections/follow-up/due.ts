@@ -1,5 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
-import type { AccountId, EngagementId, MessageId } from '../../domain/ids.js'
+import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -20,6 +20,8 @@ export type DueInShard = {
   readonly underWay: ReadonlyMap<TurnId, Promise<void>>
   /** Of these the checks of consents. */
   readonly checking: Map<TurnId, AccountId>
+  /** Of these the others: two at once to one contact would each take the last message that its state allows in a day. */
+  readonly writingTo: Map<TurnId, ContactId>
   /** Must not be begun. */
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */
@@ -65,7 +67,12 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const dueLate = late.filter(isDue).toSorted(newestLeadFirst)
   const isPaced = time.now() < shard.latePaceUntil
   const begunLate = isPaced ? [] : dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
-  for (const { id } of [...dueAnswers, ...checks, ...dueFirst, ...begunLate]) begin(id)
+  for (const { id } of checks) begin(id)
+  for (const { id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
+    if ([...shard.writingTo.values()].includes(contact_id)) continue
+    shard.writingTo.set(id, contact_id)
+    begin(id)
+  }
   if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
   const wakes = [
     aborted(woken),
@@ -81,7 +88,7 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
 
 export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
 
-type Due = { readonly id: TurnId; readonly next_at?: Instant }
+type Due = { readonly id: TurnId; readonly contact_id: ContactId; readonly next_at?: Instant }
 
 /** The checks for which there is room. */
 const checksOf = (

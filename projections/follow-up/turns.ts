@@ -68,6 +68,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
       } finally {
         shard.underWay.delete(id)
         shard.checking.delete(id)
+        shard.writingTo.delete(id)
         shard.wakeUp.wake()
       }
     },

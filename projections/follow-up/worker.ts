@@ -58,6 +58,7 @@ export const followUpWorker = (ports: TurnPorts): FollowUpWorker => {
           wakeUp: wakeUp(),
           underWay: new Map(),
           checking: new Map(),
+          writingTo: new Map(),
           setAside: new Map(),
           retried: new Map(),
           latePaceUntil: 0,
