@@ -44,8 +44,11 @@ const asleep = ({ place, account }: Person, { id, time }: Arrival): ReadonlyArra
   })
 }
 
-const tooMany = ({ place }: Person, { id, time }: Arrival, own: ReadonlyArray<Arrival>): ReadonlyArray<string> => {
-  const before = own.filter((one) => one.taken && one.id !== id && one.time <= time && one.time > time - day)
+/** `own`: in the order in which they came. */
+const tooMany = ({ place }: Person, arrival: Arrival, own: ReadonlyArray<Arrival>): ReadonlyArray<string> => {
+  const { id, time } = arrival
+  const earlier = own.slice(0, own.indexOf(arrival))
+  const before = earlier.filter((one) => one.taken && one.id !== id && one.time > time - day)
   const count = new Set(before.map((one) => one.id)).size
   return count >= place.mostInDay ? [`${id} came after ${count} others within a day`] : []
 }
