@@ -46,6 +46,20 @@ const Request = t.type(
 )
 type Request = t.TypeOf<typeof Request>
 
+/** An event that an erasure took away, with what figures rest on. */
+const ErasedEvent = t.intersection([
+  t.type({ type: t.string, at: Instant }),
+  t.partial({
+    purpose: Purpose,
+    step: NaturalNumber,
+    segments: NaturalNumber,
+    attempt: NaturalNumber,
+    kind: t.string,
+    meaning: ReplyMeaning,
+  }),
+])
+export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
+
 /**
  * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are written before a try, the others after it. Their reasons are ours and
  * hold no word of a provider. What ends a step says what comes after it. `MessageErased` closes the stream.
@@ -110,8 +124,11 @@ export const MessageEvent = t.union([
         segments: NaturalNumber,
         began_at: Instant,
       }),
-      /** Of what the contact wrote. Older versions left it out. */
-      t.partial({ meaning: ReplyMeaning }),
+      /**
+       * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older versions
+       * left them out.
+       */
+      t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent) }),
     ]),
   ),
 ])
@@ -199,7 +216,12 @@ export type MessageCommand =
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }
   | { readonly type: 'ReceiveMessage'; readonly facts: ReceivedFacts }
   /** Closes it even where it has not begun: whoever is about to begin it can't any more. */
-  | { readonly type: 'EraseMessage'; readonly of: MessageIds; readonly beganAt: Instant }
+  | {
+      readonly type: 'EraseMessage'
+      readonly of: MessageIds
+      readonly beganAt: Instant
+      readonly history: ReadonlyArray<ErasedMessageEvent>
+    }
 
 const evolve = (state: MessageState, event: MessageEvent): MessageState => {
   switch (event.type) {
@@ -417,11 +439,11 @@ const begin = (
 }
 
 const erase = (
-  { of, beganAt: began_at }: Extract<MessageCommand, { readonly type: 'EraseMessage' }>,
+  { of, beganAt: began_at, history }: Extract<MessageCommand, { readonly type: 'EraseMessage' }>,
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   if (state.kind === 'erased') return []
-  const kept = { ...of, state: state.kind, began_at }
+  const kept = { ...of, state: state.kind, began_at, history }
   if (state.kind === 'received') {
     const { meaning } = state.facts
     return [{ type: 'MessageErased', data: { ...kept, direction: 'inbound', segments: 0, meaning } }]

@@ -2,8 +2,10 @@ import { streamOf } from '../../domain/decider.js'
 import type { ErasureEvent } from '../../domain/erasure.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { MessageId } from '../../domain/ids.js'
+import type { Recorded } from '../../domain/event.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { Instant } from '../../domain/instant.js'
-import { message, type MessageIds } from '../../domain/message.js'
+import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/message.js'
 import type { Cause } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
@@ -14,14 +16,30 @@ type Ports = ClosingPorts & { readonly documents: Pick<Documents, 'find'> }
 type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
 type CauseOf = (what: string) => Cause
 
-const eraseMessage = (ports: ClosingPorts, of: MessageIds, beganAt: Instant, causeOf: CauseOf) =>
-  close(ports, {
+/** `at` counts as its beginning where it has none. */
+const eraseMessage = async (ports: ClosingPorts, of: MessageIds, at: Instant, causeOf: CauseOf): Promise<void> => {
+  const { events } = orThrow(await ports.store.read(streamOf(message, of.message_id)))
+  const beganAt = (events.find(({ type }) => type === 'MessageBegun') ?? events[0])?.time ?? at
+  await close(ports, {
     decider: message,
     id: of.message_id,
-    command: { type: 'EraseMessage', of, beganAt } as const,
+    command: { type: 'EraseMessage', of, beganAt, history: events.map(told) } as const,
     by: 'MessageErased',
     cause: causeOf(of.message_id),
   })
+}
+
+const kept = ['purpose', 'step', 'segments', 'attempt', 'kind', 'meaning'] as const
+
+/** An event of a message without a word of what it says. */
+const told = ({ type, time, data }: Recorded<DomainEvent>): ErasedMessageEvent => {
+  const values: Readonly<Record<string, unknown>> = data
+  return {
+    type,
+    at: time,
+    ...Object.fromEntries(kept.flatMap((name) => (name in values ? [[name, values[name]]] : []))),
+  }
+}
 
 /**
  * Closes all that was written to the contact and by it.
@@ -46,7 +64,5 @@ export const eraseLastMessage = async (
   const id: MessageId | undefined = state.kind === 'started' ? state.followUp?.messageId : undefined
   if (id === undefined || state.kind !== 'started') return
   const { account_id, contact_id, engagement_id } = state.attribution
-  const { events } = orThrow(await ports.store.read(streamOf(message, id), 0, 1))
-  const ids = { message_id: id, account_id, contact_id, engagement_id }
-  await eraseMessage(ports, ids, events[0]?.time ?? at, causeOf)
+  await eraseMessage(ports, { message_id: id, account_id, contact_id, engagement_id }, at, causeOf)
 }

@@ -5,6 +5,7 @@ import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
 import { deliveryChanges } from './delivery-changes.js'
+import { messageChanges } from './message-changes.js'
 
 type Event = Recorded<DomainEvent>
 
@@ -188,6 +189,23 @@ const stagesByName = {
     category: 'delivery',
     columns: { delivery_id: 'VARCHAR', state: 'VARCHAR', attempt: 'INTEGER' },
     rowOf: deliveryChanges,
+  },
+  message_changed: {
+    category: 'message',
+    columns: {
+      message_id: 'VARCHAR',
+      account_id: 'VARCHAR',
+      contact_id: 'VARCHAR',
+      engagement_id: 'VARCHAR',
+      direction: 'VARCHAR',
+      purpose: 'VARCHAR',
+      step: 'INTEGER',
+      meaning: 'VARCHAR',
+      segments: 'INTEGER',
+      state: 'VARCHAR',
+      attempt: 'INTEGER',
+    },
+    rowOf: messageChanges,
   },
 } as const satisfies Readonly<Record<string, Stage>>
 

@@ -1,4 +1,5 @@
 import { leadRows, leadStages } from './lead-rows.js'
+import { deliveries, messages } from './sent-tables.js'
 import type { ColumnType, StageName } from './staged-rows.js'
 
 /** A column's name, and its type in DuckDB's words; `personal` where it is there only if personal values are shown. */
@@ -188,50 +189,8 @@ const tablesByName = {
         SELECT source_id, arg_max(suspended, revision) AS suspended FROM source_suspended GROUP BY source_id
       ) AS last USING (source_id)`,
   },
-  deliveries: {
-    columns: [
-      ['delivery_id', 'VARCHAR'],
-      ['account_id', 'VARCHAR'],
-      ['webhook_id', 'VARCHAR'],
-      ['contact_id', 'VARCHAR'],
-      ['engagement_id', 'VARCHAR'],
-      ['lead_id', 'VARCHAR'],
-      ['label', 'VARCHAR'],
-      ['state', 'VARCHAR'],
-      ['due_at', 'TIMESTAMPTZ'],
-      ['first_attempt_at', 'TIMESTAMPTZ'],
-      ['attempts', 'INTEGER'],
-      ['ended_at', 'TIMESTAMPTZ'],
-      ['delay_ms', 'BIGINT'],
-    ],
-    stages: ['delivery_due', 'deliveries_erased', 'delivery_changed'],
-    key: 'delivery_id',
-    order: ['due_at', 'delivery_id'],
-    // What was delivered stays so, whatever becomes of its webhook or of a resend.
-    sql: `
-      SELECT
-        due.*,
-        CASE WHEN delivered_at IS NULL THEN coalesce(changed.state, 'due') ELSE 'succeeded' END AS state,
-        first_attempt_at,
-        coalesce(changed.attempts, 0) AS attempts,
-        CASE
-          WHEN delivered_at IS NOT NULL THEN delivered_at
-          WHEN changed.state IN ('failed', 'skipped', 'abandoned', 'dropped') THEN changed_at
-        END AS ended_at,
-        epoch_ms(delivered_at) - epoch_ms(due_at) AS delay_ms
-      FROM (FROM delivery_due UNION ALL BY NAME FROM deliveries_erased) AS due
-      LEFT JOIN (
-        SELECT
-          delivery_id,
-          arg_max(state, revision) FILTER (state IS NOT NULL) AS state,
-          arg_max(recorded_at, revision) FILTER (state IS NOT NULL) AS changed_at,
-          arg_min(recorded_at, revision) FILTER (state = 'succeeded') AS delivered_at,
-          arg_min(recorded_at, revision) FILTER (attempt IS NOT NULL) AS first_attempt_at,
-          max(attempt) AS attempts
-        FROM delivery_changed
-        GROUP BY delivery_id
-      ) AS changed USING (delivery_id)`,
-  },
+  deliveries,
+  messages,
 } as const satisfies Readonly<Record<string, Table>>
 
 export type TableName = keyof typeof tablesByName

@@ -188,6 +188,7 @@ test('rows stand in the order of their times, and then of their ids', async (t) 
     touches: ['converted_at', 'record_id', 'submitted_at', 'lead_id'],
     sources: ['created_at', 'source_id'],
     deliveries: ['due_at', 'delivery_id'],
+    messages: ['created_at', 'message_id'],
   }
   for (const name of tableNames) {
     const order = (await parquetOf(name)).map((row) => keys[name].map((key) => asText(row[key])).join(' '))
@@ -203,6 +204,10 @@ const references = [
   ['leads', 'engagement_id', 'engagements'],
   ['contacts', 'first_source_id', 'sources', 'source_id'],
   ['engagements', 'lead_id', 'leads'],
+  ['messages', 'contact_id', 'contacts'],
+  ['messages', 'engagement_id', 'engagements'],
+  ['messages', 'lead_id', 'leads'],
+  ['messages', 'source_id', 'sources'],
   ['engagements', 'contact_id', 'contacts'],
   ['engagements', 'source_id', 'sources'],
   ['activities', 'engagement_id', 'engagements'],

@@ -8,6 +8,7 @@ import { neverAborted } from '../../../domain/abortable.js'
 import type { ConversionRecordFacts } from '../../../domain/conversion-record.js'
 import type { DeliveryEvent } from '../../../domain/delivery.js'
 import type { Instant } from '../../../domain/instant.js'
+import type { ErasedMessageEvent } from '../../../domain/message.js'
 import { expectedTables, type Row } from '../../kit/domain/expected-tables.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
 import { logOf } from '../../kit/domain/log.js'
@@ -22,6 +23,7 @@ import {
   engagementId,
   leadFacts,
   leadId,
+  messageId,
   recordId,
   sourceId,
 } from '../../kit/domain/samples.js'
@@ -119,4 +121,33 @@ test('a lead touches a conversion of its own moment and no earlier one, and a de
     [9_000, { state: 'succeeded', attempts: 2, ended_at: at(8_000), delay_ms: 3_000 }],
   ] as const
   for (const [moment, row] of states) t.deepEqual(await loaded(at(moment), columns), [row])
+})
+
+test('a message that was erased while it waited is dropped, and one that was under way may have been sent', async (t) => {
+  const concerned = { account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
+  const began = { step: 0, text: 'A text', segments: 2, begun_at: at(0) }
+  const begun = (n: number) =>
+    [
+      `message-${messageId(n)}`,
+      { type: 'MessageBegun', data: { ...concerned, message_id: messageId(n), ...began } },
+    ] as const
+  const erased = (n: number, state: string, history: ReadonlyArray<ErasedMessageEvent>) => {
+    const kept = { direction: 'outbound', segments: 2, began_at: at(1_000 * n), history } as const
+    const data = { ...concerned, message_id: messageId(n), state, ...kept }
+    return [`message-${messageId(n)}`, { type: 'MessageErased', data }] as const
+  }
+  const first = { type: 'MessageBegun', at: at(0), step: 0, segments: 2 }
+  const failed = { type: 'MessageAttemptFailed', at: at(500), attempt: 1 }
+  const history = logOf(begun(1), erased(2, 'waiting', [first, failed]), erased(3, 'sending', [first]))
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const { connection, close } = await loadTables(store, { asOf: undefined, isPersonalShown: false }, neverAborted)
+  t.teardown(close)
+  const shown =
+    'SELECT message_id, state, purpose, step, segments, attempts, ended_at FROM messages ORDER BY message_id'
+  const common = { purpose: 'step', step: 0, segments: 2, attempts: 1 }
+  t.deepEqual(await rowsOf(connection, shown), [
+    { message_id: messageId(1), state: 'sending', ...common, ended_at: null },
+    { message_id: messageId(2), state: 'dropped', ...common, ended_at: history[1]?.time ?? null },
+    { message_id: messageId(3), state: 'unknown', ...common, ended_at: history[2]?.time ?? null },
+  ])
 })

@@ -336,7 +336,12 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
       )
       .map(([ids, rest]) => ({ ...ids, ...rest })),
   }),
-  fc.record({ type: is('EraseMessage'), of: ofMessage, beganAt: moment }),
+  fc.record({
+    type: is('EraseMessage'),
+    of: ofMessage,
+    beganAt: moment,
+    history: fc.constantFrom([], [{ type: 'MessageRequested', at: at(1), purpose: 'help' }]),
+  }),
   fc.record({
     type: is('RequestMessage'),
     ids: ofMessage,

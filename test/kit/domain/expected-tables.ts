@@ -4,6 +4,7 @@ import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
+import { message, type MessageState } from '../../../domain/message.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { History } from './histories.js'
 
@@ -101,6 +102,15 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
       const suspended = state.kind === 'created' && state.suspended
       return { source_id, account_id, title, playbook_id, created_at: created.time, suspended }
     }),
+    messages: [...all('MessageRequested'), ...all('MessageBegun'), ...all('MessageReceived')]
+      .filter(({ revision }) => revision === 0)
+      .map((first) => {
+        const { message_id, account_id, contact_id, engagement_id } = first.data
+        const { lead_id, source_id, playbook_id } =
+          all('EngagementStarted').find(({ data }) => data.engagement_id === engagement_id)?.data ?? {}
+        const ids = { message_id, account_id, contact_id, engagement_id, lead_id, source_id, playbook_id }
+        return { ...ids, created_at: first.time, ...messageFacts(stateOf(message, first), streamOf(first)) } as Row
+      }),
     deliveries: all('DeliveryDue').map((due) => {
       const state = stateOf(delivery, due)
       if (state.kind === 'unknown' || state.kind === 'erased') throw new Error('the delivery has no state')
@@ -120,6 +130,30 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
       }
     }),
   }
+}
+
+const messageFacts = (state: MessageState, stream: History): Row => {
+  if (state.kind === 'received')
+    return {
+      direction: 'inbound',
+      state: 'received',
+      meaning: state.facts.meaning,
+      begun_at: stream[0]?.time ?? null,
+      attempts: 0,
+    }
+  const ended = stream.find(({ type }) => type === 'MessageSent' || type === 'MessageFailed')
+  const isUnknown = ended?.type === 'MessageFailed' && ended.data.kind === 'unknown'
+  const [requested] = stream
+  const shown = { requested: 'waiting', withdrawn: 'failed', unknown: null, erased: null } as const
+  const common = {
+    direction: 'outbound',
+    purpose: requested?.type === 'MessageRequested' ? requested.data.purpose : 'step',
+    state: isUnknown ? 'unknown' : state.kind in shown ? shown[state.kind as keyof typeof shown] : state.kind,
+    ended_at: ended?.time ?? null,
+    begun_at: stream.find(({ type }) => type === 'MessageBegun')?.time ?? null,
+  }
+  if (!('attempt' in state)) return { ...common, attempts: 0 }
+  return { ...common, step: state.facts.step ?? null, segments: state.segments, attempts: state.attempt }
 }
 
 /** By way of the state after each event. */
