@@ -24,6 +24,13 @@ export type AttributionRow = {
   readonly leads_called: bigint
   readonly median_minutes_to_first_contact: number | null
   readonly p90_minutes_to_first_contact: number | null
+  readonly leads_messaged: bigint
+  readonly leads_replied: bigint
+  readonly reply_rate: number | null
+  readonly leads_opted_out: bigint
+  readonly opt_out_rate: number | null
+  readonly median_minutes_to_first_reply: number | null
+  readonly p90_minutes_to_first_reply: number | null
 }
 
 export const attributionText = (
@@ -59,6 +66,13 @@ const columns = [
   'leads_called',
   'median_minutes_to_first_contact',
   'p90_minutes_to_first_contact',
+  'leads_messaged',
+  'leads_replied',
+  'reply_rate',
+  'leads_opted_out',
+  'opt_out_rate',
+  'median_minutes_to_first_reply',
+  'p90_minutes_to_first_reply',
 ] as const satisfies ReadonlyArray<keyof AttributionRow>
 
 /** By hand, since `JSON.stringify` takes no bigint. */
@@ -98,6 +112,11 @@ const figureColumns: ReadonlyArray<TableColumn> = [
   ['called', ({ leads_called }) => String(leads_called)],
   ['to call', ({ median_minutes_to_first_contact }) => duration(median_minutes_to_first_contact)],
   ['p90', ({ p90_minutes_to_first_contact }) => duration(p90_minutes_to_first_contact)],
+  ['messaged', ({ leads_messaged }) => String(leads_messaged)],
+  ['replied %', ({ reply_rate }) => percent(reply_rate)],
+  ['opted out %', ({ opt_out_rate }) => percent(opt_out_rate)],
+  ['to reply', ({ median_minutes_to_first_reply }) => duration(median_minutes_to_first_reply)],
+  ['p90', ({ p90_minutes_to_first_reply }) => duration(p90_minutes_to_first_reply)],
 ]
 
 /** A control character in a title could write over the terminal. */

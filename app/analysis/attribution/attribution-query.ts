@@ -5,7 +5,14 @@ import type { CostLine } from './costs.js'
 export const attributionModels = ['last-touch', 'first-touch', 'linear', 'time-decay', 'position-based'] as const
 export type AttributionModel = (typeof attributionModels)[number]
 
-export const attributionGroupings = ['source', 'playbook', 'week', 'state', 'first-contact'] as const
+export const attributionGroupings = [
+  'source',
+  'playbook',
+  'playbook-version',
+  'week',
+  'state',
+  'first-contact',
+] as const
 export type AttributionGrouping = (typeof attributionGroupings)[number]
 
 export type AttributionRequest = {

@@ -2,7 +2,7 @@
 --   model           'last-touch', 'first-touch', 'linear', 'time-decay' or 'position-based'
 --   half_life_days  of time decay
 --   window_days     how long before a conversion a lead still counts
---   grouping        'source', 'playbook', 'week', 'state' or 'first-contact'
+--   grouping        'source', 'playbook', 'playbook-version', 'week', 'state' or 'first-contact'
 --   labels          a list of the conversions' labels; NULL::VARCHAR[]: all
 --   account         NULL::VARCHAR: all
 --   from_at, to_at  conversions and leads at or after, and before; NULL::TIMESTAMPTZ: open
@@ -20,16 +20,31 @@ converted AS (
 calls AS (
   SELECT lead_id, min("at") AS called_at FROM activities WHERE label = 'phone_call_started' GROUP BY lead_id
 ),
+-- Leads that a step's message was sent to, when the first one began, and what came back after that.
+conversation AS (
+  SELECT
+    first_sent.lead_id, sent_at,
+    min(answer.begun_at) FILTER (answer.meaning NOT IN ('opted_out', 'opted_in', 'help')) AS replied_at,
+    count(*) FILTER (answer.meaning = 'opted_out') > 0 AS has_opted_out
+  FROM (
+    SELECT lead_id, min(begun_at) AS sent_at FROM messages WHERE purpose = 'step' AND state = 'sent' GROUP BY lead_id
+  ) AS first_sent
+  LEFT JOIN messages AS answer
+    ON answer.lead_id = first_sent.lead_id AND answer.direction = 'inbound' AND answer.begun_at >= sent_at
+  GROUP BY first_sent.lead_id, sent_at
+),
 -- Leads, each with the row that it belongs to. A week is made from milliseconds, so that it is one of UTC wherever this is run.
 lead AS (
   SELECT
-    lead_id, contact_id, source_id, submitted_at,
+    lead_id, leads.contact_id, leads.source_id, submitted_at,
     (getvariable('from_at') IS NULL OR submitted_at >= getvariable('from_at'))
       AND (getvariable('to_at') IS NULL OR submitted_at < getvariable('to_at')) AS is_counted,
     epoch_ms(called_at) - epoch_ms(submitted_at) AS call_ms,
+    sent_at, epoch_ms(replied_at) - epoch_ms(sent_at) AS reply_ms, has_opted_out,
     CASE getvariable('grouping')
-      WHEN 'source' THEN source_id
-      WHEN 'playbook' THEN playbook_id
+      WHEN 'source' THEN leads.source_id
+      WHEN 'playbook' THEN leads.playbook_id
+      WHEN 'playbook-version' THEN leads.playbook_id || '/' || coalesce(CAST(playbook_version AS VARCHAR), '(none)')
       WHEN 'week' THEN strftime(make_timestamp_ms(epoch_ms(submitted_at)), '%G-W%V')
       WHEN 'state' THEN coalesce(state, '(unknown)')
       WHEN 'first-contact' THEN CASE
@@ -40,8 +55,11 @@ lead AS (
         ELSE '24:00-'
       END
     END AS key
-  FROM leads LEFT JOIN calls USING (lead_id)
-  WHERE getvariable('account') IS NULL OR account_id = getvariable('account')
+  FROM leads
+  LEFT JOIN engagements USING (lead_id)
+  LEFT JOIN calls USING (lead_id)
+  LEFT JOIN conversation USING (lead_id)
+  WHERE getvariable('account') IS NULL OR leads.account_id = getvariable('account')
 ),
 -- Each conversion with each lead inside the look-back window.
 candidate AS (
@@ -128,7 +146,12 @@ brought AS (
     CAST(sum(cost_per_lead) AS BIGINT) AS cost_cents,
     count(call_ms) AS leads_called,
     round(quantile_cont(call_ms / 60000, 0.5), 3) AS median_minutes_to_first_contact,
-    round(quantile_cont(call_ms / 60000, 0.9), 3) AS p90_minutes_to_first_contact
+    round(quantile_cont(call_ms / 60000, 0.9), 3) AS p90_minutes_to_first_contact,
+    count(sent_at) AS leads_messaged,
+    count(reply_ms) AS leads_replied,
+    count(*) FILTER (has_opted_out) AS leads_opted_out,
+    round(quantile_cont(reply_ms / 60000, 0.5), 3) AS median_minutes_to_first_reply,
+    round(quantile_cont(reply_ms / 60000, 0.9), 3) AS p90_minutes_to_first_reply
   FROM lead LEFT JOIN cost
     ON cost.source_id = lead.source_id
     AND (from_at IS NULL OR from_at <= submitted_at) AND (to_at IS NULL OR submitted_at < to_at)
@@ -175,7 +198,14 @@ SELECT
   p90_minutes_to_sale,
   coalesce(leads_called, 0) AS leads_called,
   median_minutes_to_first_contact,
-  p90_minutes_to_first_contact
+  p90_minutes_to_first_contact,
+  coalesce(leads_messaged, 0) AS leads_messaged,
+  coalesce(leads_replied, 0) AS leads_replied,
+  round(leads_replied / nullif(leads_messaged, 0), 6) AS reply_rate,
+  coalesce(leads_opted_out, 0) AS leads_opted_out,
+  round(leads_opted_out / nullif(leads_messaged, 0), 6) AS opt_out_rate,
+  median_minutes_to_first_reply,
+  p90_minutes_to_first_reply
 FROM brought
 FULL JOIN credit USING (key)
 LEFT JOIN rate USING (key)

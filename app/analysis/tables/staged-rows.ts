@@ -99,8 +99,8 @@ const stagesByName = {
   },
   engagement_started: {
     category: 'engagement',
-    columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR' },
-    rowOf: ({ type, data }) => (type === 'EngagementStarted' ? data : undefined),
+    columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },
+    rowOf: ({ type, data }) => (type === 'EngagementStarted' ? { ...data, ...data.follow_up } : undefined),
   },
   engagement_ended: {
     category: 'engagement',

@@ -90,6 +90,7 @@ const tablesByName = {
       ['lead_id', 'VARCHAR'],
       ['source_id', 'VARCHAR'],
       ['playbook_id', 'VARCHAR'],
+      ['playbook_version', 'INTEGER'],
       ['started_at', 'TIMESTAMPTZ'],
       ['ended_at', 'TIMESTAMPTZ'],
       ['end_reason', 'VARCHAR'],

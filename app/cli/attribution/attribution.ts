@@ -65,7 +65,7 @@ export const attributionOf = async (
   signal: AbortSignal,
   onPosition?: (position: Position) => void,
 ): Promise<ReadonlyArray<AttributionRow>> => {
-  const tables = ['leads', 'activities', 'conversions', 'touches', 'sources'] as const
+  const tables = ['leads', 'engagements', 'activities', 'messages', 'conversions', 'touches', 'sources'] as const
   const { connection, close } = await loadTables(log, { asOf, isPersonalShown: false, tables }, signal, onPosition)
   try {
     return await figuresOf(connection, attributionQuery(request))

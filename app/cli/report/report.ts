@@ -59,8 +59,7 @@ export const reportOf = async (
   const { accountId, madeAt } = asked
   const accounts = await accountsOf(log, asked, signal)
   if (accountId !== undefined && accounts.length === 0) return E.left(`--account: the log has no ${accountId}.`)
-  const tables = ['leads', 'activities', 'conversions', 'touches', 'sources', 'deliveries'] as const
-  const request = { asOf: madeAt, isPersonalShown: false, tables }
+  const request = { asOf: madeAt, isPersonalShown: false }
   const { connection, close } = await loadTables(log, request, signal, onPosition)
   try {
     return E.right(await reportPage(await figuresIn(connection, asked), { ...asked, accounts }))

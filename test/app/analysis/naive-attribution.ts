@@ -10,6 +10,14 @@ export type NaiveLead = {
   readonly state: string | null
   readonly at: number
   readonly calls: ReadonlyArray<number>
+  /** Of the playbook; null where its engagement has none. */
+  readonly version: number | null
+  readonly texts: ReadonlyArray<NaiveText>
+}
+
+export type NaiveText = {
+  readonly is: 'sent step' | 'failed step' | 'confirmation' | 'reply' | 'qualified' | 'opted_out' | 'help'
+  readonly at: number
 }
 
 export type NaiveConversion = {
@@ -61,6 +69,13 @@ export const naiveAttribution = (history: NaiveHistory, request: AttributionRequ
       const first = leadsBefore(conversion).find(ofKey)
       return first === undefined ? [] : [(conversion.at - first.at) / 60_000]
     })
+    const messaged = leads.filter((lead) => firstSentOf(lead) !== undefined)
+    const replyMinutes = messaged.flatMap((lead) => {
+      const sent = firstSentOf(lead) ?? 0
+      const replies = answersIn(lead).filter((text) => text.is === 'reply' || text.is === 'qualified')
+      return replies.length === 0 ? [] : [(Math.min(...replies.map(({ at }) => at)) - sent) / 60_000]
+    })
+    const optedOut = messaged.filter((lead) => answersIn(lead).some((text) => text.is === 'opted_out'))
     const callMinutes = leads.flatMap((lead) => minutesToCall(lead) ?? [])
     return {
       key,
@@ -78,6 +93,13 @@ export const naiveAttribution = (history: NaiveHistory, request: AttributionRequ
       leads_called: callMinutes.length,
       median_minutes_to_first_contact: quantile(callMinutes, 0.5),
       p90_minutes_to_first_contact: quantile(callMinutes, 0.9),
+      leads_messaged: messaged.length,
+      leads_replied: replyMinutes.length,
+      reply_rate: messaged.length === 0 ? null : replyMinutes.length / messaged.length,
+      leads_opted_out: optedOut.length,
+      opt_out_rate: messaged.length === 0 ? null : optedOut.length / messaged.length,
+      median_minutes_to_first_reply: quantile(replyMinutes, 0.5),
+      p90_minutes_to_first_reply: quantile(replyMinutes, 0.9),
     }
   })
   const isByKey = request.by === 'week' || request.by === 'first-contact'
@@ -88,6 +110,12 @@ export const naiveAttribution = (history: NaiveHistory, request: AttributionRequ
       (one.key < other.key ? -1 : 1),
   )
 }
+
+const firstSentOf = ({ texts }: NaiveLead): number | undefined =>
+  texts.flatMap((text) => (text.is === 'sent step' ? [text.at] : [])).toSorted((one, other) => one - other)[0]
+
+const answersIn = (lead: NaiveLead): ReadonlyArray<NaiveText> =>
+  lead.texts.filter(({ at }) => at >= (firstSentOf(lead) ?? Infinity))
 
 const byTime = (one: NaiveLead, other: NaiveLead): number => one.at - other.at || (one.id < other.id ? -1 : 1)
 
@@ -171,6 +199,8 @@ const keyOf = (lead: NaiveLead, { by }: AttributionRequest): string => {
       return lead.source
     case 'playbook':
       return lead.playbook
+    case 'playbook-version':
+      return `${lead.playbook}/${lead.version ?? '(none)'}`
     case 'week':
       return isoWeek(lead.at)
     case 'state':

@@ -71,9 +71,15 @@ export const expectedTables = (history: History): Readonly<Record<string, Readon
         phone,
       }
     }),
-    engagements: all('EngagementStarted').map(({ data: { follow_up: _followUp, ...data }, stream, time }) => {
+    engagements: all('EngagementStarted').map(({ data: { follow_up, ...data }, stream, time }) => {
       const ended = all('EngagementEnded').find((one) => one.stream === stream)?.data
-      return { ...data, started_at: time, ended_at: ended?.ended_at ?? null, end_reason: ended?.reason ?? null }
+      return {
+        ...data,
+        playbook_version: follow_up?.playbook_version ?? null,
+        started_at: time,
+        ended_at: ended?.ended_at ?? null,
+        end_reason: ended?.reason ?? null,
+      }
     }),
     activities: all('ActivityRecorded').map(({ id, data }) => {
       const { engagement_id } = data.activity
