@@ -202,7 +202,7 @@ test('an export beside the service shows no personal value, and with --personal 
   t.is(code, 0, stderr)
   t.is(stdout, '')
   const files = readdirSync(folder)
-  t.is(files.filter((name) => name.endsWith('.csv')).length, 8)
+  t.is(files.filter((name) => name.endsWith('.csv')).length, 9)
   for (const name of files) t.false(readFileSync(join(folder, name)).includes(mark), name)
   const rowsOf = (name: string): ReadonlyArray<Readonly<Record<string, string>>> =>
     parse(readFileSync(join(folder, `${name}.csv`), 'utf8'), { columns: true })
