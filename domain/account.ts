@@ -27,6 +27,8 @@ export const AccountEvent = t.union([
   eventOf('AccountDisabled', t.type({})),
   /** What HELP is answered with; null: the service's own words. */
   eventOf('HelpTextSet', t.type({ text: t.union([t.string, t.null]) })),
+  /** Whether the provider answers STOP and HELP itself; null: as it does by default. */
+  eventOf('KeywordAnswersSet', t.type({ by_provider: t.union([t.boolean, t.null]) })),
   /** From now on a number may have had a contact before, which was erased. */
   eventOf('ErasuresBegan', t.type({})),
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
@@ -49,6 +51,8 @@ export type AccountState =
       readonly accountId: AccountId
       readonly title: string
       readonly enabled: boolean
+      /** Whether the provider answers STOP and HELP itself; null: as it does by default. */
+      readonly providerAnswersKeywords: boolean | null
       /** What HELP is answered with; null: the service's own words. */
       readonly helpText: string | null
       /** A contact of it was erased: whoever looks for the contact of a number must ask which one. */
@@ -74,6 +78,7 @@ export type AccountCommand =
   | { readonly type: 'EnableAccount' }
   | { readonly type: 'DisableAccount' }
   | { readonly type: 'SetHelpText'; readonly text: string | null }
+  | { readonly type: 'SetKeywordAnswers'; readonly byProvider: boolean | null }
   | { readonly type: 'BeginErasures' }
   | {
       readonly type: 'IssueApiKey'
@@ -101,6 +106,7 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       title: event.data.title,
       enabled: true,
       helpText: null,
+      providerAnswersKeywords: null,
       hasErasures: false,
       sealedSecret: event.data.sealed_secret,
       apiKeys: new Map(),
@@ -114,6 +120,8 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       return { ...state, enabled: true }
     case 'AccountDisabled':
       return { ...state, enabled: false }
+    case 'KeywordAnswersSet':
+      return { ...state, providerAnswersKeywords: event.data.by_provider }
     case 'HelpTextSet':
       return { ...state, helpText: event.data.text }
     case 'ErasuresBegan':
@@ -177,6 +185,12 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.enabled ? [] : [{ type: 'AccountEnabled', data: {} }])
     case 'DisableAccount':
       return E.right(state.enabled ? [{ type: 'AccountDisabled', data: {} }] : [])
+    case 'SetKeywordAnswers': {
+      const { byProvider: by_provider } = command
+      return E.right(
+        state.providerAnswersKeywords === by_provider ? [] : [{ type: 'KeywordAnswersSet', data: { by_provider } }],
+      )
+    }
     case 'SetHelpText':
       return E.right(state.helpText === command.text ? [] : [{ type: 'HelpTextSet', data: { text: command.text } }])
     case 'BeginErasures':

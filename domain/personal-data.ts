@@ -8,6 +8,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   AccountOpened: [],
   AccountEnabled: [],
   AccountDisabled: [],
+  KeywordAnswersSet: [],
   HelpTextSet: [],
   ErasuresBegan: [],
   ApiKeyIssued: [],

@@ -202,6 +202,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   AccountOpened: onAccountOpened,
   AccountEnabled: none,
   AccountDisabled: none,
+  KeywordAnswersSet: none,
   HelpTextSet: none,
   ErasuresBegan: none,
   ApiKeyIssued: none,

@@ -1,3 +1,4 @@
+import { account } from '../../domain/account.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
@@ -24,6 +25,8 @@ type Arrived = {
   readonly accountId: AccountId
   readonly contactId: ContactId
   readonly text: string
+  /** Whether the provider answers STOP and HELP itself, unless the account says otherwise. */
+  readonly isAnsweredByDefault: boolean
   /** Set where the provider has understood the text, and answers it itself. */
   readonly answeredAs?: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
 }
@@ -39,7 +42,7 @@ const day = 24 * 60 * 60_000
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, answeredAs }: Arrived,
+  { messageId, accountId, contactId, text, isAnsweredByDefault, answeredAs }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
@@ -51,7 +54,11 @@ export const receivedMessage = async (
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
   const meaning = answeredAs ?? meaningOf(text, settings.right, person.optedOut)
-  const answer = answeredAs === undefined ? answerTo[meaning] : undefined
+  const owner = await loadState(ports.commandHandler, account, accountId)
+  if (E.isLeft(owner)) return owner
+  const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
+  const isAnswered = answeredAs !== undefined || (isSet ?? isAnsweredByDefault)
+  const answer = isAnswered ? undefined : answerTo[meaning]
   return E.right({
     message_id: messageId,
     account_id: accountId,

@@ -66,7 +66,9 @@ const received = async (
   if (meant.right.length === 0 && said === undefined) ports.unplaced('text')
   for (const { messageId, accountId, contactId } of meant.right) {
     const { text, answeredAs } = inbound
-    const facts = await receivedMessage(ports, playbookAt, { messageId, accountId, contactId, text, answeredAs })
+    // Twilio answers these words unless one has told it not to.
+    const arrived = { messageId, accountId, contactId, text, answeredAs, isAnsweredByDefault: true }
+    const facts = await receivedMessage(ports, playbookAt, arrived)
     if (E.isLeft(facts)) return facts
     const command = { type: 'ReceiveMessage', facts: facts.right } as const
     const done = await ports.clientCommands.execute(message, messageId, command, 'provider')

@@ -60,6 +60,7 @@ test('an account opens enabled, with no member and one API key', (t) => {
     title: 'Example Insurance',
     enabled: true,
     helpText: null,
+    providerAnswersKeywords: null,
     hasErasures: false,
     sealedSecret: 'sealed',
     apiKeys: new Map([[apiKeyId(1), { secretHash: 'hash 1', limitPerMinute: null }]]),

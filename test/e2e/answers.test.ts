@@ -79,6 +79,17 @@ test('HELP is answered with the text of the account, and of no other one', async
   t.like((await account.manage('PUT', '/messaging', { help_text: null })).body, { messaging: { help_text: null } })
 })
 
+test('where the provider answers STOP and HELP the service does not', async (t) => {
+  const { account, write, answered, answers } = await following('Sixth Agency')
+  const set = await account.manage('PUT', '/messaging', { provider_answers_keywords: true })
+  t.like(set.body, { messaging: { provider_answers_keywords: true, help_text: null } })
+  await write('HELP')
+  await account.manage('PUT', '/messaging', { provider_answers_keywords: false })
+  await write('STOP')
+  await answered(1)
+  t.regex((await answers())[0] ?? '', /^confirmation/)
+})
+
 test('a member writes by hand, in an open engagement to who has not opted out', async (t) => {
   const { account, byHand, write, answered, answers } = await following('Fourth Agency')
   const other = await following('Fifth Agency')

@@ -11,16 +11,17 @@ import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-/** Null lifts the restriction, or gives the service's own words. */
-const MessagingRequest = t.type({
+/** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
+const MessagingRequest = t.strict({
   accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)]),
+  provider_answers_keywords: t.union([t.undefined, t.null, t.boolean]),
   help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
 })
 type MessagingRequest = t.TypeOf<typeof MessagingRequest>
 
 const nothingSent: Problem = {
   kind: 'invalid',
-  messages: ['accepted_consent_hosts or help_text must be sent'],
+  messages: ['accepted_consent_hosts, provider_answers_keywords or help_text must be sent'],
 }
 
 const badHosts: Problem = {
@@ -43,8 +44,9 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
   },
 ]
 
-const problemIn = ({ accepted_consent_hosts: hosts, help_text }: MessagingRequest): Problem | undefined => {
-  if (hosts === undefined && help_text === undefined) return nothingSent
+const problemIn = (body: MessagingRequest): Problem | undefined => {
+  if (Object.values(body).every((value) => value === undefined)) return nothingSent
+  const { accepted_consent_hosts: hosts } = body
   const isBad = hosts !== undefined && hosts !== null && (hosts.length === 0 || hosts.length > maximalConsentHosts)
   return isBad ? badHosts : undefined
 }
@@ -53,11 +55,12 @@ const problemIn = ({ accepted_consent_hosts: hosts, help_text }: MessagingReques
 const setMessaging = async (
   ports: ManagePorts,
   before: OpenAccount,
-  { accepted_consent_hosts: hosts, help_text: text }: MessagingRequest,
+  { accepted_consent_hosts: hosts, provider_answers_keywords: byProvider, help_text: text }: MessagingRequest,
   actor: string,
 ): Promise<Either<Problem, CommandResult<AccountState>>> => {
   const commands: ReadonlyArray<AccountCommand> = [
     ...(hosts === undefined ? [] : [{ type: 'AcceptConsentHosts', hosts } as const]),
+    ...(byProvider === undefined ? [] : [{ type: 'SetKeywordAnswers', byProvider } as const]),
     ...(text === undefined ? [] : [{ type: 'SetHelpText', text } as const]),
   ]
   let result: CommandResult<AccountState> = { state: before, events: [] }
@@ -70,4 +73,10 @@ const setMessaging = async (
 }
 
 const shown = (state: AccountState) =>
-  state.kind === 'open' ? { accepted_consent_hosts: state.consentHosts, help_text: state.helpText } : {}
+  state.kind === 'open'
+    ? {
+        accepted_consent_hosts: state.consentHosts,
+        provider_answers_keywords: state.providerAnswersKeywords,
+        help_text: state.helpText,
+      }
+    : {}

@@ -56,7 +56,11 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
           'facts',
           ({ account: { accountId }, contact_id: contactId, body: { text }, messageId }) =>
             () =>
-              receivedMessage(ports, playbookAt, { messageId, accountId, contactId, text }),
+              receivedMessage(ports, playbookAt, {
+                ...{ messageId, accountId, contactId, text },
+                // No provider is between.
+                isAnsweredByDefault: false,
+              }),
         ),
         execute(({ facts, caller }) => {
           const command = { type: 'ReceiveMessage', facts } as const
