@@ -8,7 +8,7 @@ import type { MessageState } from './message.js'
 import { messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
-import { afterStep, fieldsOf, hoursFor } from './step-times.js'
+import { afterStep, disabledWait, fieldsOf, hoursFor } from './step-times.js'
 
 /** All that is known of an engagement whose turn may have come. */
 type Situation = {
@@ -49,7 +49,6 @@ export type NextStep =
   | { readonly kind: 'filter'; readonly note: string }
 
 const nothing: NextStep = { kind: 'nothing' }
-const hour = 60 * 60_000
 
 /** Pure, so that whoever asks twice is told the same. */
 export const nextStepOf = (situation: Situation): NextStep => {
@@ -97,7 +96,8 @@ const duly = (
 ): NextStep => {
   const fields = fieldsOf(details)
   const hours = hoursFor(settings, fields)
-  if (!account.enabled) return { kind: 'postpone', step, until: later(now, hour), reason: 'the account is disabled' }
+  if (!account.enabled)
+    return { kind: 'postpone', step, until: later(now, disabledWait), reason: 'the account is disabled' }
   const at = sendingTime(hours, now, `${key}/${step}`)
   if (at === undefined) return { kind: 'filter', note: 'There is no hour in which the contact may be written to' }
   if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }

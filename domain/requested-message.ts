@@ -4,7 +4,7 @@ import { later, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
 import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
-import { fieldsOf, hoursFor } from './step-times.js'
+import { disabledWait, fieldsOf, hoursFor } from './step-times.js'
 
 /** All that is known of a message that somebody asked for, rather than a step. */
 type Situation = {
@@ -30,7 +30,6 @@ export type NextTry =
   | { readonly kind: 'withdraw'; readonly why: 'withdrawn' | 'expired'; readonly reason: string }
 
 const nothing: NextTry = { kind: 'nothing' }
-const hour = 60 * 60_000
 
 /** So that two machines that answer each other come to an end. */
 const mostHelpInDay = 10
@@ -85,7 +84,7 @@ const byMember = (
 ): NextTry => {
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
-  if (!account.enabled) return { kind: 'postpone', until: later(now, hour), reason: 'the account is disabled' }
+  if (!account.enabled) return { kind: 'postpone', until: later(now, disabledWait), reason: 'the account is disabled' }
   const hours = hoursFor(settings, fieldsOf(details))
   const at = nextAllowed(hours, now)
   if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')

@@ -10,6 +10,9 @@ import { whereaboutsOf } from './whereabouts.js'
 
 const minute = 60_000
 
+/** In milliseconds, until an account that is disabled is looked at again: each look is an event of each of its engagements. */
+export const disabledWait = 6 * 60 * minute
+
 /** What a template may name. */
 export const fieldsOf = ({ first_name, last_name, email, phone, additional_info }: LeadDetails): FieldValues => ({
   ...additional_info,

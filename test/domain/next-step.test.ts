@@ -159,7 +159,7 @@ test('of a contact with a newer lead the older one is followed up no more', (t) 
 test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {
   const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(7) } }
   t.like(next(at(), { contact: [optedOut] }), { kind: 'filter' })
-  t.like(next(at(), { enabled: false }), { kind: 'postpone', step: 0, until: at(60 * minute) })
+  t.like(next(at(), { enabled: false }), { kind: 'postpone', step: 0, until: at(360 * minute) })
 })
 
 test('what is due at night waits for the morning', (t) => {

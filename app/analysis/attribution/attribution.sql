@@ -27,7 +27,7 @@ conversation AS (
     min(answer.begun_at) FILTER (answer.meaning NOT IN ('opted_out', 'opted_in', 'help')) AS replied_at,
     count(*) FILTER (answer.meaning = 'opted_out') > 0 AS has_opted_out
   FROM (
-    SELECT lead_id, min(begun_at) AS sent_at FROM messages WHERE purpose = 'step' AND state = 'sent' GROUP BY lead_id
+    SELECT lead_id, min(begun_at) AS sent_at FROM messages WHERE purpose = 'step' AND state IN ('sent', 'delivered') GROUP BY lead_id
   ) AS first_sent
   LEFT JOIN messages AS answer
     ON answer.lead_id = first_sent.lead_id AND answer.direction = 'inbound' AND answer.begun_at >= sent_at

@@ -3,8 +3,11 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { ErasedMessageEvent, MessageIds } from '../../../domain/message.js'
 
-/** What an event tells of a message beside its state; what it does not tell is left out. */
-type Told = {
+/** What an event tells of a message; what it does not tell is left out. */
+type Change = {
+  readonly state?: string
+  /** What the provider said of it later, which counts once no try is under way. */
+  readonly reported?: 'sent' | 'delivered' | 'failed'
   readonly direction?: 'outbound' | 'inbound'
   readonly purpose?: string
   readonly step?: number | undefined
@@ -13,7 +16,6 @@ type Told = {
   readonly attempt?: number | undefined
 }
 
-type Change = Told & { readonly state: string }
 type Row = Change & MessageIds & { readonly recorded_at: Instant; readonly revision: number }
 
 /** The changes that an event of a message tells of: one, none, or all that happened before it was erased. */
@@ -26,13 +28,16 @@ export const messageChanges = (event: Recorded<DomainEvent>): ReadonlyArray<Row>
     case 'MessageAttemptFailed':
     case 'MessageSent':
     case 'MessageFailed':
+    case 'MessageTaken':
+    case 'MessageDelivered':
+    case 'MessageUndelivered':
     case 'MessageReceived':
       return rowsOf(idsIn(event.data), [[changeIn({ type: event.type, ...event.data }), recorded_at, revision]])
     case 'MessageErased': {
       const { history = [], direction, segments, meaning, began_at, state } = event.data
       const changes = history.map((one, index) => [changeIn(one), one.at, index] as const)
-      const last = changes.findLast(([change]) => change !== undefined)?.[0]
-      const end = isOver(last) ? undefined : endOf(state)
+      const last = changes.findLast(([change]) => change?.state !== undefined)?.[0]?.state
+      const end = last !== undefined && isOver(last) ? undefined : endOf(state)
       // Older versions told of nothing but the beginning and the state.
       const at = history.length === 0 ? began_at : recorded_at
       const closed = end === undefined ? undefined : { direction, segments, meaning, state: end }
@@ -79,6 +84,12 @@ const changeIn = ({
       return { state: 'sent' }
     case 'MessageFailed':
       return { state: kind === 'unknown' ? 'unknown' : 'failed' }
+    case 'MessageTaken':
+      return { reported: 'sent' }
+    case 'MessageDelivered':
+      return { reported: 'delivered' }
+    case 'MessageUndelivered':
+      return { reported: 'failed' }
     case 'MessageReceived':
       return { direction: 'inbound', meaning, state: 'received' }
     default:
@@ -86,8 +97,7 @@ const changeIn = ({
   }
 }
 
-const isOver = (change: Change | undefined): boolean =>
-  change !== undefined && change.state !== 'waiting' && change.state !== 'sending'
+const isOver = (state: string): boolean => state !== 'waiting' && state !== 'sending'
 
 /** What an erasure makes of a message in this state; undefined where it was closed before it had begun. */
 const endOf = (state: string): string | undefined => {

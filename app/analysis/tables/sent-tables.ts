@@ -68,7 +68,13 @@ export const messages = {
   key: 'engagement_id',
   order: ['created_at', 'message_id'],
   sql: `
-      SELECT changed.*, lead_id, source_id, playbook_id
+      SELECT changed.* REPLACE (
+          CASE
+            WHEN changed.state IN ('waiting', 'sending') OR reported IS NULL THEN changed.state
+            WHEN reported = 'sent' AND changed.state <> 'unknown' THEN changed.state
+            ELSE reported
+          END AS state
+        ), lead_id, source_id, playbook_id
       FROM (
         SELECT
           message_id,
@@ -78,14 +84,15 @@ export const messages = {
           any_value(direction) AS direction,
           any_value(purpose) AS purpose,
           any_value(step) AS step,
-          arg_max(state, revision) AS state,
+          arg_max(state, revision) FILTER (state IS NOT NULL) AS state,
+          arg_max(reported, revision) FILTER (reported IS NOT NULL) AS reported,
           any_value(meaning) AS meaning,
           any_value(segments) AS segments,
           coalesce(max(attempt), 0) AS attempts,
           min(recorded_at) AS created_at,
           min(recorded_at) FILTER (state IN ('sending', 'received')) AS begun_at,
-          CASE WHEN arg_max(state, revision) NOT IN ('waiting', 'sending', 'received')
-            THEN arg_max(recorded_at, revision)
+          CASE WHEN arg_max(state, revision) FILTER (state IS NOT NULL) NOT IN ('waiting', 'sending', 'received')
+            THEN arg_max(recorded_at, revision) FILTER (state IS NOT NULL)
           END AS ended_at
         FROM message_changed
         GROUP BY message_id

@@ -203,6 +203,7 @@ const stagesByName = {
       meaning: 'VARCHAR',
       segments: 'INTEGER',
       state: 'VARCHAR',
+      reported: 'VARCHAR',
       attempt: 'INTEGER',
     },
     rowOf: messageChanges,

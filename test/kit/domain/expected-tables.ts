@@ -147,15 +147,16 @@ const messageFacts = (state: MessageState, stream: History): Row => {
       begun_at: stream[0]?.time ?? null,
       attempts: 0,
     }
-  const ended = stream.find(({ type }) => type === 'MessageSent' || type === 'MessageFailed')
-  const isUnknown = ended?.type === 'MessageFailed' && ended.data.kind === 'unknown'
+  const ended = stream.findLast(({ type }) => type === 'MessageSent' || type === 'MessageFailed')
+  const isUnknown = 'failure' in state && state.kind === 'failed' && state.failure?.kind === 'unknown'
+  const isOver = state.kind !== 'sending' && state.kind !== 'waiting'
   const [requested] = stream
   const shown = { requested: 'waiting', withdrawn: 'failed', unknown: null, erased: null } as const
   const common = {
     direction: 'outbound',
     purpose: requested?.type === 'MessageRequested' ? requested.data.purpose : 'step',
     state: isUnknown ? 'unknown' : state.kind in shown ? shown[state.kind as keyof typeof shown] : state.kind,
-    ended_at: ended?.time ?? null,
+    ended_at: isOver ? (ended?.time ?? null) : null,
     begun_at: stream.find(({ type }) => type === 'MessageBegun')?.time ?? null,
   }
   if (!('attempt' in state)) return { ...common, attempts: 0 }

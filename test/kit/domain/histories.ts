@@ -524,8 +524,11 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
   }
 
   for (const step of taken) {
-    now += step.after
+    // By the moments of texts and reports analysts see whether a contact opted in or out last.
+    const own = step.does === 'write a text' ? 1 : 0
+    now += Math.max(step.after, own)
     take(step)
+    now += own
   }
   return log
 }
