@@ -49,6 +49,10 @@ export const submissionKeyIdOf = (secret: AccountSecret, source: SourceId, key: 
 export const activityReportIdOf = (secret: AccountSecret, engagement: EngagementId, key: string): ActivityReportId =>
   `rpt_${keyed(secret, 'report', engagement, key)}`
 
+/** One opening per link of a message counts. */
+export const openingIdOf = (message: MessageId, index: number): ActivityReportId =>
+  `rpt_${plain('opening', message, String(index))}`
+
 /** One record per conversion and contact: the pair decides the id. */
 export const recordIdOf = (conversion: ConversionId, contact: ContactId): RecordId =>
   `ccv_${plain('record', conversion, contact)}`

@@ -207,6 +207,14 @@ export type EngagementCommand =
   | { readonly type: 'EndSilence'; readonly at: Instant; readonly givesUpAt: Instant | undefined }
   | { readonly type: 'PauseEngagement'; readonly accountId: AccountId; readonly until: Instant }
   | { readonly type: 'ResumeEngagement'; readonly accountId: AccountId }
+  | {
+      readonly type: 'OpenLink'
+      /** Of the link. */
+      readonly reportId: ActivityReportId
+      /** Where it leads to. */
+      readonly url: string
+      readonly at: Instant
+    }
   | { readonly type: 'EraseEngagement'; readonly at: Instant }
 
 export type EngagementRefusal =
@@ -374,6 +382,8 @@ const decide = (
     }
     case 'HearReply':
       return E.right(hear(command, state))
+    case 'OpenLink':
+      return E.right(opened(command, state))
     case 'GiveUp':
       return E.right(state.ended ? [] : outcome(state, command.label, command.note, command.at))
     case 'PauseEngagement':
@@ -419,6 +429,17 @@ const hear = (
     ...fires,
     ...outcome(fires.reduce(evolve, state) as Started, meaning, 'A rule of the playbook says so', at),
   ]
+}
+
+/** Only the first opening of a link counts, and after an outcome none. */
+const opened = (
+  { reportId, url, at: when }: Extract<EngagementCommand, { readonly type: 'OpenLink' }>,
+  { attribution, ended: isEnded, lastActivityAt, reports }: Started,
+): ReadonlyArray<EngagementEvent> => {
+  if (isEnded || reports.has(reportId)) return []
+  const note = 'The contact opened a link of a message'
+  const what = { label: 'link_clicked', note, properties: { url }, at: strictlyAfter(lastActivityAt, when) } as const
+  return [recorded(attribution, what, null, { report_id: reportId })]
 }
 
 const said = (state: Started, label: ActivityLabel, note: string, when: Instant): EngagementEvent =>

@@ -1,7 +1,11 @@
 import { refined, Text } from './codec.js'
+import { isLinkTarget, mostLinks } from './tracked-link.js'
 
 /** Characters that a field adds to a message at most: vendors send what they like, and every character costs. */
 const longestValue = 60
+
+/** What a tracked link, with the address of the service before it, counts as. */
+const linkLength = 100
 
 /** The longest text that providers take as one message. */
 export const longestMessage = 1_600
@@ -14,6 +18,9 @@ export const MessageText = refined(
 
 const placeholder = /\{\{\s*([a-z][a-z0-9_]*)\s*\}\}/g
 
+/** `{{link:https://…}}`: a link whose opening is noticed. */
+const link = /\{\{\s*link:\s*([^\s{}]+)\s*\}\}/g
+
 /** Stands where a blank value would. No template holds it: see `templateProblem`. */
 const blank = '\u0000'
 
@@ -21,24 +28,38 @@ export type FieldValues = { readonly [name: string]: string | undefined }
 
 /** What is wrong with the template of a message, as what it must be; undefined where nothing is. */
 export const templateProblem = (template: string, known: ReadonlySet<string>): string | undefined => {
-  const names = [...template.matchAll(placeholder)].map(([, name = '']) => name)
-  const rest = template.replaceAll(placeholder, '')
+  const links = linksIn(template)
+  if (!links.every(isLinkTarget)) return 'a text whose {{link:…}} each hold an http or https URL'
+  if (links.length > mostLinks) return `a text with at most ${mostLinks} links`
+  const withoutLinks = template.replaceAll(link, '')
+  const names = [...withoutLinks.matchAll(placeholder)].map(([, name = '']) => name)
+  const rest = withoutLinks.replaceAll(placeholder, '')
   if (names.some((name) => !known.has(name)) || rest.includes('{{') || rest.includes('}}')) {
-    return `a text whose {{…}} each hold one of ${[...known].join(', ')}`
+    return `a text whose {{…}} each hold one of ${[...known].join(', ')}, or link: and a URL`
   }
   if (/\p{Cc}/u.test(rest.replaceAll('\n', ''))) return 'a text without control characters'
-  const longest = rest.length + names.length * longestValue
+  const longest = rest.length + names.length * longestValue + links.length * linkLength
   return longest > longestMessage
-    ? `a text of at most ${longestMessage} characters, where each {{…}} counts as ${longestValue}`
+    ? `a text of at most ${longestMessage} characters, where each {{…}} counts as ${longestValue}, a link as ${linkLength}`
     : undefined
 }
 
+/** Where the links of a message lead to, in their order. */
+export const linksIn = (template: string): ReadonlyArray<string> =>
+  [...template.matchAll(link)].map(([, url = '']) => url)
+
 /**
- * The message for one lead. A blank or missing value leaves no trace: `Hi {{first_name}}, thanks` becomes `Hi, thanks`, and a sentence
+ * The message for one lead, with `linkAt` for the URL of its `index`-th link. A blank or missing value leaves no trace: `Hi {{first_name}}, thanks` becomes `Hi, thanks`, and a sentence
  * that began with one begins with what follows.
  */
-export const messageOf = (template: string, values: FieldValues): string =>
-  template
+export const messageOf = (template: string, values: FieldValues, linkAt: (index: number) => string): string => {
+  let count = 0
+  const nextLink = (): string => {
+    count += 1
+    return linkAt(count - 1)
+  }
+  return template
+    .replaceAll(link, nextLink)
     .replaceAll(placeholder, (_, name: string) => shown(values[name]))
     .replaceAll(new RegExp(`\\(\\s*${blank}\\s*\\)|"\\s*${blank}\\s*"|“\\s*${blank}\\s*”`, 'g'), blank)
     .replaceAll(
@@ -47,6 +68,7 @@ export const messageOf = (template: string, values: FieldValues): string =>
     )
     .replaceAll(new RegExp(`\\s*${blank}`, 'g'), '')
     .trim()
+}
 
 const shown = (value = ''): string => {
   const text = value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -6,6 +6,7 @@ import { AccountId, ContactId, EngagementId, MessageId } from './ids.js'
 import { Instant } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ReplyMeaning } from './reply-meaning.js'
+import { TrackedLinks } from './tracked-link.js'
 
 export const MessageIds = t.type(
   { message_id: MessageId, account_id: AccountId, contact_id: ContactId, engagement_id: EngagementId },
@@ -72,7 +73,7 @@ export const MessageEvent = t.union([
     t.intersection([
       Sent,
       t.type({ text: t.string, segments: NaturalNumber, begun_at: Instant }),
-      t.partial({ purpose: Purpose }),
+      t.partial({ purpose: Purpose, links: TrackedLinks }),
     ]),
   ),
   eventOf('MessageTriedAgain', t.intersection([Sent, t.type({ attempt: NaturalNumber, begun_at: Instant })])),
@@ -197,6 +198,7 @@ export type MessageCommand =
       readonly facts: Sent
       readonly text: string
       readonly segments: number
+      readonly links?: TrackedLinks
       readonly at: Instant
       /** Where it turns out that the provider has it. */
       readonly after?: AfterStep
@@ -230,7 +232,7 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
       return { kind: 'requested', ids, request: { purpose, text, expires_at }, dueAt: undefined }
     }
     case 'MessageBegun': {
-      const { text, segments, begun_at: begunAt, purpose: _purpose, ...facts } = event.data
+      const { text, segments, begun_at: begunAt, purpose: _purpose, links: _links, ...facts } = event.data
       const request = 'request' in state ? state.request : undefined
       return {
         kind: 'sending',
@@ -425,10 +427,10 @@ const putOff = (
 const isOfTry = (state: Outbound, attempt: number): boolean => state.kind === 'sending' && state.attempt === attempt
 
 const begin = (
-  { facts, text, segments, at: begun_at, after }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
+  { facts, text, segments, links, at: begun_at, after }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
-  const begun = { ...facts, text, segments, begun_at }
+  const begun = { ...facts, text, segments, begun_at, ...(links === undefined ? {} : { links }) }
   if (state.kind === 'unknown') return [{ type: 'MessageBegun', data: begun }]
   if (state.kind === 'requested') return [{ type: 'MessageBegun', data: { ...begun, purpose: state.request.purpose } }]
   // One whose try nobody recorded is not at the provider, as whoever begins it anew has made sure.

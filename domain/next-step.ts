@@ -5,10 +5,11 @@ import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
 import { later, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
-import { messageOf } from './message-template.js'
+import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
 import { afterStep, disabledWait, fieldsOf, hoursFor } from './step-times.js'
+import { linkUrl, type TrackedLinks } from './tracked-link.js'
 
 /** All that is known of an engagement whose turn may have come. */
 type Situation = {
@@ -22,6 +23,8 @@ type Situation = {
   readonly account: { readonly title: string; readonly enabled: boolean }
   /** When messages of the account went to the contact within the last 24 hours, oldest first. */
   readonly sentInLastDay: ReadonlyArray<Instant>
+  /** Where people reach the service, and the code of the links of a message that is begun now. */
+  readonly links: { readonly site: string; readonly code: string }
   readonly now: Instant
 }
 
@@ -37,6 +40,8 @@ export type NextStep =
       readonly attempt: number
       readonly messageId: MessageId
       readonly text: string
+      /** Undefined where it has none. */
+      readonly links: TrackedLinks | undefined
       /** When the night begins, where it does within days. */
       readonly validUntil: Instant | undefined
     }
@@ -90,7 +95,7 @@ type Turn = {
 
 /** Its turn has come: whether it may go out. */
 const duly = (
-  { engagement, settings, account, sentInLastDay, now }: Situation,
+  { engagement, settings, account, sentInLastDay, links: { site, code }, now }: Situation,
   { step, attempt, template, messageId, key }: Turn,
   { details }: Extract<ContactState, { readonly kind: 'known' }>,
 ): NextStep => {
@@ -103,10 +108,13 @@ const duly = (
   if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }
   const until = dayIsFullUntil(hours, sentInLastDay)
   if (until !== undefined) return { kind: 'postpone', step, until, reason: 'the state allows no more messages a day' }
-  const text = messageOf(template, { ...fields, account: account.title })
+  const linkAt = (index: number): string => linkUrl(site, code, index)
+  const text = messageOf(template, { ...fields, account: account.title }, linkAt)
   if (text === '')
     return { kind: 'skip', step, reason: 'the message is blank', after: afterStep(settings, hours, step, now, key) }
   const awaited = engagement.kind === 'started' ? engagement.followUp?.awaitedConsent : undefined
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
-  return { kind: 'send', step, attempt, messageId, text, validUntil: quietFrom(hours, now) }
+  const urls = linksIn(template)
+  const links = urls.length === 0 ? undefined : { code, urls }
+  return { kind: 'send', step, attempt, messageId, text, links, validUntil: quietFrom(hours, now) }
 }

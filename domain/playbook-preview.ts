@@ -4,6 +4,7 @@ import { messageOf, type FieldValues } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
 import { sendingTime } from './quiet-hours.js'
 import { hoursFor } from './step-times.js'
+import { linkCodeFrom, linkUrl } from './tracked-link.js'
 
 /** A message as a lead would get it: `at` what time, null where there is no hour for it, and why not sooner. */
 type PreviewedMessage = Segments & {
@@ -21,6 +22,8 @@ type PlaybookPreview = {
 type Previewed = {
   readonly settings: PlaybookSettings
   readonly accountTitle: string
+  /** Where people reach the service. */
+  readonly site: string
   /** Of the lead. */
   readonly fields: FieldValues
   readonly submittedAt: Instant
@@ -28,14 +31,17 @@ type Previewed = {
 
 const minute = 60_000
 
+/** As long as a real one, and of no message. */
+const sampleCode = linkCodeFrom('X'.repeat(26))
+
 /** The messages that a lead would get if it never replied. */
-export const previewOf = ({ settings, accountTitle, fields, submittedAt }: Previewed): PlaybookPreview => {
+export const previewOf = ({ settings, accountTitle, site, fields, submittedAt }: Previewed): PlaybookPreview => {
   const hours = hoursFor(settings, fields)
   let sent: Instant | undefined = submittedAt
   const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
     const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
     sent = due && sendingTime(hours, due, `step ${index}`)
-    const text = messageOf(message, { ...fields, account: accountTitle })
+    const text = messageOf(message, { ...fields, account: accountTitle }, (link) => linkUrl(site, sampleCode, link))
     return { text, at: sent ?? null, held_by: heldBack(due, sent), ...segmentsOf(text) }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []

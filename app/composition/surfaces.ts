@@ -2,6 +2,7 @@ import type { Logger } from '../../domain/ports.js'
 import { healthSurface, type HealthPorts } from '../http/monitoring/health.js'
 import { metricsSurface, type Metrics } from '../http/monitoring/metrics.js'
 import { routesOf, type Routes } from '../http/server.js'
+import { linksSurface } from '../messaging/links.js'
 import { messagesSurface, type MessagesPorts } from '../messaging/surface.js'
 import type { TextProvider } from '../messaging/provider.js'
 import { intakeSurface, type IntakePorts } from '../intake/surface.js'
@@ -30,6 +31,7 @@ export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
     routesOf(restSurface(ports), logger),
     routesOf(intakeSurface(ports), logger),
     routesOf(manageSurface(ports, operatorKey), logger),
+    routesOf(linksSurface(ports), logger),
     ...(textProvider === undefined ? [] : [routesOf(messagesSurface({ ...ports, unplaced }, textProvider), logger)]),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]

@@ -3,6 +3,7 @@ import type { Answer, Problem } from './problem.js'
 
 /** What an endpoint sees of a request: nothing of Koa. */
 export type Request = {
+  readonly method: string
   readonly params: Readonly<Record<string, string>>
   /** Undefined where the parameter is missing or given twice. */
   readonly query: (name: string) => string | undefined

@@ -220,6 +220,7 @@ const bodyParsedBy = async (parse: Middleware, ctx: Context): Promise<unknown> =
 
 /** The request as it is before its body is read. */
 const requestOf = (ctx: Context): Request => ({
+  method: ctx.method,
   params: ctx['params'] as Readonly<Record<string, string>>,
   query: (name) => {
     const value = ctx.query[name]

@@ -7,6 +7,7 @@ import { segmentsOf } from '../../domain/message-segments.js'
 import type { Clock, CommandHandler, Ids, Logger, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
+import type { TrackedLinks } from '../../domain/tracked-link.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry } from '../subscriptions/retried-command.js'
@@ -32,7 +33,11 @@ export type Sending = {
   readonly after: ((now: Instant) => AfterStep) | undefined
 }
 
-type Text = { readonly text: string; readonly validUntil: Instant | undefined }
+type Text = {
+  readonly text: string
+  readonly links?: TrackedLinks | undefined
+  readonly validUntil: Instant | undefined
+}
 
 /** In milliseconds: a provider lists what it has just taken by then. */
 const settlingTime = 5_000
@@ -48,10 +53,11 @@ export const sendMessage = async (
   assumed?: Aggregate<MessageState>,
 ): Promise<Position | undefined> => {
   const { messenger, clock, time } = ports
-  const { facts, text, validUntil, to, lease } = sent
+  const { facts, text, links, validUntil, to, lease } = sent
   const { segments } = segmentsOf(text)
   const at = clock.now()
-  const begin = { type: 'BeginMessage', facts, text, segments, at, ...whatFollows(sent, at) } as const
+  const linked = links === undefined ? {} : { links }
+  const begin = { type: 'BeginMessage', facts, text, segments, ...linked, at, ...whatFollows(sent, at) } as const
   const begun = await record(ports, sent, begin, assumed)
   if (begun?.state === undefined || !('attempt' in begun.state)) return undefined
   // The provider has reported on an earlier try.

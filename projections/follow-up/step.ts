@@ -13,6 +13,7 @@ import type { StoreFailure } from '../../domain/ports.js'
 import { E, unreachable, type Either } from '../../domain/prelude.js'
 import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { linkCodeFrom } from '../../domain/tracked-link.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
@@ -26,6 +27,8 @@ export type StepPorts = SendingPorts &
   ConsentPorts & {
     readonly documents: Documents
     readonly playbookAt: PlaybookVersions
+    /** Where people reach the service, known once it listens. */
+    readonly siteUrl: Promise<string>
     /** As it is now. */
     readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
   }
@@ -62,6 +65,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     hasNewer: await hasNewer(ports, person, id),
     account: { title: owner.title, enabled: owner.enabled },
     sentInLastDay,
+    links: { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) },
     now,
   })
   if (next.kind === 'check-consent') return checkConsent(ports, lease, state.attribution, next.check)
@@ -77,7 +81,8 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const decided = await executeWithRetry(ports, recording(lease), engagement, id, begin)
     if (E.isLeft(decided)) return undefined
     const assumed = lastMessage === undefined || messageId !== begun ? newAggregate(message) : undefined
-    return sendMessage(ports, { ...sending, text: next.text, validUntil: next.validUntil }, assumed)
+    const { text, links, validUntil } = next
+    return sendMessage(ports, { ...sending, text, links, validUntil }, assumed)
   }
   const command = commandFor(next, now)
   if (command === undefined) return undefined

@@ -27,6 +27,9 @@ export type MessageDocument = {
   /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
   readonly tried_at?: Instant
+  /** Present only where it has tracked links: their code, and where they lead to. */
+  readonly link_code?: string
+  readonly link_urls?: ReadonlyArray<string>
   /** Present only while a message that is no step is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
@@ -34,12 +37,13 @@ export type MessageDocument = {
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 3,
+  version: 4,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
     outbound: ['sent_to', 'tried_at'],
     due: ['queue', 'next_at'],
+    link: ['link_code', 'created_at'],
   },
   createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
@@ -63,11 +67,13 @@ export const messages: Projection<MessageDocument> = {
           purpose,
           text,
           segments,
+          links,
         } = event.data
+        const linked = links === undefined ? {} : { link_code: links.code, link_urls: links.urls }
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
         const asked = purpose === undefined ? {} : { purpose, ...dueAnswer(event.data, event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
-        return { ...ids, ...sending, ...asked, text, step, segments, created_at: event.time }
+        return { ...ids, ...sending, ...asked, ...linked, text, step, segments, created_at: event.time }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data

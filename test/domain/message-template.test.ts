@@ -1,8 +1,18 @@
 import test from 'ava'
 import fc from 'fast-check'
-import { longestMessage, messageOf, templateProblem } from '../../domain/message-template.js'
+import {
+  linksIn,
+  longestMessage,
+  messageOf as textOf,
+  templateProblem,
+  type FieldValues,
+} from '../../domain/message-template.js'
+import { linkCodeFrom, linkUrl } from '../../domain/tracked-link.js'
 
 const known = new Set(['first_name', 'last_name', 'account'])
+
+const messageOf = (template: string, values: FieldValues): string =>
+  textOf(template, values, (index) => linkUrl('https://leads.example.com', linkCodeFrom('0'.repeat(26)), index))
 
 test('a message holds the fields of the lead', (t) => {
   const text = messageOf('Hi {{first_name}} {{ last_name }}, this is {{account}}.', {
@@ -40,7 +50,7 @@ test('a template that names no field of a lead is refused, and one with a brace 
   for (const template of ['Hi {{name}}', 'Hi {{first_name}', 'Hi {{}}', 'Hi {{First_Name}}', 'Hi }}', 'Hi {{a b}}']) {
     t.is(
       templateProblem(template, known),
-      'a text whose {{…}} each hold one of first_name, last_name, account',
+      'a text whose {{…}} each hold one of first_name, last_name, account, or link: and a URL',
       template,
     )
   }
@@ -49,7 +59,7 @@ test('a template that names no field of a lead is refused, and one with a brace 
 
 test('whatever the lead, a message that was accepted is never too long, and shows no trace of a blank', (t) => {
   const part = fc.oneof(
-    fc.constantFrom('{{first_name}}', '{{account}}', ' '),
+    fc.constantFrom('{{first_name}}', '{{account}}', ' ', '{{link:https://www.example.com}}'),
     fc.string({ maxLength: 80, unit: 'binary' }),
   )
   fc.assert(
@@ -66,4 +76,25 @@ test('whatever the lead, a message that was accepted is never too long, and show
 test('a template of the greatest length is accepted, a longer one is refused', (t) => {
   t.is(templateProblem(`{{account}}${'x'.repeat(longestMessage - 60)}`, known), undefined)
   t.regex(templateProblem(`{{account}}${'x'.repeat(longestMessage - 59)}`, known) ?? '', /at most 1600 characters/)
+})
+
+test('links are short, each has a number, and where they lead to is not in the message', (t) => {
+  const template = '{{first_name}}: {{link:https://a.example.com/x?y=1}} or {{ link: http://b.example.com }}.'
+  t.is(templateProblem(template, known), undefined)
+  const short = `https://leads.example.com/l/${'0'.repeat(14)}`
+  t.is(messageOf(template, { first_name: 'Ada' }), `Ada: ${short}0 or ${short}1.`)
+  t.deepEqual(linksIn(template), ['https://a.example.com/x?y=1', 'http://b.example.com'])
+})
+
+test('a link that leads nowhere is refused, and more links than a message may have', (t) => {
+  for (const link of ['www.example.com', 'javascript:alert(1)', 'https://', 'mailto:ada@example.com'])
+    t.regex(templateProblem(`See {{link:${link}}}`, known) ?? '', /http or https URL/, link)
+  t.truthy(templateProblem('See {{link:https://www.example.com/{{first_name}}}}', known))
+  t.truthy(templateProblem('See {{link:}}', known))
+  t.regex(templateProblem('{{link:https://www.example.com}} '.repeat(11), known) ?? '', /at most 10 links/)
+})
+
+test('what a vendor sends makes no link', (t) => {
+  const text = messageOf('Hi {{first_name}}', { first_name: '{{link:https://www.example.com}}' })
+  t.is(text, 'Hi {{link:https://www.example.com}}')
 })

@@ -96,6 +96,7 @@ const next = (now: ReturnType<typeof at>, known: Known = {}) =>
     hasNewer: known.hasNewer ?? false,
     account: { title: 'Example Agency', enabled: known.enabled ?? true },
     sentInLastDay: known.sent ?? [],
+    links: { site: 'https://leads.example.com', code: '0123456789ABCD' },
     now,
   })
 

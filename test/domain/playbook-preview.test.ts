@@ -18,6 +18,7 @@ const preview = (
       steps: messages.map(([message, delay_minutes]) => ({ message, delay_minutes })),
     },
     accountTitle: 'Acme Insurance',
+    site: 'https://leads.example.com',
     fields: { first_name, phone: '(415) 555-0123', current_residence_state: 'CA' },
     submittedAt: at,
   })
@@ -90,4 +91,9 @@ test('a message that is blank for this lead is warned of', (t) => {
   ] as const
   t.deepEqual(preview(steps).warnings, [])
   t.deepEqual(preview(steps, ' ').warnings, ['Message 2 is blank for this lead, and would not be sent.'])
+})
+
+test('a preview shows a short link where a message has a link, as long as a real one', (t) => {
+  const { messages } = preview([['Your quote: {{link:https://www.example.com/quote}}', 0]])
+  t.is(messages[0]?.text, `Your quote: https://leads.example.com/l/${'X'.repeat(14)}0`)
 })

@@ -39,12 +39,13 @@ test('what a new account sends may be sent as it stands: three messages in three
     standardPlaybook.steps.map(({ delay_minutes }) => delay_minutes / (24 * 60)),
     [0, 1, 1],
   )
+  const link = (): string => 'https://leads.example.com'
   for (const { message } of standardPlaybook.steps) {
     t.regex(message, /\{\{account\}\}/, 'who writes')
     t.regex(message, /Reply STOP/, 'how to stop')
-    const text = messageOf(message, { first_name: 'Bartholomew', account: 'Example Insurance Agency' })
+    const text = messageOf(message, { first_name: 'Bartholomew', account: 'Example Insurance Agency' }, link)
     t.is(segmentsOf(text).segments, 1, text)
-    t.regex(messageOf(message, { first_name: '', account: 'Example Agency' }), /^Hi, /, 'a blank name reads well')
+    t.regex(messageOf(message, { first_name: '', account: 'Example Agency' }, link), /^Hi, /, 'a blank name reads well')
   }
 })
 

@@ -34,6 +34,7 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
         previewOf({
           settings: playbook.settings,
           accountTitle: account.title,
+          site: ports.siteUrl(),
           fields: body.lead ?? sampleLead,
           submittedAt: body.at ?? ports.clock.now(),
         }),

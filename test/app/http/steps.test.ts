@@ -10,6 +10,7 @@ const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
 
 const requestWith = (given: Partial<Request> = {}): Request => ({
+  method: 'GET',
   params: {},
   query: () => undefined,
   header: () => undefined,

@@ -15,6 +15,7 @@ import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
+import { linkCodeFrom } from '../../../domain/tracked-link.js'
 import {
   accountId,
   apiKeyId,
@@ -274,6 +275,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     givesUpAt: moment,
     at: moment,
   }),
+  fc.record({ type: is('OpenLink'), reportId: few(reportId), url: word, at: moment }),
   fc.record({ type: is('GiveUp'), label: fc.constantFrom('undeliverable', 'filtered'), note: word, at: moment }),
   fc.record({ type: is('EndSilence'), at: moment, givesUpAt: fc.constantFrom(undefined, at(1)) }),
   fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
@@ -288,13 +290,17 @@ const ofMessage = fc.record({
 })
 
 export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
-  fc.record({
-    type: is('BeginMessage'),
-    facts: fc.tuple(ofMessage, step).map(([ids, number]) => ({ ...ids, step: number })),
-    text: word,
-    segments: fc.nat(2),
-    at: moment,
-  }),
+  fc.record(
+    {
+      type: is('BeginMessage'),
+      facts: fc.tuple(ofMessage, step).map(([ids, number]) => ({ ...ids, step: number })),
+      text: word,
+      segments: fc.nat(2),
+      links: fc.constant({ code: linkCodeFrom('0'.repeat(26)), urls: ['https://www.example.com/'] }),
+      at: moment,
+    },
+    { requiredKeys: ['type', 'facts', 'text', 'segments', 'at'] },
+  ),
   fc.record({
     type: is('RecordFailedTry'),
     attempt: fc.integer({ min: 1, max: 2 }),

@@ -53,6 +53,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     ...ports,
     ...{ commandHandler, time, backoff, projected },
     playbookAt: playbookVersions(store),
+    siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),
   })
 

@@ -62,6 +62,7 @@ export const openConsentStage = (
   const portsOn = (opened: EventStore) => ({
     ...{ store: opened, commandHandler: sharedHandler(opened, clock), documents, clock, ids, logger },
     ...{ time: turnTime, backoff: nextTurn, playbookAt: () => Promise.resolve(settings) },
+    siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
         asked.push(consent)

@@ -95,6 +95,7 @@ const openStage = async (outcome: (taken: number) => MessengerOutcome | 'lost') 
         ...{ store: dying, consentVerifier: { verify: () => Promise.reject(new Error('nobody asks')) } },
         ...{ documents, messenger, clock, ids, time: turnTime, logger: recordingLogger(), backoff: nextTurn },
         playbookAt: () => Promise.resolve(settings),
+        siteUrl: Promise.resolve('https://leads.example.com'),
         currentAccount: () => Promise.resolve(E.right(owner)),
       }
       await takeTurn(ports, testLease('contacts_0'), engagementId()).catch(() => undefined)

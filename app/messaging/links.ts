@@ -1,0 +1,78 @@
+import { isbot } from 'isbot'
+import { openingIdOf } from '../../domain/derived-id.js'
+import { engagement } from '../../domain/engagement.js'
+import type { Clock, Logger } from '../../domain/ports.js'
+import { E, flow, TE, type Either } from '../../domain/prelude.js'
+import { linkFromPath } from '../../domain/tracked-link.js'
+import type { Queries } from '../../projections/queries.js'
+import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
+import type { ClientCommands } from '../commands/client-commands.js'
+import type { Request, Surface } from '../http/endpoint.js'
+import type { Problem } from '../http/problem.js'
+import { bindOr, check } from '../http/steps.js'
+
+type LinkPorts = {
+  readonly queries: Queries
+  readonly clientCommands: ClientCommands
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A tracked link of a message, and where it leads to. */
+type Link = { readonly document: MessageDocument; readonly index: number; readonly url: string }
+
+/** The short links of messages: each opening is sent on, and the first one by a person fires `link_clicked`. */
+export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
+  name: 'links',
+  prefix: '/l',
+  bodies: [],
+  invalidJson: { kind: 'invalid-json' },
+  authenticate: TE.map(() => undefined),
+  endpoints: [
+    {
+      method: 'GET',
+      path: '/:link',
+      handle: flow(
+        bindOr('link', ({ request }) => linkAt(ports, request.params['link'] ?? ''), {
+          kind: 'not-found',
+          message: 'there is nothing at this path',
+        }),
+        check(async ({ request, link }) => {
+          if (isPerson(request)) await recordOpening(ports, link)
+          return undefined
+        }),
+        TE.map(({ link: { url } }) => ({ status: 302, body: '', headers: { ...headers, location: url } })),
+      ),
+    },
+  ],
+})
+
+/** Every opening comes here, and where it leads to learns nothing of the message. */
+const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' }
+
+const linkAt = async ({ queries }: LinkPorts, path: string): Promise<Either<Problem, Link | undefined>> => {
+  const named = linkFromPath(path)
+  if (named === undefined) return E.right(undefined)
+  const found = await queries.page(messages, { index: 'link', equals: [named.code], limit: 1 })
+  if (E.isLeft(found)) return found
+  const document = found.right[0]?.document
+  const url = document?.link_urls?.[named.index]
+  return E.right(document === undefined || url === undefined ? undefined : { document, index: named.index, url })
+}
+
+/** Messengers and scanners look at a link before a person does, and browsers where a person may go next. */
+const isPerson = ({ method, header }: Request): boolean => {
+  const agent = header('user-agent')
+  const purpose = `${header('sec-purpose') ?? ''} ${header('purpose') ?? ''} ${header('x-purpose') ?? ''}`
+  return method === 'GET' && agent !== undefined && !isbot(agent) && !/prefetch|prerender|preview/i.test(purpose)
+}
+
+/** A person is sent on, whether or not it can be recorded: another opening is a new chance. */
+const recordOpening = async (
+  { clientCommands, clock, logger }: LinkPorts,
+  { document: { id, engagement_id }, index, url }: Link,
+): Promise<void> => {
+  const command = { type: 'OpenLink', reportId: openingIdOf(id, index), url, at: clock.now() } as const
+  const done = await clientCommands.execute(engagement, engagement_id, command, 'contact')
+  if (E.isLeft(done)) logger.warn({ message: id, kind: done.left.kind }, 'the opening of a link was not recorded')
+}
