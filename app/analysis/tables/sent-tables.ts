@@ -18,7 +18,7 @@ export const deliveries = {
   stages: ['delivery_due', 'deliveries_erased', 'delivery_changed'],
   key: 'delivery_id',
   order: ['due_at', 'delivery_id'],
-  // What was delivered stays so, whatever becomes of its webhook or of a resend.
+  // What was delivered, or abandoned, stays so, whatever becomes of its webhook or of a resend.
   sql: `
     SELECT
       due.*,
@@ -27,7 +27,8 @@ export const deliveries = {
       coalesce(changed.attempts, 0) AS attempts,
       CASE
         WHEN delivered_at IS NOT NULL THEN delivered_at
-        WHEN changed.state IN ('failed', 'skipped', 'abandoned', 'dropped') THEN changed_at
+        WHEN changed.state = 'abandoned' THEN abandoned_at
+        WHEN changed.state IN ('failed', 'skipped', 'dropped') THEN changed_at
       END AS ended_at,
       epoch_ms(delivered_at) - epoch_ms(due_at) AS delay_ms
     FROM (FROM delivery_due UNION ALL BY NAME FROM deliveries_erased) AS due
@@ -37,6 +38,7 @@ export const deliveries = {
         arg_max(state, revision) FILTER (state IS NOT NULL) AS state,
         arg_max(recorded_at, revision) FILTER (state IS NOT NULL) AS changed_at,
         arg_min(recorded_at, revision) FILTER (state = 'succeeded') AS delivered_at,
+        min(recorded_at) FILTER (state = 'abandoned') AS abandoned_at,
         arg_min(recorded_at, revision) FILTER (attempt IS NOT NULL) AS first_attempt_at,
         max(attempt) AS attempts
       FROM delivery_changed
