@@ -111,7 +111,8 @@ export const MessageEvent = t.union([
     t.intersection([
       MessageIds,
       t.type({ text: t.string, meaning: ReplyMeaning, paused_until: Instant, gives_up_at: Instant }),
-      t.partial({ answer: t.keyof({ confirmation: null, help: null }, 'confirmation or help') }),
+      /** `provider_id`: where a provider brought it. */
+      t.partial({ answer: t.keyof({ confirmation: null, help: null }, 'confirmation or help'), provider_id: t.string }),
     ]),
   ),
   eventOf(
@@ -127,9 +128,19 @@ export const MessageEvent = t.union([
       }),
       /**
        * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older versions
-       * left them out.
+       * left them out. `copies`: the ids by which a provider still has it; left out where there are none.
        */
-      t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent) }),
+      t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent), copies: t.readonlyArray(t.string) }),
+    ]),
+  ),
+  /** The provider has it no longer. */
+  eventOf('MessageCopiesErased', MessageIds),
+  /** The provider still has it: `until` the next try, null after the last one. */
+  eventOf(
+    'MessageCopiesKept',
+    t.intersection([
+      MessageIds,
+      t.type({ attempt: NaturalNumber, until: t.union([Instant, t.null]), reason: t.string }),
     ]),
   ),
 ])
@@ -141,7 +152,15 @@ type Requested = { readonly ids: MessageIds; readonly request: Request; readonly
 
 export type MessageState =
   /** `withdrawn`: before its first try. */
-  | { readonly kind: 'unknown' | 'withdrawn' | 'erased' }
+  | { readonly kind: 'unknown' | 'withdrawn' }
+  | {
+      readonly kind: 'erased'
+      readonly ids: MessageIds
+      /** By these ids a provider still has it. */
+      readonly copies: ReadonlyArray<string>
+      /** How often somebody tried to erase them. */
+      readonly attempts: number
+    }
   | ({ readonly kind: 'requested' } & Requested)
   /** `sending`: a try has begun, and nobody has recorded how it ended. `waiting`: for the next one. */
   | {
@@ -224,6 +243,13 @@ export type MessageCommand =
       readonly beganAt: Instant
       readonly history: ReadonlyArray<ErasedMessageEvent>
     }
+  | { readonly type: 'RecordErasedCopies' }
+  | {
+      readonly type: 'RecordKeptCopies'
+      readonly attempt: number
+      readonly until: Instant | undefined
+      readonly reason: string
+    }
 
 const evolve = (state: MessageState, event: MessageEvent): MessageState => {
   switch (event.type) {
@@ -253,8 +279,14 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
       const { text: _text, ...facts } = event.data
       return { kind: 'received', facts }
     }
-    case 'MessageErased':
-      return { kind: 'erased' }
+    case 'MessageErased': {
+      const { message_id, account_id, contact_id, engagement_id, copies = [] } = event.data
+      return { kind: 'erased', ids: { message_id, account_id, contact_id, engagement_id }, copies, attempts: 0 }
+    }
+    case 'MessageCopiesErased':
+      return state.kind === 'erased' ? { ...state, copies: [] } : state
+    case 'MessageCopiesKept':
+      return state.kind === 'erased' ? { ...state, attempts: event.data.attempt } : state
     default:
       return afterTry(state, event)
   }
@@ -264,7 +296,16 @@ const afterTry = (
   state: MessageState,
   event: Exclude<
     MessageEvent,
-    { readonly type: 'MessageRequested' | 'MessagePostponed' | 'MessageBegun' | 'MessageReceived' | 'MessageErased' }
+    {
+      readonly type:
+        | 'MessageRequested'
+        | 'MessagePostponed'
+        | 'MessageBegun'
+        | 'MessageReceived'
+        | 'MessageErased'
+        | 'MessageCopiesErased'
+        | 'MessageCopiesKept'
+    }
   >,
 ): MessageState => {
   if (state.kind === 'requested' && event.type === 'MessageFailed') return { kind: 'withdrawn' }
@@ -342,6 +383,15 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       return E.right(state.kind === 'unknown' ? [{ type: 'MessageReceived', data: command.facts }] : [])
     case 'EraseMessage':
       return E.right(erase(command, state))
+    case 'RecordErasedCopies':
+      if (state.kind !== 'erased' || state.copies.length === 0) return E.right([])
+      return E.right([{ type: 'MessageCopiesErased', data: state.ids }])
+    case 'RecordKeptCopies': {
+      if (state.kind !== 'erased' || state.copies.length === 0) return E.right([])
+      const { attempt, until = null, reason } = command
+      if (attempt !== state.attempts + 1) return E.right([])
+      return E.right([{ type: 'MessageCopiesKept', data: { ...state.ids, attempt, until, reason } }])
+    }
     case 'RecordFailedTry': {
       if (!isOutbound(state)) return E.right([])
       const { attempt, reason, nextAttemptAt: next_attempt_at, kind } = command
@@ -445,13 +495,24 @@ const erase = (
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   if (state.kind === 'erased') return []
-  const kept = { ...of, state: state.kind, began_at, history }
+  const copies = copiesOf(state)
+  const kept = { ...of, state: state.kind, began_at, history, ...(copies.length === 0 ? {} : { copies }) }
   if (state.kind === 'received') {
     const { meaning } = state.facts
     return [{ type: 'MessageErased', data: { ...kept, direction: 'inbound', segments: 0, meaning } }]
   }
   const segments = isOutbound(state) ? state.segments : 0
   return [{ type: 'MessageErased', data: { ...kept, direction: 'outbound', segments } }]
+}
+
+/** The ids by which a provider has a message. */
+const copiesOf = (state: MessageState): ReadonlyArray<string> => {
+  const ids = isOutbound(state)
+    ? [...state.lost, state.providerId]
+    : state.kind === 'received'
+      ? [state.facts.provider_id]
+      : []
+  return ids.filter((id) => id !== undefined)
 }
 
 export const message: Decider<MessageState, MessageCommand, MessageEvent, never> = {

@@ -68,6 +68,8 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MessageUndelivered: [],
   MessageReceived: ['text'],
   MessageErased: [],
+  MessageCopiesErased: [],
+  MessageCopiesKept: [],
   // Receivers often put a token into the path or the query.
   WebhookAdded: ['settings.url'],
   WebhookChanged: ['settings.url'],

@@ -259,6 +259,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MessageUndelivered: onMessageFailed,
   MessageReceived: onMessageReceived,
   MessageErased: none,
+  MessageCopiesErased: none,
+  MessageCopiesKept: none,
   RemarkMade: none,
   RemarksErased: none,
   WebhookAdded: none,

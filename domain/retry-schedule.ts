@@ -23,6 +23,13 @@ export const maximalMessageTries = 28
 export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
 
+/**
+ * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a day later each time. Undefined
+ * after two weeks.
+ */
+export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undefined =>
+  attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * 60 * 60_000)
+
 /** In milliseconds: for so long may checks of a consent fail, until no message is sent any more. */
 const longestConsentWait = 24 * 60 * 60_000
 

@@ -7,4 +7,6 @@ import type { Messenger } from '../../projections/follow-up/messenger.js'
 export const keptMessages: Messenger = {
   send: () => Promise.resolve({ kind: 'accepted', providerId: undefined }),
   settle: () => Promise.resolve({ kind: 'absent' }),
+  // A provider that was named before is not any more.
+  eraseCopy: () => Promise.resolve({ kind: 'kept', reason: 'no provider is set' }),
 }

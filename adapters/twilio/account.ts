@@ -11,6 +11,10 @@ export type TwilioAccount = {
 /** Whether the sender is a Messaging Service, which picks a number itself. */
 export const isMessagingService = (sender: string): boolean => sender.startsWith('MG')
 
+/** Where one message of an account stands. */
+export const messagePath = ({ accountSid }: TwilioAccount, sid: string): string =>
+  `/2010-04-01/Accounts/${accountSid}/Messages/${sid}.json`
+
 /** Where the messages of an account are sent to and listed. */
 export const messagesPath = ({ accountSid }: TwilioAccount): string =>
   `/2010-04-01/Accounts/${accountSid}/Messages.json`

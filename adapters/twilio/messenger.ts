@@ -4,9 +4,14 @@ import type { MessageId } from '../../domain/ids.js'
 import { instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import type { Messenger, MessengerOutcome, OutgoingMessage } from '../../projections/follow-up/messenger.js'
+import type {
+  CopyErasure,
+  Messenger,
+  MessengerOutcome,
+  OutgoingMessage,
+} from '../../projections/follow-up/messenger.js'
 import { monotonicTime } from '../node/monotonic-time.js'
-import { isMessagingService, messagesPath, type TwilioAccount } from './account.js'
+import { isMessagingService, messagePath, messagesPath, type TwilioAccount } from './account.js'
 import { refusalOf } from './error-codes.js'
 import { askTwilio, type TwilioAnswer } from './requests.js'
 import { settledBy } from './settle.js'
@@ -62,10 +67,24 @@ export const twilioMessenger = (
       return outcomeOf(answer, clock.now())
     },
     settle: (message, since) => limited((signal) => settledBy(account, message, since, signal)),
+    eraseCopy: async (providerId) => {
+      if (!isMessageSid(providerId)) return { kind: 'kept', reason: 'it is no message of this provider' }
+      const request = { path: messagePath(account, providerId), method: 'DELETE' } as const
+      return erasureOf(await limited((signal) => askTwilio(account, request, signal)))
+    },
     close: () => {
       for (const limit of underWay) limit.abort(over)
     },
   }
+}
+
+const isMessageSid = (id: string): boolean => /^(SM|MM)[0-9a-f]{32}$/.test(id)
+
+/** A message that still waits there can't be erased yet: 409. */
+const erasureOf = (answer: TwilioAnswer): CopyErasure => {
+  if (answer.kind !== 'answered') return { kind: 'kept', reason: 'no answer' }
+  const isGone = answer.status === 204 || answer.status === 404
+  return isGone ? { kind: 'erased' } : { kind: 'kept', reason: `HTTP ${answer.status}` }
 }
 
 /** Seconds after which Twilio fails a message that still waits. It takes more by now, but this much it always took. */

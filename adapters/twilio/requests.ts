@@ -4,8 +4,12 @@ import type { Socket } from 'node:net'
 import fetch from 'node-fetch'
 import type { TwilioAccount } from './account.js'
 
-/** A request, with the path and query of its URL; with a form it is a POST. */
-type TwilioRequest = { readonly path: string; readonly form?: URLSearchParams }
+/** A request, with the path and query of its URL; with a form it is a POST unless it says otherwise. */
+type TwilioRequest = {
+  readonly path: string
+  readonly form?: URLSearchParams
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+}
 
 /**
  * How a request ended. `not-sent`: no connection stood, so nothing of it went out. `unanswered`: it may have been processed. The
@@ -21,13 +25,14 @@ const longestBody = 1_000_000
 /** Asks with the account's credentials. Never rejects; ends when `signal` aborts. */
 export const askTwilio = async (
   { baseUrl, accountSid, authToken }: TwilioAccount,
-  { path, form }: TwilioRequest,
+  { path, form, method = form === undefined ? 'GET' : 'POST' }: TwilioRequest,
   signal: AbortSignal,
 ): Promise<TwilioAnswer> => {
   const { agent, isConnected } = watchedAgent(baseUrl.startsWith('https:'))
   try {
     const response = await fetch(`${baseUrl}${path}`, {
-      ...(form === undefined ? {} : { method: 'POST', body: form }),
+      method,
+      ...(form === undefined ? {} : { body: form }),
       headers: {
         authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
         accept: 'application/json',

@@ -25,6 +25,8 @@ type Arrived = {
   readonly accountId: AccountId
   readonly contactId: ContactId
   readonly text: string
+  /** Where a provider brought it. */
+  readonly providerId?: string
   /** Whether the provider answers STOP and HELP itself, unless the account says otherwise. */
   readonly isAnsweredByDefault: boolean
   /** Set where the provider has understood the text, and answers it itself. */
@@ -42,7 +44,7 @@ const day = 24 * 60 * 60_000
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, isAnsweredByDefault, answeredAs }: Arrived,
+  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, answeredAs }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
@@ -67,6 +69,7 @@ export const receivedMessage = async (
     text,
     meaning,
     ...(answer === undefined ? {} : { answer }),
+    ...(providerId === undefined ? {} : { provider_id: providerId }),
     paused_until: later(now, day),
     gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
   })

@@ -65,9 +65,9 @@ const received = async (
   if (E.isLeft(meant)) return meant
   if (meant.right.length === 0 && said === undefined) ports.unplaced('text')
   for (const { messageId, accountId, contactId } of meant.right) {
-    const { text, answeredAs } = inbound
+    const { text, providerId, answeredAs } = inbound
     // Twilio answers these words unless one has told it not to.
-    const arrived = { messageId, accountId, contactId, text, answeredAs, isAnsweredByDefault: true }
+    const arrived = { messageId, accountId, contactId, text, providerId, answeredAs, isAnsweredByDefault: true }
     const facts = await receivedMessage(ports, playbookAt, arrived)
     if (E.isLeft(facts)) return facts
     const command = { type: 'ReceiveMessage', facts: facts.right } as const

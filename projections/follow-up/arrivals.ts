@@ -54,7 +54,7 @@ export const arrivalsOf = (
 const shardOf = (event: ProjectedEvent): string | undefined => {
   if (event.type === 'ActivityRecorded')
     return endsCall(event.data.activity.label) ? contactShardOf(event.data.activity.contact_id) : undefined
-  if (event.type === 'MessageRequested' || event.type === 'MessageAttemptFailed')
+  if (event.type === 'MessageRequested' || event.type === 'MessageAttemptFailed' || event.type === 'MessageErased')
     return contactShardOf(event.data.contact_id)
   if (event.type !== 'EngagementStarted' || event.data.follow_up === undefined) return undefined
   return contactShardOf(event.data.contact_id)

@@ -7,7 +7,7 @@ import type { WakeUp } from '../../domain/wake-up.js'
 import type { Documents } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { followUpQueueOf, followUps, type FollowUpDocument } from '../read-models/follow-ups.js'
-import { answerQueueOf, messages } from '../read-models/messages.js'
+import { answerQueueOf, copyQueueOf, messages } from '../read-models/messages.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 
 /** What has its turn: an engagement, or a message that is no step. */
@@ -20,6 +20,8 @@ export type DueInShard = {
   readonly underWay: ReadonlyMap<TurnId, Promise<void>>
   /** Of these the checks of consents. */
   readonly checking: Map<TurnId, AccountId>
+  /** Of these the copies that a provider is to erase. */
+  readonly erasing: Set<TurnId>
   /** Of these the others: two at once to one contact would each take the last message that its state allows in a day. */
   readonly writingTo: Map<TurnId, ContactId>
   /** Must not be begun. */
@@ -32,6 +34,9 @@ type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Cloc
 
 /** Steps that are under way in a shard at most, and as many answers. */
 const mostUnderWay = 16
+
+/** Copies that a provider erases at once for a shard, at most. */
+const mostErasing = 2
 
 /** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
 const mostChecks = 16
@@ -50,16 +55,17 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
-  const [answers, first, late, unverified] = await Promise.all([
+  const [answers, first, late, unverified, copies] = await Promise.all([
     waiting<Due>(ports, shard, answerQueue(lease), mostUnderWay),
     waiting<Due>(ports, shard, stepQueue(lease, 'first'), mostUnderWay),
     waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), lateWindow),
     waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), lateWindow),
+    waiting<Due>(ports, shard, copyQueue(lease), mostErasing),
   ])
   if (isEnding(lease)) return
   const isDue = ({ next_at }: Due): boolean => next_at !== undefined && next_at <= now
-  const answersUnderWay = [...underWay.keys()].filter(isMessageId).length
-  const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size)
+  const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length
+  const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size - shard.erasing.size)
   const dueAnswers = answers.filter(isDue).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
   const checks = checksOf(unverified.filter(isDue).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
@@ -68,6 +74,11 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const isPaced = time.now() < shard.latePaceUntil
   const begunLate = isPaced ? [] : dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
   for (const { id } of checks) begin(id)
+  const dueCopies = copies.filter(isDue).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
+  for (const { id } of dueCopies) {
+    shard.erasing.add(id)
+    begin(id)
+  }
   for (const { id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
     if ([...shard.writingTo.values()].includes(contact_id)) continue
     shard.writingTo.set(id, contact_id)
@@ -76,7 +87,7 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
   const wakes = [
     aborted(woken),
-    ...[answers, first, late, unverified]
+    ...[answers, first, late, unverified, copies]
       .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDue(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
     ...(time.now() < shard.latePaceUntil ? [time.sleep(shard.latePaceUntil - time.now(), woken)] : []),
@@ -116,6 +127,8 @@ const stepQueue = ({ name }: Lease, kind: 'first' | 'later' | 'consent'): Queue 
 })
 
 const answerQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messages), name: answerQueueOf(name) })
+
+const copyQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messages), name: copyQueueOf(name) })
 
 /** In the order of their time those that wait in a queue of the shard, apart from what is under way or set aside. */
 const waiting = async <Document extends Due>(

@@ -27,9 +27,14 @@ export type MessengerOutcome =
 export type Settled =
   { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
 
+/** Whether the provider has a message no longer; `reason` is in words of ours. */
+export type CopyErasure = { readonly kind: 'erased' } | { readonly kind: 'kept'; readonly reason: string }
+
 /** Sends texts. Never rejects, and ends within a time of its own. */
 export type Messenger = {
   readonly send: (message: OutgoingMessage) => Promise<MessengerOutcome>
   /** Looks for a message that was tried since `since`. */
   readonly settle: (message: OutgoingMessage, since: Instant) => Promise<Settled>
+  /** Erases what the provider has under this id of its own. */
+  readonly eraseCopy: (providerId: string) => Promise<CopyErasure>
 }

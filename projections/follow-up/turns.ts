@@ -1,4 +1,6 @@
 import { engagement } from '../../domain/engagement.js'
+import type { Position } from '../../domain/event.js'
+import type { ContactId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { EventStore } from '../../domain/ports.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
@@ -7,6 +9,7 @@ import { contactShardOf } from '../read-models/contact-shards.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
+import { eraseCopies } from './copies.js'
 import { isMessageId, type DueInShard, type TurnId } from './due.js'
 import { sendRequested } from './requested.js'
 import { takeTurn, type StepPorts } from './step.js'
@@ -37,9 +40,8 @@ type Turns = {
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
   const { projected, logger, backoff } = ports
   const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
-    const begun = events.find(({ type }) => type === 'EngagementStarted' || type === 'MessageRequested')
-    const isKnown = begun?.type === 'EngagementStarted' || begun?.type === 'MessageRequested'
-    return isKnown ? shardNamed(contactShardOf(begun.data.contact_id)) : undefined
+    const contactId = events.map(contactIn).find((found) => found !== undefined)
+    return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
   const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf }
   const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
@@ -49,8 +51,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     take: async (shard, id) => {
       const parked = isMessageId(id) ? ofMessages : ofEngagements
       try {
-        const turn = isMessageId(id) ? sendRequested(ports, shard.lease, id) : takeTurn(ports, shard.lease, id)
-        const position = await turn.catch(async (error: unknown): Promise<undefined> => {
+        const position = await turnOf(ports, shard, id).catch(async (error: unknown): Promise<undefined> => {
           if (!(error instanceof FailedForGood)) throw error
           await parked.failed(shard, id, error)
         })
@@ -68,10 +69,23 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
       } finally {
         shard.underWay.delete(id)
         shard.checking.delete(id)
+        shard.erasing.delete(id)
         shard.writingTo.delete(id)
         shard.wakeUp.wake()
       }
     },
     learn: async (event) => (await ofEngagements.learn(event)) ?? (await ofMessages.learn(event)),
   }
+}
+
+const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promise<Position | undefined> => {
+  if (!isMessageId(id)) return takeTurn(ports, lease, id)
+  return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
+}
+
+const contactIn = (event: ProjectedEvent): ContactId | undefined => {
+  const { type } = event
+  return type === 'EngagementStarted' || type === 'MessageRequested' || type === 'MessageErased'
+    ? event.data.contact_id
+    : undefined
 }

@@ -58,6 +58,7 @@ export const followUpWorker = (ports: TurnPorts): FollowUpWorker => {
           wakeUp: wakeUp(),
           underWay: new Map(),
           checking: new Map(),
+          erasing: new Set(),
           writingTo: new Map(),
           setAside: new Map(),
           retried: new Map(),

@@ -30,7 +30,7 @@ export type MessageDocument = {
   /** Present only where it has tracked links: their code, and where they lead to. */
   readonly link_code?: string
   readonly link_urls?: ReadonlyArray<string>
-  /** Present only while a message that is no step is due: in which queue, and when. */
+  /** Present only while a message that is no step is due, or a provider has an erased one: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
 }
@@ -88,7 +88,8 @@ export const messages: Projection<MessageDocument> = {
         const ids = { account_id, id, contact_id, engagement_id }
         const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
-        return { ...ids, ...erased, ...to, segments, created_at: began_at }
+        const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
+        return { ...ids, ...erased, ...to, ...due, segments, created_at: began_at }
       }
       default:
         return document === undefined ? undefined : afterTry(document, event)
@@ -101,6 +102,14 @@ export const answerQueueOf = (shard: string): string => `${shard}/answers`
 
 const dueAnswer = ({ contact_id }: { readonly contact_id: ContactId }, next_at: Instant) => ({
   queue: answerQueueOf(contactShardOf(contact_id)),
+  next_at,
+})
+
+/** The copies of erased messages that a provider still has wait apart: nothing that is to be sent is held up by them. */
+export const copyQueueOf = (shard: string): string => `${shard}/copies`
+
+const dueCopies = (contactId: ContactId, next_at: Instant) => ({
+  queue: copyQueueOf(contactShardOf(contactId)),
   next_at,
 })
 
@@ -120,6 +129,12 @@ const afterTry = (
     }
     case 'MessagePostponed':
       return { ...document, reason: event.data.reason, next_at: event.data.until }
+    case 'MessageCopiesErased':
+      return withoutTurn(document)
+    case 'MessageCopiesKept': {
+      const { until } = event.data
+      return until === null ? withoutTurn(document) : { ...document, next_at: until }
+    }
     case 'MessageSent':
       // The provider may have reported on it before it answered.
       return { ...withoutTurn(document), state: document.state === 'delivered' ? 'delivered' : 'sent', reason: null }

@@ -109,3 +109,28 @@ test('a text that a carrier filters is tried again, and is given up where it is 
 test('what is said of a message that was received, or never begun, changes nothing', (t) => {
   t.deepEqual(story(delivered), { kind: 'unknown', types: [] })
 })
+
+const erase: MessageCommand = { type: 'EraseMessage', of: facts, beganAt: at(), history: [] }
+const keptCopies = (attempt: number): MessageCommand => ({
+  type: 'RecordKeptCopies',
+  attempt,
+  until: at(60),
+  reason: 'HTTP 409',
+})
+const erasedCopies: MessageCommand = { type: 'RecordErasedCopies' }
+
+test('what a provider has of an erased text is erased once, however often somebody tried', (t) => {
+  const { types } = story(begin, sent(), erase, keptCopies(1), keptCopies(1), erasedCopies, erasedCopies, keptCopies(2))
+  t.deepEqual(types.slice(2), ['MessageErased', 'MessageCopiesKept', 'MessageCopiesErased'])
+  t.deepEqual(story(begin, sent(1, null as never), erase, erasedCopies).types.slice(2), ['MessageErased'])
+})
+
+test('an erased text names each copy that a provider has, also of tries that never arrived', (t) => {
+  const lost = [begin, sent(1, 'SM1'), failing('failed', 'SM1'), begin, sent(2, 'SM2')]
+  const state = lost.reduce(
+    (known, command) => fold(message, known, rightOf(message.decide(command, known))),
+    message.initial,
+  )
+  const [closing] = rightOf(message.decide(erase, state))
+  t.deepEqual(closing?.type === 'MessageErased' && closing.data.copies, ['SM1', 'SM2'])
+})

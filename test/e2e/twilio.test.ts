@@ -208,3 +208,28 @@ test('a text that the provider did not sign is refused, and nothing is kept of i
   t.is((await fetch(`${site.url}/messaging/twilio/inbound`, { method: 'POST', body, headers })).status, 403)
   t.deepEqual(await textsOf(account, contact_id), [])
 })
+
+test('an erasure takes away what the provider has of the contact, and of nobody else', async (t) => {
+  const lead = await texted(await following())
+  const other = await texted(await following('Other Agency'), lead.phone)
+  t.is(await write(lead.phone, 'My secret', { MessageSid: sid(4_000) }), 204)
+  await texted(other.account, lead.phone)
+  const own = takenFor(lead.phone).map(({ sid: id }) => id)
+  const { taken } = lead
+  double.isUnfinished(taken.sid)
+  const erased = async ({ account, contact_id }: typeof lead) => {
+    const { body } = await account.manage('POST', `/contacts/${contact_id}/erase`)
+    return body.erased === true
+  }
+  await soon(() => erased(lead))
+  await soon(() => double.erased.has(taken.sid))
+  t.deepEqual(
+    own.filter((id) => double.erased.has(id)),
+    [taken.sid],
+  )
+  t.false(double.erased.has(sid(4_000)))
+  await soon(() => erased(other))
+  await soon(() => own.every((id) => double.erased.has(id)))
+  await soon(() => double.erased.has(sid(4_000)))
+  t.pass()
+})

@@ -20,6 +20,10 @@ export type TwilioDouble = {
   readonly account: (sender?: string) => TwilioAccount
   readonly url: string
   readonly taken: ReadonlyArray<Taken>
+  /** The SIDs of the messages that are gone, whoever wrote them. */
+  readonly erased: ReadonlySet<string>
+  /** The next request to erase the message comes before its final state, and is refused. */
+  readonly isUnfinished: (sid: string) => void
   /** The paths and queries of the requests that came, with their methods. */
   readonly requests: ReadonlyArray<string>
   readonly optOut: (number: string) => void
@@ -39,6 +43,7 @@ export const service = `MG${'0'.repeat(31)}1`
 const accountSid = `AC${'0'.repeat(31)}1`
 const authToken = 't0ken:with/all@sorts'
 const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`
+const messagePath = new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/(SM[0-9a-f]{32})\\.json$`)
 
 /**
  * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most, `reached`
@@ -52,6 +57,8 @@ export const openTwilioDouble = async (
   const post = poster(reached)
 
   const taken: Array<Taken> = []
+  const erased = new Set<string>()
+  const unfinished = new Set<string>()
   const requests: Array<string> = []
   const optedOut = new Set<string>()
   const faults: Array<Fault> = []
@@ -78,6 +85,16 @@ export const openTwilioDouble = async (
       refuse(response, { status: 401, code: 20003 })
       return
     }
+    const [, sid] = messagePath.exec(url.pathname) ?? []
+    if (request.method === 'DELETE' && sid !== undefined) {
+      if (unfinished.delete(sid)) {
+        refuse(response, { status: 409, code: 20009 })
+        return
+      }
+      erased.add(sid)
+      response.writeHead(204).end()
+      return
+    }
     if (url.pathname !== path) {
       refuse(response, { status: 404, code: 20404 })
       return
@@ -87,7 +104,14 @@ export const openTwilioDouble = async (
       refuse(response, refusal)
       return
     }
-    const body = request.method === 'POST' ? take(form) : pageOf(taken, url.searchParams, largestPage)
+    const body =
+      request.method === 'POST'
+        ? take(form)
+        : pageOf(
+            taken.filter((one) => !erased.has(one.sid)),
+            url.searchParams,
+            largestPage,
+          )
     if (fault === 'late') return void events.emit('held')
     if (fault === 'cut-after') return void request.socket.destroy()
     send(response, request.method === 'POST' ? 201 : 200, body)
@@ -100,6 +124,8 @@ export const openTwilioDouble = async (
     url: `twilio://${accountSid}:${encodeURIComponent(authToken)}@127.0.0.1:${port}?tls=false&from=`,
     account: (sender = number) => ({ baseUrl: `http://127.0.0.1:${port}`, accountSid, authToken, sender }),
     taken,
+    erased,
+    isUnfinished: (sid) => void unfinished.add(sid),
     requests,
     optOut: (to) => void optedOut.add(to),
     fail: (fault) => void faults.push(fault),

@@ -358,6 +358,13 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     }),
   }),
   fc.record({ type: is('PostponeMessage'), until: moment, reason: word }),
+  fc.record({ type: is('RecordErasedCopies') }),
+  fc.record({
+    type: is('RecordKeptCopies'),
+    attempt: fc.integer({ min: 1, max: 2 }),
+    until: fc.constantFrom(undefined, at(1)),
+    reason: word,
+  }),
   fc.record({ type: is('WithdrawMessage'), kind: fc.constantFrom('withdrawn', 'expired'), reason: word }),
 )
 

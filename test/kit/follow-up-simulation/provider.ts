@@ -67,6 +67,7 @@ export const openProvider = ({ random, clock, head, taken }: ProviderPorts) => {
           if (random() < 0.2) return Promise.resolve({ kind: 'unknown' })
           return Promise.resolve(kept.has(id) ? { kind: 'accepted', providerId: `SM-${id}` } : { kind: 'absent' })
         }),
+      eraseCopy: () => life.serve((): ReturnType<Messenger['eraseCopy']> => Promise.resolve({ kind: 'erased' })),
     }),
   }
 }

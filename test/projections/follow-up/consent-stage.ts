@@ -75,6 +75,7 @@ export const openConsentStage = (
         return Promise.resolve({ kind: 'accepted', providerId: undefined } as const)
       },
       settle: () => Promise.resolve({ kind: 'unknown' } as const),
+      eraseCopy: () => Promise.resolve({ kind: 'erased' } as const),
     },
     currentAccount: (id: AccountId) =>
       Promise.resolve(

@@ -32,6 +32,7 @@ test('one contact is written to by one turn at a time, so that each knows what t
       wakeUp: wakeUp(),
       underWay: new Map(),
       checking: new Map(),
+      erasing: new Set<MessageId>(),
       writingTo: new Map<MessageId, ContactId>(),
     },
     ...{ setAside: new Map(), latePaceUntil: 0 },

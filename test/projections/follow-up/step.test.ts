@@ -57,6 +57,7 @@ const openStage = async (outcome: (taken: number) => MessengerOutcome | 'lost') 
     },
     settle: ({ id }) =>
       Promise.resolve(taken.includes(id) ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
+    eraseCopy: () => Promise.resolve({ kind: 'erased' }),
   }
   const cause = { actor: 'test', eventId: ids.uuid }
   const { execute } = sharedHandler(store, clock)
