@@ -9,7 +9,9 @@ import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
 import { deliveryWorker } from '../../projections/delivery/worker.js'
-import { retention, retentionName } from '../../projections/erasure/retention.js'
+import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
+import { keptMessages } from '../../projections/erasure/message-retention.js'
+import { retention } from '../../projections/erasure/retention.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
 import type { Messenger } from '../../projections/follow-up/messenger.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
@@ -68,12 +70,15 @@ type Ports = {
   readonly observe: (response: WebhookResponse) => void
   /** How long bodies of deliveries are kept after their end; undefined: for ever. */
   readonly deliveryRetentionDays: number | undefined
+  /** How long texts of messages are kept after their end; undefined: for ever. */
+  readonly messageRetentionDays: number | undefined
 }
 
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const { delivery, noticeMailer, followUp, bodyRetention } = workers(ports)
+  const worked = workers(ports)
+  const { delivery, followUp } = worked
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
@@ -82,25 +87,6 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   const start = (follower: Follower): RunningFollower =>
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
-
-  /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
-  const shareWork = (): void => {
-    if (roles.has('projector')) {
-      const byName = new Map(followers.all.map((one) => [one.name, one]))
-      membership.share(
-        'projector',
-        () => [...byName.keys()],
-        async (lease) => byName.get(lease.name)?.run(lease),
-      )
-    }
-    if (roles.has('projector') && bodyRetention !== undefined)
-      membership.share('retention', () => [retentionName], bodyRetention.run)
-    if (roles.has('delivery')) {
-      membership.share('delivery', () => shards, delivery.work)
-      membership.share('mailer', () => [mailerName], noticeMailer.work)
-      membership.share('follow-up', () => contactShards, followUp.work)
-    }
-  }
 
   /**
    * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands still
@@ -138,7 +124,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
     lateFollowers: () => late,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
-      shareWork()
+      shareWork(ports, worked)
       await inTime(Promise.all([caughtUp(head), startWorkers(head)]), ports)
     },
     stop: async () => {
@@ -149,7 +135,33 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   }
 }
 
-/** The workers of deliveries, of notices and of retention, which run under leases. */
+/** In one turn of the event loop, so that the first heartbeat names all work of this process. */
+const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: ReturnType<typeof workers>): void => {
+  const { stores, roles, followers } = ports
+  const { membership } = stores
+  if (roles.has('projector')) {
+    const byName = new Map(followers.all.map((one) => [one.name, one]))
+    membership.share(
+      'projector',
+      () => [...byName.keys()],
+      async (lease) => byName.get(lease.name)?.run(lease),
+    )
+  }
+  const retentions = retentionsOn(ports)
+  if (roles.has('projector') && retentions.size > 0)
+    membership.share(
+      'retention',
+      () => [...retentions.keys()],
+      async (lease) => retentions.get(lease.name)?.run(lease),
+    )
+  if (roles.has('delivery')) {
+    membership.share('delivery', () => shards, delivery.work)
+    membership.share('mailer', () => [mailerName], noticeMailer.work)
+    membership.share('follow-up', () => contactShards, followUp.work)
+  }
+}
+
+/** The workers of deliveries, of notices and of follow-ups, which run under leases. */
 const workers = (ports: Ports) => {
   const { stores, followers, currentStates, time } = ports
   const { store, documents } = stores
@@ -184,10 +196,23 @@ const workers = (ports: Ports) => {
       messages: followerOf(followers.readModels, messages.name),
     },
   })
-  const { deliveryRetentionDays: days } = ports
-  const retentionFor = (kept: number) =>
-    retention({ ...ports, store, documents, resends: followerOf(followers.readModels, resends.name) }, kept)
-  return { delivery, noticeMailer, followUp, bodyRetention: days === undefined ? undefined : retentionFor(days) }
+  return { delivery, noticeMailer, followUp }
+}
+
+/** What is removed after so many days, by the names of the leases. */
+const retentionsOn = (ports: Ports): ReadonlyMap<string, ReturnType<typeof retention>> => {
+  const { stores, followers, deliveryRetentionDays, messageRetentionDays } = ports
+  const running = { ...ports, store: stores.store, documents: stores.documents }
+  const found = new Map<string, ReturnType<typeof retention>>()
+  if (deliveryRetentionDays !== undefined) {
+    const kept = keptDeliveries({ ...running, resends: followerOf(followers.readModels, resends.name) })
+    found.set(kept.name, retention(running, kept, deliveryRetentionDays))
+  }
+  if (messageRetentionDays !== undefined) {
+    const kept = keptMessages(running)
+    found.set(kept.name, retention(running, kept, messageRetentionDays))
+  }
+  return found
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

@@ -180,6 +180,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     ...ports,
     observe: metrics.attempt,
     deliveryRetentionDays: config.deliveryRetentionDays,
+    messageRetentionDays: config.messageRetentionDays,
   })
   const stopping = new AbortController()
   const draining = new AbortController()

@@ -18,6 +18,8 @@ export type Config = {
   readonly clockRate: number
   /** Undefined: bodies of deliveries are kept for ever. */
   readonly deliveryRetentionDays: number | undefined
+  /** Undefined: texts of messages are kept for ever. */
+  readonly messageRetentionDays: number | undefined
   /** Undefined: the log is embedded in the data directory. */
   readonly eventStoreUrl: string | undefined
   /** Undefined: the read models are embedded in the data directory. */
@@ -44,8 +46,8 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
   if (E.isLeft(decoded)) return E.left(decoded.left.map(({ path, expected }) => `${path} must be ${expected}.`))
   const { HOST, PORT, PUBLIC_URL, DATA_DIR, OPERATOR_KEY, SECRET_KEY, ALLOW_PRIVATE_WEBHOOKS, LOG_LEVEL, CLOCK_RATE } =
     decoded.right
-  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, SMS_URL, CONSENT_VERIFIER_URL, ROLES, DELIVERY_RETENTION_DAYS } =
-    decoded.right
+  const { EVENTSTORE_URL, MONGODB_URL, SMTP_URL, SMS_URL, CONSENT_VERIFIER_URL, ROLES } = decoded.right
+  const { DELIVERY_RETENTION_DAYS, MESSAGE_RETENTION_DAYS } = decoded.right
   if (ROLES !== undefined && ROLES.size < roles.length && (EVENTSTORE_URL === undefined || MONGODB_URL === undefined)) {
     return E.left(['ROLES must be left unset unless EVENTSTORE_URL and MONGODB_URL are both given.'])
   }
@@ -65,6 +67,7 @@ export const configFrom = (environment: Environment): Either<ReadonlyArray<strin
     logLevel: LOG_LEVEL ?? 'info',
     clockRate: CLOCK_RATE ?? 1,
     deliveryRetentionDays: DELIVERY_RETENTION_DAYS,
+    messageRetentionDays: MESSAGE_RETENTION_DAYS,
     eventStoreUrl: EVENTSTORE_URL,
     mongoUrl: MONGODB_URL,
     smtpUrl: SMTP_URL,
@@ -153,6 +156,8 @@ const roleSet = (text: string): ReadonlySet<ProcessRole> | undefined => {
   return named.every((name) => roles.some((role) => role === name)) ? new Set(known) : undefined
 }
 
+const wholeDays = 'a whole number of days from 1 to 36500'
+
 const Settings = t.partial({
   HOST: t.string,
   PORT: setting('a port number from 0 to 65535', numberWithin(0, 65_535, true)),
@@ -166,7 +171,8 @@ const Settings = t.partial({
   ),
   LOG_LEVEL: setting(`one of ${levels.join(', ')}`, (text) => (levels.includes(text) ? text : undefined)),
   CLOCK_RATE: setting('a number from 0.001 to 1000000', numberWithin(0.001, 1_000_000, false)),
-  DELIVERY_RETENTION_DAYS: setting('a whole number of days from 1 to 36500', numberWithin(1, 36_500, true)),
+  DELIVERY_RETENTION_DAYS: setting(wholeDays, numberWithin(1, 36_500, true)),
+  MESSAGE_RETENTION_DAYS: setting(wholeDays, numberWithin(1, 36_500, true)),
   EVENTSTORE_URL: setting('an esdb:// or esdb+discover:// connection string', beginsWith('esdb', 'esdb+discover')),
   MONGODB_URL: setting('a mongodb:// or mongodb+srv:// connection string', beginsWith('mongodb', 'mongodb+srv')),
   SMTP_URL: setting(`an smtp:// or smtps:// URL, without options but ${smtpOptions.join(' and ')}`, smtpUrl),

@@ -16,8 +16,16 @@ type Ports = ClosingPorts & { readonly documents: Pick<Documents, 'find'> }
 type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
 type CauseOf = (what: string) => Cause
 
-/** `at` counts as its beginning where it has none. */
-const eraseMessage = async (ports: ClosingPorts, of: MessageIds, at: Instant, causeOf: CauseOf): Promise<void> => {
+/**
+ * Takes away what a message says; a repeat changes nothing. `at` counts as its beginning where it has none.
+ * @throws StoreFailed
+ */
+export const eraseMessage = async (
+  ports: ClosingPorts,
+  of: MessageIds,
+  at: Instant,
+  causeOf: CauseOf,
+): Promise<void> => {
   const { events } = orThrow(await ports.store.read(streamOf(message, of.message_id)))
   const beganAt = (events.find(({ type }) => type === 'MessageBegun') ?? events[0])?.time ?? at
   await close(ports, {

@@ -27,6 +27,8 @@ export type MessageDocument = {
   /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
   readonly tried_at?: Instant
+  /** Present only where it was erased. */
+  readonly text_removed_at?: Instant
   /** Present only where it has tracked links: their code, and where they lead to. */
   readonly link_code?: string
   readonly link_urls?: ReadonlyArray<string>
@@ -44,6 +46,8 @@ export const messages: Projection<MessageDocument> = {
     outbound: ['sent_to', 'tried_at'],
     due: ['queue', 'next_at'],
     link: ['link_code', 'created_at'],
+    of_all: ['state', 'created_at'],
+    texts_removed: ['text_removed_at'],
   },
   createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
@@ -89,7 +93,7 @@ export const messages: Projection<MessageDocument> = {
         const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
-        return { ...ids, ...erased, ...to, ...due, segments, created_at: began_at }
+        return { ...ids, ...erased, ...to, ...due, segments, created_at: began_at, text_removed_at: event.time }
       }
       default:
         return document === undefined ? undefined : afterTry(document, event)

@@ -90,6 +90,7 @@ test('settings are read as they are meant, and a blank one is unset', (t) => {
 test('bodies of deliveries are kept for ever, or for a whole number of days', (t) => {
   t.like(configFrom({}), { right: { deliveryRetentionDays: undefined } })
   t.like(configFrom({ DELIVERY_RETENTION_DAYS: '90' }), { right: { deliveryRetentionDays: 90 } })
+  t.like(configFrom({ MESSAGE_RETENTION_DAYS: '30' }), { right: { messageRetentionDays: 30 } })
   for (const wrong of ['0', '1.5', 'soon', '-3']) {
     const sentence = 'DELIVERY_RETENTION_DAYS must be a whole number of days from 1 to 36500.'
     t.deepEqual(configFrom({ DELIVERY_RETENTION_DAYS: wrong }), E.left([sentence]))

@@ -18,6 +18,7 @@ export const configOf = (dataDir: string, changed: Partial<Config> = {}): Config
   logLevel: 'silent',
   clockRate: 1,
   deliveryRetentionDays: undefined,
+  messageRetentionDays: undefined,
   eventStoreUrl: undefined,
   mongoUrl: undefined,
   smtpUrl: undefined,

@@ -5,9 +5,12 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { keptDeliveries } from '../../../projections/erasure/delivery-retention.js'
+import { keptMessages } from '../../../projections/erasure/message-retention.js'
 import { retention } from '../../../projections/erasure/retention.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
+import { messages } from '../../../projections/read-models/messages.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { writeHistory } from '../../kit/domain/lively-history.js'
@@ -31,13 +34,14 @@ const day = 24 * 60 * 60 * 1_000
 const of = (events: History, type: DomainEvent['type']): History => events.filter((event) => event.type === type)
 
 /**
- * The events of deliveries after sweeps at `now`, by a service that keeps bodies for thirty days, of a store that behaves as `stored`
+ * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty days, of a store that behaves as `stored`
  * says in the first of them.
  */
 const sweptAt = async (
   now: Instant,
   sweeps = 1,
   stored: (whole: EventStore) => EventStore = (whole) => whole,
+  what: 'delivery' | 'message' = 'delivery',
 ): Promise<History> => {
   const whole = await writeHistory(memoryEventStore(memoryLog()), history)
   const begun = stored(whole)
@@ -59,35 +63,34 @@ const sweptAt = async (
     rightOf(await documents.apply(collection, changesOf(projection, shown, events), head))
   }
   const showAll = async (): Promise<void> => {
-    for (const projection of [anyProjection(deliveries), anyProjection(resends)]) await show(projection)
+    for (const projection of [deliveries, resends, messages].map((one) => one as unknown as AnyProjection))
+      await show(projection)
   }
   await showAll()
   const clock = manualClock()
   clock.set(now)
   const lease = testLease('retention')
   let ids = 10_000
-  const keeping = retention(
-    {
-      ...{ store, documents, time: turnTime, logger: recordingLogger() },
-      commandHandler: sharedHandler(store, clock),
-      clock: {
-        now: clock.now,
-        sleepUntil: async (until) => {
-          // Between two batches of one sweep.
-          if (until < later(now, hour)) return
-          left -= 1
-          await showAll()
-          if (left === 0) lease.recall()
-        },
+  const ports = {
+    ...{ store, documents, time: turnTime, logger: recordingLogger() },
+    commandHandler: sharedHandler(store, clock),
+    clock: {
+      now: clock.now,
+      sleepUntil: async (until: Instant) => {
+        // Between two batches of one sweep.
+        if (until < later(now, hour)) return
+        left -= 1
+        await showAll()
+        if (left === 0) lease.recall()
       },
-      ids: { uuid: () => uuid((ids += 1)) },
-      resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
     },
-    30,
-  )
-  await keeping.run(lease)
+    ids: { uuid: () => uuid((ids += 1)) },
+    resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
+  }
+  if (what === 'delivery') await retention(ports, keptDeliveries(ports), 30).run(lease)
+  else await retention(ports, keptMessages(ports), 30).run(lease)
   const events: Array<Recorded<DomainEvent>> = []
-  for await (const batch of whole.history(beginning, ['delivery'], neverAborted)) events.push(...batch.events)
+  for await (const batch of whole.history(beginning, [what], neverAborted)) events.push(...batch.events)
   return events
 }
 
@@ -143,4 +146,41 @@ test('a delivery that can not be read keeps no other from being removed', async 
   })
   const left = of(await sweptAt(later(end, 31 * day), 1, spoilt), 'DeliveryErased')
   t.is(left.length, once.length - 1)
+})
+
+const idIn = (event: { readonly stream: string }): string => event.stream.replace(/^\w+-/, '')
+
+/** By id the message, and whether its conversation has ended. */
+const shownMessages = (events: History) => {
+  const ended = new Set(of(history, 'EngagementEnded').map(idIn))
+  return Object.entries(project(anyProjection(messages), events)).map(([id, document]) => ({
+    id,
+    document,
+    isOver: ended.has(String(document['engagement_id'])),
+  }))
+}
+
+test('texts of messages are removed once their conversation has ended too, and what figures rest on outlasts them', async (t) => {
+  const left = await sweptAt(later(end, 31 * day), 1, undefined, 'message')
+  const waits = ['waiting', 'sending', 'erased']
+  const before = shownMessages(history)
+  const old = before.filter(({ document, isOver }) => isOver && !waits.includes(String(document['state'])))
+  const erased = of(left, 'MessageErased').map(idIn)
+  t.deepEqual(erased.toSorted(), [...old.map(({ id }) => id), ...of(history, 'MessageErased').map(idIn)].toSorted())
+  t.true(erased.length > 5 && before.length > erased.length + 2, `${erased.length} of ${before.length}`)
+  const after = new Map(shownMessages(left).map(({ id, document }) => [id, document]))
+  for (const { id, document } of old) {
+    const { direction, segments, contact_id, engagement_id } = document
+    t.like(after.get(id), { direction, segments, contact_id, engagement_id, text: null })
+  }
+})
+
+test('a text whose removal was interrupted is removed by the next sweep, and none before its time', async (t) => {
+  const cut = (whole: EventStore): EventStore => ({ ...whole, truncate: () => Promise.resolve(away) })
+  const textsIn = (events: History): number => of(events, 'MessageBegun').length + of(events, 'MessageReceived').length
+  const once = textsIn(await sweptAt(later(end, 31 * day), 1, undefined, 'message'))
+  t.true(textsIn(await sweptAt(later(end, 31 * day), 1, cut, 'message')) > once)
+  t.is(textsIn(await sweptAt(later(end, 31 * day), 2, cut, 'message')), once)
+  const first = history[0]?.time ?? end
+  t.is(textsIn(await sweptAt(later(first, 29 * day), 1, undefined, 'message')), textsIn(history))
 })

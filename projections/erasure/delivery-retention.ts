@@ -1,0 +1,29 @@
+import { streamOf } from '../../domain/decider.js'
+import { delivery } from '../../domain/delivery.js'
+import type { Clock, Ids } from '../../domain/ports.js'
+import { deliveries, type DeliveryDocument } from '../read-models/deliveries.js'
+import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
+import { eraseDelivery, type DeliveryErasurePorts } from './erased-delivery.js'
+import type { Kept } from './retention.js'
+
+type Ports = DeliveryErasurePorts & { readonly clock: Pick<Clock, 'now'>; readonly ids: Pick<Ids, 'uuid'> }
+
+const name = 'retention'
+
+/** The bodies of deliveries, and what receivers answered. */
+export const keptDeliveries = (ports: Ports): Kept<DeliveryDocument> => ({
+  name,
+  what: 'bodies of deliveries',
+  projection: deliveries,
+  streamOf: (id) => streamOf(delivery, id),
+  closedBy: 'DeliveryErased',
+  ended: ['succeeded', 'failed', 'skipped', 'abandoned'],
+  orderOf: ({ state_since }) => state_since,
+  removed: 'bodies_removed',
+  remove: async ({ id }, lease) => {
+    const guarded = { ...ports, commandHandler: guardedCommandHandler(ports.commandHandler, lease) }
+    const causeOf = () => ({ actor: name, event: 'last-of-stream', eventId: ports.ids.uuid }) as const
+    const why = { why: 'retention', at: ports.clock.now(), causeOf, stopping: lease.ending } as const
+    return (await eraseDelivery(guarded, id, why)) !== undefined
+  },
+})

@@ -1,0 +1,36 @@
+import { streamOf } from '../../domain/decider.js'
+import { engagement } from '../../domain/engagement.js'
+import { message } from '../../domain/message.js'
+import type { Ids } from '../../domain/ports.js'
+import { messages, type MessageDocument } from '../read-models/messages.js'
+import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
+import { readOrThrow } from '../subscriptions/retried-command.js'
+import type { ClosingPorts } from './closing.js'
+import { eraseMessage } from './erased-messages.js'
+import type { Kept } from './retention.js'
+
+type Ports = ClosingPorts & { readonly ids: Pick<Ids, 'uuid'> }
+
+const name = 'message_retention'
+
+/** What was written to contacts and by them. While its engagement goes on, the message of a step tells when the next one is due. */
+export const keptMessages = (ports: Ports): Kept<MessageDocument> => ({
+  name,
+  what: 'texts of messages',
+  projection: messages,
+  streamOf: (id) => streamOf(message, id),
+  closedBy: 'MessageErased',
+  ended: ['sent', 'delivered', 'failed', 'unknown', 'received'],
+  orderOf: ({ created_at }) => created_at,
+  removed: 'texts_removed',
+  remove: async ({ id: message_id, account_id, contact_id, engagement_id, created_at }, lease) => {
+    const commandHandler = guardedCommandHandler(ports.commandHandler, lease)
+    const stream = streamOf(engagement, engagement_id)
+    const { state } = readOrThrow(stream, await commandHandler.load(engagement, engagement_id))
+    if (state.kind === 'started' && !state.ended) return false
+    const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
+    const ids = { message_id, account_id, contact_id, engagement_id }
+    await eraseMessage({ ...ports, commandHandler }, ids, created_at, () => cause)
+    return true
+  },
+})
