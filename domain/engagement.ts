@@ -19,6 +19,7 @@ import { Instant, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
 import { nextConsentCheckAt } from './retry-schedule.js'
+import { isReportable, triggers, type GivingUp, type Trigger } from './trigger.js'
 
 const Attribution = t.type(
   {
@@ -199,8 +200,9 @@ export type EngagementCommand =
     }
   | {
       readonly type: 'GiveUp'
-      readonly label: 'undeliverable' | 'opted_out' | 'filtered'
-      readonly note: string
+      readonly trigger: GivingUp
+      /** What the trigger says of its reason. */
+      readonly note?: string
       readonly at: Instant
     }
   /** `givesUpAt`: as the message of its last step tells. */
@@ -368,8 +370,8 @@ const decide = (
       if (state.erased || state.records.includes(recordId)) return E.right([])
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const properties = label === 'custom_conversion' ? { title } : {}
-      const note = `${title} was recorded`
-      const activity = recorded(attribution, { label, note, properties, at }, recordId)
+      const what = { ...triggers[`${label}-recorded`], note: `${title} was recorded` }
+      const activity = recorded(attribution, { ...what, properties, at }, recordId)
       return E.right(ends && !state.ended ? [activity, ended(attribution, 'conversion', at)] : [activity])
     }
     case 'EndEngagement':
@@ -385,7 +387,7 @@ const decide = (
     case 'OpenLink':
       return E.right(opened(command, state))
     case 'GiveUp':
-      return E.right(state.ended ? [] : outcome(state, command.label, command.note, command.at))
+      return E.right(state.ended ? [] : outcome(state, command.trigger, command.at, command.note))
     case 'PauseEngagement':
     case 'ResumeEngagement': {
       if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
@@ -412,7 +414,7 @@ const hear = (
   if (replies.includes(message_id)) return []
   if (meaning === 'opted_out') {
     if (labels.has('opted_out')) return []
-    const events = outcome(state, 'opted_out', 'The contact asked for no more messages', at)
+    const events = outcome(state, 'asked-to-stop', at)
     return isEnded ? events.slice(0, 1) : events
   }
   if (isEnded) return []
@@ -422,13 +424,9 @@ const hear = (
     data: { engagement_id, message_id, paused_until, gives_up_at },
   }
   const isRefusal = meaning === 'unqualified' || meaning === 'not_interested'
-  const fires = labels.has('interested') || isRefusal ? [] : [said(state, 'interested', 'The contact replied', at)]
+  const fires = labels.has('interested') || isRefusal ? [] : [fired(state, 'contact-replied', at)]
   if (meaning === 'none') return [replied, ...fires]
-  return [
-    replied,
-    ...fires,
-    ...outcome(fires.reduce(evolve, state) as Started, meaning, 'A rule of the playbook says so', at),
-  ]
+  return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
 }
 
 /** Only the first opening of a link counts, and after an outcome none. */
@@ -437,22 +435,28 @@ const opened = (
   { attribution, ended: isEnded, lastActivityAt, reports }: Started,
 ): ReadonlyArray<EngagementEvent> => {
   if (isEnded || reports.has(reportId)) return []
-  const note = 'The contact opened a link of a message'
-  const what = { label: 'link_clicked', note, properties: { url }, at: strictlyAfter(lastActivityAt, when) } as const
+  const what = { ...triggers['link-opened'], properties: { url }, at: strictlyAfter(lastActivityAt, when) }
   return [recorded(attribution, what, null, { report_id: reportId })]
 }
 
-const said = (state: Started, label: ActivityLabel, note: string, when: Instant): EngagementEvent =>
-  recorded(state.attribution, { label, note, properties: {}, at: strictlyAfter(state.lastActivityAt, when) }, null)
+const fired = (
+  { attribution, lastActivityAt }: Started,
+  trigger: Trigger,
+  when: Instant,
+  note: string | null = triggers[trigger].note,
+): EngagementEvent => {
+  const { label } = triggers[trigger]
+  return recorded(attribution, { label, note, properties: {}, at: strictlyAfter(lastActivityAt, when) }, null)
+}
 
 const outcome = (
   state: Started,
-  label: ActivityLabel,
-  note: string,
+  trigger: Trigger,
   when: Instant,
+  note?: string,
 ): readonly [EngagementEvent, EngagementEvent] => {
   const at = strictlyAfter(state.lastActivityAt, when)
-  return [said(state, label, note, when), ended(state.attribution, label, at)]
+  return [fired(state, trigger, when, note), ended(state.attribution, triggers[trigger].label, at)]
 }
 
 type StepCommand = Extract<
@@ -487,7 +491,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
     const notBefore = [pausedUntil, state.givesUpAt, command.givesUpAt]
     if (notBefore.some((instant) => instant !== undefined && instant > command.at))
       return E.left({ kind: 'step-not-due' })
-    return E.right(outcome(state, 'dormant', 'The contact did not answer', command.at))
+    return E.right(outcome(state, 'contact-silent', command.at))
   }
   const { begun, messageId, nextAt } = followUp
   const isAgain = command.step === begun - 1 && messageId !== undefined
@@ -525,8 +529,7 @@ const consentCheckFailed = (
 ): ReadonlyArray<EngagementEvent> => {
   if (awaitedConsent === undefined || check !== awaitedConsent.failedChecks + 1) return []
   const next_check_at = nextConsentCheckAt(check, awaitedConsent.failingSince ?? at, at)
-  if (next_check_at === undefined)
-    return outcome(state, 'filtered', 'The consent could not be verified within a day', at)
+  if (next_check_at === undefined) return outcome(state, 'consent-unverified', at)
   const { engagement_id } = state.attribution
   return [{ type: 'ConsentCheckFailed', data: { engagement_id, check, reason, failed_at: at, next_check_at } }]
 }
@@ -541,18 +544,18 @@ const start = (
     ...(followUp === undefined ? {} : { follow_up: followUp }),
   }
   const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
-  const fires = (label: ActivityLabel, note: string, when: Instant) =>
-    recorded(attribution, { label, note, properties: {}, at: when }, null)
-  const begun = [started, fires('started', 'The playbook started', at)]
-  const note = filtered ? 'The contact opted out before' : noteOfRefused(followUp)
-  if (note === undefined) return begun
+  const fires = (trigger: Trigger, when: Instant) =>
+    recorded(attribution, { ...triggers[trigger], properties: {}, at: when }, null)
+  const begun = [started, fires('playbook-started', at)]
+  const refusal = filtered ? 'opted-out-before' : refusalOf(followUp)
+  if (refusal === undefined) return begun
   const filteredAt = later(at, 1)
-  return [...begun, fires('filtered', note, filteredAt), ended(attribution, 'filtered', filteredAt)]
+  return [...begun, fires(refusal, filteredAt), ended(attribution, 'filtered', filteredAt)]
 }
 
-const noteOfRefused = (followUp: FollowUp | undefined): string | undefined => {
-  if (followUp?.consent === 'refused') return 'The URL of the consent is of no host that the account accepts'
-  return followUp?.first_step_at === null ? 'There is no hour in which the contact may be written to' : undefined
+const refusalOf = (followUp: FollowUp | undefined): Trigger | undefined => {
+  if (followUp?.consent === 'refused') return 'host-not-accepted'
+  return followUp?.first_step_at === null ? 'no-hour' : undefined
 }
 
 const recorded = (
@@ -573,11 +576,6 @@ const ended = (attribution: Attribution, reason: string, at: Instant): Engagemen
   type: 'EngagementEnded',
   data: { engagement_id: attribution.engagement_id, reason, ended_at: at },
 })
-
-/** `started` and `filtered` fire when the playbook starts, quoted, sold and custom conversions when one is recorded. */
-const isReportable = (label: ActivityLabel): boolean => !unreportable.has(label)
-
-const unreportable: ReadonlySet<ActivityLabel> = new Set(['started', 'filtered', 'quoted', 'sold', 'custom_conversion'])
 
 export const engagement: Decider<EngagementState, EngagementCommand, EngagementEvent, EngagementRefusal> = {
   category: 'engagement',

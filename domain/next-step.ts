@@ -10,6 +10,7 @@ import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
 import { afterStep, disabledWait, fieldsOf, hoursFor } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
+import type { GivingUp } from './trigger.js'
 
 /** All that is known of an engagement whose turn may have come. */
 type Situation = {
@@ -51,7 +52,7 @@ export type NextStep =
   | { readonly kind: 'skip'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly kind: 'end-steps'; readonly givesUpAt: Instant }
   | { readonly kind: 'end-silence'; readonly givesUpAt: Instant | undefined }
-  | { readonly kind: 'filter'; readonly note: string }
+  | { readonly kind: 'filter'; readonly trigger: Extract<GivingUp, 'opted-out-before' | 'no-hour'> }
 
 const nothing: NextStep = { kind: 'nothing' }
 
@@ -64,7 +65,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
   const held = heldUntil(engagement)
   if (held !== undefined && held > now) return nothing
-  if (contact.optedOut) return { kind: 'filter', note: 'The contact opted out before' }
+  if (contact.optedOut) return { kind: 'filter', trigger: 'opted-out-before' }
 
   const isAgain = messageId !== undefined && (lastMessage?.kind === 'waiting' || lastMessage?.kind === 'unknown')
   const after = lastMessage !== undefined && 'after' in lastMessage ? lastMessage.after : undefined
@@ -104,7 +105,7 @@ const duly = (
   if (!account.enabled)
     return { kind: 'postpone', step, until: later(now, disabledWait), reason: 'the account is disabled' }
   const at = sendingTime(hours, now, `${key}/${step}`)
-  if (at === undefined) return { kind: 'filter', note: 'There is no hour in which the contact may be written to' }
+  if (at === undefined) return { kind: 'filter', trigger: 'no-hour' }
   if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }
   const until = dayIsFullUntil(hours, sentInLastDay)
   if (until !== undefined) return { kind: 'postpone', step, until, reason: 'the state allows no more messages a day' }

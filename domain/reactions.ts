@@ -10,6 +10,7 @@ import { later, type Instant } from './instant.js'
 import { message, type FailureKind, type MessageCommand, type MessageIds } from './message.js'
 import { playbook, standardPlaybook, type PlaybookCommand } from './playbook.js'
 import { webhook, type WebhookCommand } from './webhook.js'
+import type { GivingUp } from './trigger.js'
 
 /** A command for the stream of one aggregate. */
 export type Intent =
@@ -142,15 +143,15 @@ const onMessageFailed = ({
   data,
   time: at,
 }: EventOf<'MessageFailed'> | EventOf<'MessageUndelivered'>): ReadonlyArray<Intent> => {
-  const label = endingFailures[data.kind]
-  if (label === undefined) return []
-  const command: EngagementCommand = { type: 'GiveUp', label, note: data.reason, at }
+  const trigger = endingFailures[data.kind]
+  if (trigger === undefined) return []
+  const command: EngagementCommand = { type: 'GiveUp', trigger, note: data.reason, at }
   return [{ decider: engagement, id: data.engagement_id, command }]
 }
 
-const endingFailures: { readonly [kind in FailureKind]?: 'opted_out' | 'undeliverable' } = {
-  'opted-out': 'opted_out',
-  undeliverable: 'undeliverable',
+const endingFailures: { readonly [kind in FailureKind]?: GivingUp } = {
+  'opted-out': 'number-opted-out',
+  undeliverable: 'number-unreachable',
 }
 
 const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) => {

@@ -6,6 +6,7 @@ import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E, unreachable } from '../../domain/prelude.js'
+import { triggers } from '../../domain/trigger.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
@@ -57,8 +58,9 @@ const commandFor = (answer: ConsentAnswer, check: number, at: Instant): Engageme
     case 'verified':
       return { type: 'VerifyConsent' }
     case 'refused': {
-      const why = answer.reason === undefined ? '' : `: ${answer.reason}`
-      return { type: 'GiveUp', label: 'filtered', note: `The consent was refused${why}`, at }
+      const { reason } = answer
+      const why = reason === undefined ? {} : { note: `${triggers['consent-refused'].note}: ${reason}` }
+      return { type: 'GiveUp', trigger: 'consent-refused', ...why, at }
     }
     case 'failed':
       return { type: 'RecordFailedConsentCheck', check, reason: answer.reason, at }

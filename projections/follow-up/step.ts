@@ -124,7 +124,7 @@ const commandFor = (
     case 'end-silence':
       return { type: 'EndSilence', at, givesUpAt: next.givesUpAt }
     case 'filter':
-      return { type: 'GiveUp', label: 'filtered', note: next.note, at }
+      return { type: 'GiveUp', trigger: next.trigger, at }
     default:
       return unreachable(next)
   }

@@ -7,7 +7,7 @@ import { columnsOf, tableNames } from '../../app/analysis/tables/tidy-tables.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'
 import { restSurface, type RestPorts } from '../../app/rest/surface.js'
-import { labelsOf } from '../../domain/activity.js'
+import { activityLabels, labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
 import { millisecondsOf } from '../../domain/instant.js'
 import { deliveryRetries, nextAttemptAt } from '../../domain/retry-schedule.js'
@@ -98,6 +98,16 @@ test('the labels of the contract are those of the domain', (t) => {
     quotedNames(labels),
   ])
   t.deepEqual(Object.fromEntries(rows), labelsOf)
+})
+
+test('what fires each label stands in the table of the labels, calls in one row', (t) => {
+  const rows = tableIn(documentNamed('app/http/README.md'), 'label').flatMap(([label = '']) => quotedNames(label))
+  const isCall = (label: string): boolean => label.startsWith('phone_call_')
+  t.deepEqual(
+    rows.filter((label) => !isCall(label)).toSorted(),
+    activityLabels.filter((label) => !isCall(label)).toSorted(),
+  )
+  t.is(rows.filter(isCall).length, 1)
 })
 
 /** Of a surface that is looked at and never asked. */

@@ -276,7 +276,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     at: moment,
   }),
   fc.record({ type: is('OpenLink'), reportId: few(reportId), url: word, at: moment }),
-  fc.record({ type: is('GiveUp'), label: fc.constantFrom('undeliverable', 'filtered'), note: word, at: moment }),
+  fc.record({ type: is('GiveUp'), trigger: fc.constantFrom('number-unreachable', 'no-hour'), note: word, at: moment }),
   fc.record({ type: is('EndSilence'), at: moment, givesUpAt: fc.constantFrom(undefined, at(1)) }),
   fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
   fc.record({ type: is('ResumeEngagement'), accountId: few(accountId) }),
