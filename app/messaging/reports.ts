@@ -54,7 +54,7 @@ const recorded = async (
   return E.isLeft(done) ? done : E.right(undefined)
 }
 
-/** When the message may be tried again; undefined where its step is over for good, null where nobody sent it. */
+/** When the message may be tried again; undefined where it is over for good, null where nobody sent it. */
 const retryOf = async (
   { commandHandler, clock }: ReportPorts,
   id: MessageId,
@@ -62,11 +62,14 @@ const retryOf = async (
   const sent = await loadState(commandHandler, message, id)
   if (E.isLeft(sent)) return sent
   if (!('attempt' in sent.right)) return E.right(null)
-  const { facts, attempt } = sent.right
+  const { facts, attempt, request } = sent.right
+  const retryAt = attempt < maximalMessageTries ? nextMessageTryAt(attempt, clock.now()) : undefined
+  // Of what was asked for it is decided at its next turn whether there is still time.
+  if (request !== undefined) return E.right(retryAt)
   const loaded = await loadState(commandHandler, engagement, facts.engagement_id)
   if (E.isLeft(loaded)) return loaded
   const state = loaded.right
   const isLast = state.kind === 'started' && !state.ended && state.followUp?.messageId === id
-  const mayTry = isLast && state.followUp.nextAt === undefined && attempt < maximalMessageTries
-  return E.right(mayTry ? nextMessageTryAt(attempt, clock.now()) : undefined)
+  const isOpen = isLast && state.followUp.nextAt === undefined
+  return E.right(isOpen ? retryAt : undefined)
 }

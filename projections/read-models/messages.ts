@@ -128,7 +128,8 @@ const afterTry = (
       return { ...document, state: 'sending', attempts: event.data.attempt, tried_at: event.time }
     case 'MessageAttemptFailed': {
       const { reason, next_attempt_at } = event.data
-      const due = document.queue === undefined ? {} : { next_at: next_attempt_at }
+      // The provider may have taken it, and then have lost it.
+      const due = document.purpose === undefined ? {} : dueAnswer(event.data, next_attempt_at)
       return { ...document, state: 'waiting', reason, ...due }
     }
     case 'MessagePostponed':

@@ -233,3 +233,21 @@ test('an erasure takes away what the provider has of the contact, and of nobody 
   await soon(() => double.erased.has(sid(4_000)))
   t.pass()
 })
+
+test('what a member writes is tried again where the phone was not reached', async (t) => {
+  const lead = await texted(await following())
+  const { account, contact_id, phone } = lead
+  const { next_engagement_id } = having(await account.manage('GET', '/follow_ups'), 'follow_ups')[0] ?? {}
+  await account.manage('POST', `/engagements/${String(next_engagement_id)}/messages`, {
+    text: 'It is Bob, from the agency',
+  })
+  await soon(() => takenFor(phone).length === 2)
+  const written = async () =>
+    (await messagesOf(account, contact_id)).find(({ text }) => text.startsWith('It is Bob'))?.state
+  await soon(async () => (await written()) === 'sent')
+  t.is(await double.postStatus(takenFor(phone)[1] ?? lead.taken, 'undelivered', 30003), 204)
+  await soon(() => takenFor(phone).length === 3)
+  await soon(async () => (await written()) === 'sent')
+  t.is(await double.postStatus(takenFor(phone)[2] ?? lead.taken, 'delivered'), 204)
+  t.is(await written(), 'delivered')
+})

@@ -1,3 +1,4 @@
+import type { Position } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { accountNumber } from './accounts.js'
 import type { Month } from './month.js'
@@ -33,8 +34,9 @@ const unwanted = ({ begun, contact, ended, events, id }: Story): ReadonlyArray<s
 const isOpenAt = ({ started, ended }: Story, time: string): boolean =>
   started.time < time && (ended === undefined || ended.time >= time)
 
-const isFilteredAt = ({ ended }: Story, time: string): boolean =>
-  ended?.data.reason === 'filtered' && ended.time <= time
+/** Much may happen in one moment: the order of the log tells what was known. */
+const wasFilteredBefore = ({ ended }: Story, position: Position): boolean =>
+  ended?.data.reason === 'filtered' && ended.position < position
 
 /** Of a contact's open engagements only the newest sends, and it does. */
 const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<Story>): ReadonlyArray<string> => {
@@ -42,7 +44,7 @@ const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<
   const sent = begun.filter(({ time }) => newer.some((one) => isOpenAt(one, time)))
   const stopped = events.filter(({ type }) => type === 'StepsEnded')
   const needless = stopped.filter(
-    ({ time }) => !newer.some((one) => one.started.time <= time && !isFilteredAt(one, time)),
+    ({ position }) => !newer.some((one) => one.started.position < position && !wasFilteredBefore(one, position)),
   )
   return [
     ...sent.map(({ data: { step } }) => `step ${step} of ${id} was begun beside a newer one`),
