@@ -3,6 +3,7 @@ import { loadavg } from 'node:os'
 import { analysts } from './analysts.js'
 import { measureDeliveries } from './deliver.js'
 import { measureFind } from './find.js'
+import { followUpRows } from './follow-up.js'
 import { hotNumber } from './hot.js'
 import { measureIdle } from './idle.js'
 import { measureIntake } from './intake.js'
@@ -24,7 +25,7 @@ import type { Compared } from './summary.js'
  * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
  * rest, `npm run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
  * minute, at its end beside its first minute, `npm run bench -- large` starts and takeovers on a log of five
- * million events, `npm run bench -- analysts` the commands that read the log.
+ * million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -294,6 +295,7 @@ const chosen = (): Promise<ReadonlyArray<Row>> => {
   if (process.argv.includes('large')) return veryLarge()
   if (process.argv.includes('isolation')) return isolation()
   if (process.argv.includes('analysts')) return forAnalysts()
+  if (process.argv.includes('follow-up')) return followUpRows({ quick, rounds }, say)
   return process.argv.includes('servers') ? servers() : embeddedAndServers()
 }
 

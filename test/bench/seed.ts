@@ -1,12 +1,11 @@
 import { openAccount, type Account } from '../kit/service/account.js'
 import { isCaughtUp } from '../kit/service/readiness.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
-import { account } from '../../domain/account.js'
 import { neverAborted } from '../../domain/abortable.js'
 import { beginning } from '../../domain/event.js'
 import { categories } from '../../domain/events.js'
 import { delivery } from '../../domain/delivery.js'
-import { contactIdOf, deliveryIdOf } from '../../domain/derived-id.js'
+import { deliveryIdOf } from '../../domain/derived-id.js'
 import type {
   AccountId,
   ContactId,
@@ -16,13 +15,12 @@ import type {
   SourceId,
   WebhookId,
 } from '../../domain/ids.js'
-import { lead, type LeadFacts } from '../../domain/lead.js'
-import { marketingSource } from '../../domain/marketing-source.js'
-import { phoneFromText } from '../../domain/phone.js'
+import { lead } from '../../domain/lead.js'
 import { webhook } from '../../domain/webhook.js'
 import { startChild, type Child } from './child.js'
-import { leadFields, phoneOf } from './leads.js'
+import { leadFactsFor } from './lead-facts.js'
 import { embedded, forEach, openTools, orFail, type StoreUrls, type Tools } from './tools.js'
+import type { Environment } from '../kit/parts/program.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
 import { until } from '../kit/time/until.js'
 
@@ -39,10 +37,14 @@ export type Seeded = {
 
 export const nodeArguments = ['--max-semi-space-size=32']
 
-/** A service that is measured by /proc. */
-export const startMeasured = (directory: string, { eventStoreUrl, mongoUrl }: StoreUrls = embedded): Promise<Child> => {
+/** A service that is measured by /proc, with more settings where they are given. */
+export const startMeasured = (
+  directory: string,
+  { eventStoreUrl, mongoUrl }: StoreUrls = embedded,
+  more: Environment = {},
+): Promise<Child> => {
   const servers = eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
-  const settings = environmentOf(directory, servers) as Readonly<Record<string, string>>
+  const settings = environmentOf(directory, { ...servers, ...more }) as Readonly<Record<string, string>>
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
 }
 
@@ -93,38 +95,9 @@ const eventsIn = async ({ store }: Tools): Promise<number> => {
 }
 
 const fill = async (tools: Tools, accountId: AccountId, sourceId: SourceId, leads: number): Promise<void> => {
-  const { run, commandHandler, ids, vault, reactor, clock } = tools
-  const { state: owner } = orFail(await commandHandler.load(account, accountId))
-  const { state: source } = orFail(await commandHandler.load(marketingSource, sourceId))
-  if (owner.kind !== 'open' || source.kind !== 'created') throw new Error('the first account was not opened')
-  const secret = orFail(vault.accountSecret(owner.sealedSecret))
+  const { run, reactor, clock } = tools
+  const factsOf = await leadFactsFor(tools, accountId, sourceId)
   const webhookId = await addWebhook(tools, accountId, 'http://127.0.0.1:9/', 'dormant')
-
-  const factsOf = (serial: number): LeadFacts => {
-    const phone = phoneFromText(phoneOf(serial))
-    if (phone === undefined) throw new Error('the phone number of a seeded lead can not be read')
-    const {
-      first_name,
-      last_name,
-      email,
-      phone: _phone,
-      tcpa_opt_in_token,
-      tcpa_opt_in_url,
-      ...rest
-    } = leadFields(serial)
-    return {
-      lead_id: `led_${ids.ulid()}`,
-      account_id: accountId,
-      source_id: sourceId,
-      source_title: source.title,
-      playbook_id: source.playbookId,
-      contact_id: contactIdOf(secret, phone),
-      engagement_id: `neg_${ids.ulid()}`,
-      details: { first_name, last_name, email, phone, additional_info: rest },
-      consent: { tcpa_opt_in_token, tcpa_opt_in_url },
-      originators: [],
-    }
-  }
   await forEach(leads, async (serial) => {
     const facts = factsOf(serial)
     const { events } = await run(lead, facts.lead_id, { type: 'SubmitLead', facts })
