@@ -1,10 +1,10 @@
 import { aborted } from '../../domain/abortable.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
+import { later, type Instant } from '../../domain/instant.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { WakeUp } from '../../domain/wake-up.js'
-import type { Documents } from '../ports.js'
+import type { Documents, Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { followUpQueueOf, followUps, type FollowUpDocument } from '../read-models/follow-ups.js'
 import { answerQueueOf, copyQueueOf, messages } from '../read-models/messages.js'
@@ -55,12 +55,13 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
+  const isPaced = time.now() < shard.latePaceUntil
   const [answers, first, late, unverified, copies] = await Promise.all([
-    waiting<Due>(ports, shard, answerQueue(lease), mostUnderWay),
-    waiting<Due>(ports, shard, stepQueue(lease, 'first'), mostUnderWay),
-    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), lateWindow),
-    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), lateWindow),
-    waiting<Due>(ports, shard, copyQueue(lease), mostErasing),
+    waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
+    waiting<Due>(ports, shard, stepQueue(lease, 'first'), { now, most: mostUnderWay }),
+    isPaced ? [] : waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), { now, most: lateWindow }),
+    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: lateWindow }),
+    waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
   if (isEnding(lease)) return
   const isDue = ({ next_at }: Due): boolean => next_at !== undefined && next_at <= now
@@ -71,8 +72,7 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
   const dueFirst = first.filter(isDue).slice(0, Math.max(room, 0))
   const dueLate = late.filter(isDue).toSorted(newestLeadFirst)
-  const isPaced = time.now() < shard.latePaceUntil
-  const begunLate = isPaced ? [] : dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
+  const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDue).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
@@ -130,16 +130,27 @@ const answerQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(mess
 
 const copyQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messages), name: copyQueueOf(name) })
 
-/** In the order of their time those that wait in a queue of the shard, apart from what is under way or set aside. */
+/**
+ * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what is under way or set
+ * aside. Where nothing is due only the first is read: most of those that wait do so for days.
+ */
 const waiting = async <Document extends Due>(
   { documents }: Ports,
   { underWay, setAside }: DueInShard,
   { collection, name }: Queue,
-  most: number,
+  { now, most }: { readonly now: Instant; readonly most: number },
 ): Promise<ReadonlyArray<Document>> => {
-  const limit = most + underWay.size + setAside.size + 1
-  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], limit }))
-  return found
-    .map(({ document }) => document as unknown as Document)
-    .filter(({ id }) => !underWay.has(id) && !setAside.has(id))
+  const read = async (bounds: Pick<Query, 'from' | 'upTo'>, wanted: number): Promise<ReadonlyArray<Document>> => {
+    const limit = wanted + underWay.size + setAside.size
+    const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...bounds, limit }))
+    return found
+      .map(({ document }) => document as unknown as Document)
+      .filter(({ id }) => !underWay.has(id) && !setAside.has(id))
+      .slice(0, wanted)
+  }
+  const [first] = await read({}, 1)
+  if (first?.next_at === undefined) return []
+  if (first.next_at > now) return [first]
+  const [due, next] = await Promise.all([read({ upTo: now }, most), read({ from: later(now, 1) }, 1)])
+  return [...due, ...next]
 }

@@ -1,12 +1,14 @@
 import test from 'ava'
 import type { ContactId, MessageId } from '../../../domain/ids.js'
+import { later, type Instant } from '../../../domain/instant.js'
 import { wakeUp } from '../../../domain/wake-up.js'
+import { E } from '../../../domain/prelude.js'
 import { beginDue } from '../../../projections/follow-up/due.js'
-import type { Json } from '../../../projections/ports.js'
+import type { Change, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
-import { followUps } from '../../../projections/read-models/follow-ups.js'
+import { followUpQueueOf, followUps } from '../../../projections/read-models/follow-ups.js'
 import { answerQueueOf, messages } from '../../../projections/read-models/messages.js'
-import { at, contactId, messageId, positionAt } from '../../kit/domain/samples.js'
+import { at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -15,17 +17,29 @@ import { settled, turnTime } from '../../kit/time/turns.js'
 
 const lease = testLease('contacts_0')
 
-const due = (id: MessageId, contact: ContactId) => {
-  const document: Json = { id, contact_id: contact, queue: answerQueueOf(lease.name), next_at: at() }
+const due = (id: MessageId, contact: ContactId, next_at = at()): Change => {
+  const document = { id, contact_id: contact, queue: answerQueueOf(lease.name), next_at }
   return { key: id, document, position: positionAt(1) }
 }
 
-test('one contact is written to by one turn at a time, so that each knows what the one before has sent', async (t) => {
+const step = (n: number, next_at: Instant): Change => {
+  const id = engagementId(n)
+  const document = {
+    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, 'later'), next_at, started_at: at() },
+  }
+  return { key: id, document, position: positionAt(1) }
+}
+
+/** What was begun, and how many documents were read for it. */
+type Look = { readonly begun: ReadonlyArray<string>; readonly read: number }
+
+/** A shard with what waits in it. A look lasts until something wakes the shard. */
+const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Change> = []) => {
   const documents = memoryDocuments(documentState())
   rightOf(await documents.prepare(collectionOf(followUps)))
   rightOf(await documents.prepare(collectionOf(messages)))
-  const waiting = [due(messageId(1), contactId(1)), due(messageId(2), contactId(1)), due(messageId(3), contactId(2))]
-  rightOf(await documents.apply(collectionOf(messages), waiting, positionAt(1)))
+  rightOf(await documents.apply(collectionOf(messages), answers, positionAt(1)))
+  rightOf(await documents.apply(collectionOf(followUps), steps, positionAt(1)))
   const shard = {
     ...{
       lease,
@@ -37,19 +51,56 @@ test('one contact is written to by one turn at a time, so that each knows what t
     },
     ...{ setAside: new Map(), latePaceUntil: 0 },
   }
-  const begun: Array<string> = []
-  const look = async (): Promise<void> => {
-    const looking = beginDue({ documents, clock: manualClock(), time: turnTime }, shard, (id) => {
+  const clock = manualClock()
+  let read = 0
+  const find: Documents['find'] = async (collection, query) => {
+    const found = await documents.find(collection, query)
+    read += E.isRight(found) ? found.right.length : 0
+    return found
+  }
+  const look = async (wake = shard.wakeUp.wake): Promise<Look> => {
+    const begun: Array<string> = []
+    read = 0
+    const looking = beginDue({ documents: { find }, clock, time: turnTime }, shard, (id) => {
       begun.push(id)
       shard.underWay.set(id, Promise.resolve())
     })
     await settled()
-    shard.wakeUp.wake()
+    wake()
     await looking
+    return { begun, read }
   }
-  await look()
-  t.deepEqual(begun, [messageId(1), messageId(3)])
+  return { shard, clock, look }
+}
+
+test('one contact is written to by one turn at a time, so that each knows what the one before has sent', async (t) => {
+  const waiting = [due(messageId(1), contactId(1)), due(messageId(2), contactId(1)), due(messageId(3), contactId(2))]
+  const { shard, look } = await openShard(waiting)
+  t.deepEqual((await look()).begun, [messageId(1), messageId(3)])
   shard.writingTo.delete(messageId(1))
-  await look()
-  t.deepEqual(begun, [messageId(1), messageId(3), messageId(2)])
+  t.deepEqual((await look()).begun, [messageId(2)])
+})
+
+test('a first message costs as little to find beside a thousand engagements that wait for days', async (t) => {
+  const tomorrow = later(at(), 24 * 60 * 60_000)
+  const waiting = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(tomorrow, n)))
+  const { look } = await openShard([due(messageId(1), contactId(5_000))], waiting)
+  const { begun, read } = await look()
+  t.deepEqual(begun, [messageId(1)])
+  t.true(read <= 5, `${read} documents were read`)
+})
+
+test('while late steps are held back to their pace none of them is read', async (t) => {
+  const late = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
+  const { look } = await openShard([], late)
+  t.is((await look()).begun.length, 8)
+  t.deepEqual(await look(), { begun: [], read: 0 })
+})
+
+test('a shard that begins what is due sleeps no longer than until the next is due', async (t) => {
+  const next = due(messageId(2), contactId(2), later(at(), 1_000))
+  const { clock, look } = await openShard([due(messageId(1), contactId(1)), next])
+  t.deepEqual((await look(() => t.true(clock.toNextTimer()))).begun, [messageId(1)])
+  t.is(clock.now(), later(at(), 1_000))
+  t.deepEqual((await look()).begun, [messageId(2)])
 })
