@@ -27,7 +27,7 @@ const warmUpSeconds = 2
 const firstLead = 3_000_000
 
 /** Milliseconds from the seeding of a step until it is due: for the seeding and the start, and so long that it counts as no first message. */
-const untilDue = (steps: number): number => 75_000 + steps * 3
+const untilDue = (steps: number): number => 75_000 + 2 * steps
 
 /** Milliseconds after the last lead until whose message must have come. */
 const longestWait = 120_000
