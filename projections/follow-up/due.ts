@@ -24,6 +24,8 @@ export type DueInShard = {
   readonly erasing: Set<TurnId>
   /** Of these the others: two at once to one contact would each take the last message that its state allows in a day. */
   readonly writingTo: Map<TurnId, ContactId>
+  /** Of these the steps that were late. */
+  readonly late: Set<TurnId>
   /** Must not be begun. */
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */
@@ -42,12 +44,15 @@ const mostErasing = 2
 const mostChecks = 16
 const mostChecksOfAccount = 4
 
-/** What is late goes out at a pace that providers and carriers bear, and that leaves room for first messages. */
-const lateAtOnce = 8
-const lateInterval = 250
+/**
+ * What is late goes out at a pace that providers and carriers bear. No more of it is under way in a shard at a time: each turn that is takes its
+ * share of the processor from first messages.
+ */
+const lateAtOnce = 4
+const lateInterval = 125
 
 /** Late steps that are compared, to begin with those of the newest leads. */
-const lateWindow = 200
+const lateWindow = 100
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
 export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
@@ -55,11 +60,13 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
-  const isPaced = time.now() < shard.latePaceUntil
+  const roomForLate = time.now() < shard.latePaceUntil ? 0 : lateAtOnce - shard.late.size
   const [answers, first, late, unverified, copies] = await Promise.all([
     waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
     waiting<Due>(ports, shard, stepQueue(lease, 'first'), { now, most: mostUnderWay }),
-    isPaced ? [] : waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), { now, most: lateWindow }),
+    roomForLate > 0
+      ? waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), { now, most: lateWindow })
+      : [],
     waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: lateWindow }),
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
@@ -72,7 +79,7 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
   const dueFirst = first.filter(isDue).slice(0, Math.max(room, 0))
   const dueLate = late.filter(isDue).toSorted(newestLeadFirst)
-  const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, lateAtOnce), 0))
+  const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDue).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
@@ -82,6 +89,7 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   for (const { id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
     if ([...shard.writingTo.values()].includes(contact_id)) continue
     shard.writingTo.set(id, contact_id)
+    if (begunLate.some((step) => step.id === id)) shard.late.add(id)
     begin(id)
   }
   if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval

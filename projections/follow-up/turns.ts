@@ -71,6 +71,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         shard.checking.delete(id)
         shard.erasing.delete(id)
         shard.writingTo.delete(id)
+        shard.late.delete(id)
         shard.wakeUp.wake()
       }
     },

@@ -60,6 +60,7 @@ export const followUpWorker = (ports: TurnPorts): FollowUpWorker => {
           checking: new Map(),
           erasing: new Set(),
           writingTo: new Map(),
+          late: new Set(),
           setAside: new Map(),
           retried: new Map(),
           latePaceUntil: 0,

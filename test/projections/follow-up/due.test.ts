@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { ContactId, MessageId } from '../../../domain/ids.js'
+import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import { E } from '../../../domain/prelude.js'
@@ -48,10 +48,12 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       checking: new Map(),
       erasing: new Set<MessageId>(),
       writingTo: new Map<MessageId, ContactId>(),
+      late: new Set<EngagementId | MessageId>(),
     },
     ...{ setAside: new Map(), latePaceUntil: 0 },
   }
   const clock = manualClock()
+  const time = { ...turnTime, now: () => clock.time() }
   let read = 0
   const find: Documents['find'] = async (collection, query) => {
     const found = await documents.find(collection, query)
@@ -61,7 +63,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
   const look = async (wake = shard.wakeUp.wake): Promise<Look> => {
     const begun: Array<string> = []
     read = 0
-    const looking = beginDue({ documents: { find }, clock, time: turnTime }, shard, (id) => {
+    const looking = beginDue({ documents: { find }, clock, time }, shard, (id) => {
       begun.push(id)
       shard.underWay.set(id, Promise.resolve())
     })
@@ -93,8 +95,19 @@ test('a first message costs as little to find beside a thousand engagements that
 test('while late steps are held back to their pace none of them is read', async (t) => {
   const late = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
   const { look } = await openShard([], late)
-  t.is((await look()).begun.length, 8)
+  t.is((await look()).begun.length, 4)
   t.deepEqual(await look(), { begun: [], read: 0 })
+})
+
+test('of the late steps of a shard few are under way at a time, however long each takes', async (t) => {
+  const late = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
+  const { shard, clock, look } = await openShard([], late)
+  const [ended, ...others] = (await look()).begun as ReadonlyArray<EngagementId>
+  t.is(others.length, 3)
+  clock.set(later(at(), 60_000))
+  t.deepEqual(await look(), { begun: [], read: 0 })
+  if (ended !== undefined) shard.late.delete(ended)
+  t.is((await look()).begun.length, 1)
 })
 
 test('a shard that begins what is due sleeps no longer than until the next is due', async (t) => {
