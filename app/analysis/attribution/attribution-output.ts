@@ -21,6 +21,7 @@ export type AttributionRow = {
   readonly rate_high: number | null
   readonly median_minutes_to_sale: number | null
   readonly p90_minutes_to_sale: number | null
+  readonly leads_contacted: bigint
   readonly leads_called: bigint
   readonly median_minutes_to_first_contact: number | null
   readonly p90_minutes_to_first_contact: number | null
@@ -63,6 +64,7 @@ const columns = [
   'rate_high',
   'median_minutes_to_sale',
   'p90_minutes_to_sale',
+  'leads_contacted',
   'leads_called',
   'median_minutes_to_first_contact',
   'p90_minutes_to_first_contact',
@@ -109,8 +111,8 @@ const figureColumns: ReadonlyArray<TableColumn> = [
   ['95 %', ({ rate_low, rate_high }) => (rate_low === null ? '' : `${percent(rate_low)}-${percent(rate_high)}`)],
   ['to sale', ({ median_minutes_to_sale }) => duration(median_minutes_to_sale)],
   ['p90', ({ p90_minutes_to_sale }) => duration(p90_minutes_to_sale)],
-  ['called', ({ leads_called }) => String(leads_called)],
-  ['to call', ({ median_minutes_to_first_contact }) => duration(median_minutes_to_first_contact)],
+  ['contacted', ({ leads_contacted }) => String(leads_contacted)],
+  ['to contact', ({ median_minutes_to_first_contact }) => duration(median_minutes_to_first_contact)],
   ['p90', ({ p90_minutes_to_first_contact }) => duration(p90_minutes_to_first_contact)],
   ['messaged', ({ leads_messaged }) => String(leads_messaged)],
   ['replied %', ({ reply_rate }) => percent(reply_rate)],

@@ -39,7 +39,9 @@ lead AS (
     lead_id, leads.contact_id, leads.source_id, submitted_at,
     (getvariable('from_at') IS NULL OR submitted_at >= getvariable('from_at'))
       AND (getvariable('to_at') IS NULL OR submitted_at < getvariable('to_at')) AS is_counted,
-    epoch_ms(called_at) - epoch_ms(submitted_at) AS call_ms,
+    called_at,
+    -- By a call or a message; the one that there is, where there is no other.
+    epoch_ms(least(called_at, sent_at)) - epoch_ms(submitted_at) AS contact_ms,
     sent_at, epoch_ms(replied_at) - epoch_ms(sent_at) AS reply_ms, has_opted_out,
     CASE getvariable('grouping')
       WHEN 'source' THEN leads.source_id
@@ -48,10 +50,10 @@ lead AS (
       WHEN 'week' THEN strftime(make_timestamp_ms(epoch_ms(submitted_at)), '%G-W%V')
       WHEN 'state' THEN coalesce(state, '(unknown)')
       WHEN 'first-contact' THEN CASE
-        WHEN called_at IS NULL THEN 'never'
-        WHEN epoch_ms(called_at) - epoch_ms(submitted_at) < 300000 THEN '00:00-00:05'
-        WHEN epoch_ms(called_at) - epoch_ms(submitted_at) < 3600000 THEN '00:05-01:00'
-        WHEN epoch_ms(called_at) - epoch_ms(submitted_at) < 86400000 THEN '01:00-24:00'
+        WHEN contact_ms IS NULL THEN 'never'
+        WHEN contact_ms < 300000 THEN '00:00-00:05'
+        WHEN contact_ms < 3600000 THEN '00:05-01:00'
+        WHEN contact_ms < 86400000 THEN '01:00-24:00'
         ELSE '24:00-'
       END
     END AS key
@@ -144,9 +146,10 @@ brought AS (
     count(*) AS leads,
     count(DISTINCT contact_id) AS contacts,
     CAST(sum(cost_per_lead) AS BIGINT) AS cost_cents,
-    count(call_ms) AS leads_called,
-    round(quantile_cont(call_ms / 60000, 0.5), 3) AS median_minutes_to_first_contact,
-    round(quantile_cont(call_ms / 60000, 0.9), 3) AS p90_minutes_to_first_contact,
+    count(contact_ms) AS leads_contacted,
+    count(called_at) AS leads_called,
+    round(quantile_cont(contact_ms / 60000, 0.5), 3) AS median_minutes_to_first_contact,
+    round(quantile_cont(contact_ms / 60000, 0.9), 3) AS p90_minutes_to_first_contact,
     count(sent_at) AS leads_messaged,
     count(reply_ms) AS leads_replied,
     count(*) FILTER (has_opted_out) AS leads_opted_out,
@@ -196,6 +199,7 @@ SELECT
   round(rate_high, 6) AS rate_high,
   median_minutes_to_sale,
   p90_minutes_to_sale,
+  coalesce(leads_contacted, 0) AS leads_contacted,
   coalesce(leads_called, 0) AS leads_called,
   median_minutes_to_first_contact,
   p90_minutes_to_first_contact,

@@ -127,21 +127,21 @@ const waits: Readonly<Record<string, string>> = {
   '00:05-01:00': '5 min to 1 h',
   '01:00-24:00': '1 h to 24 h',
   '24:00-': '24 h and longer',
-  never: 'never called',
+  never: 'never contacted',
 }
 
 export const firstContactSection = async (waited: Rows, sources: Rows, names: Names): Promise<Section> => {
   const withContacts = waited.filter(({ contacts }) => contacts > 0n)
   const waitOf = (key: string): string => waits[key] ?? key
   const rates: Table = {
-    caption: 'Leads by the time until their first outbound call',
-    columns: [{ heading: 'first call after', isFigure: false }, ...rateColumns],
+    caption: 'Leads by the time until they were first called or written to',
+    columns: [{ heading: 'first contact after', isFigure: false }, ...rateColumns],
     rows: withContacts.map((row) => [waitOf(row.key), ...rateCells(row)]),
   }
   const bySource = await waitBySource(sources, names)
   return {
     title: 'Time to first contact',
-    text: 'How long leads waited for the first outbound call, and the share of their contacts that bought.',
+    text: 'How long leads waited for the first call or message, and the share of their contacts that bought.',
     figures:
       withContacts.length === 0 ? [] : [{ svg: await ratesDrawn(withContacts, waitOf), table: rates }, ...bySource],
     nothing: 'There is no lead in this range.',
@@ -149,10 +149,10 @@ export const firstContactSection = async (waited: Rows, sources: Rows, names: Na
 }
 
 const waitBySource = async (sources: Rows, names: Names): Promise<ReadonlyArray<Figure>> => {
-  const called = sources.filter(({ leads_called }) => leads_called > 0n)
-  if (called.length === 0) return []
+  const contacted = sources.filter(({ leads_contacted }) => leads_contacted > 0n)
+  if (contacted.length === 0) return []
   const nameOf = (key: string): string => names.get(key) ?? key
-  const values = called.slice(0, 8).flatMap((row): ReadonlyArray<DurationValue> => {
+  const values = contacted.slice(0, 8).flatMap((row): ReadonlyArray<DurationValue> => {
     const [median, p90] = [row.median_minutes_to_first_contact ?? 0, row.p90_minutes_to_first_contact ?? 0]
     return [
       { row: nameOf(row.key), measure: 'median', minutes: median, label: minutesText(median) },
@@ -160,15 +160,15 @@ const waitBySource = async (sources: Rows, names: Names): Promise<ReadonlyArray<
     ]
   })
   const table: Table = {
-    caption: 'Time from the lead to its first outbound call',
+    caption: 'Time from the lead to its first call or message',
     columns: [
       { heading: 'source', isFigure: false },
-      ...['leads', 'called', 'median', '90th percentile'].map((heading) => ({ heading, isFigure: true })),
+      ...['leads', 'contacted', 'median', '90th percentile'].map((heading) => ({ heading, isFigure: true })),
     ],
-    rows: called.map((row) => [
+    rows: contacted.map((row) => [
       nameOf(row.key),
       countText(row.leads),
-      countText(row.leads_called),
+      countText(row.leads_contacted),
       minutesText(row.median_minutes_to_first_contact),
       minutesText(row.p90_minutes_to_first_contact),
     ]),

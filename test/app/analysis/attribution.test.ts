@@ -338,16 +338,16 @@ test.serial('figures can be had as a table, as CSV and as JSON', async (t) => {
   const rows = await figuresOf(database.connection, attributionQuery({ ...request, costs }))
   t.is(
     attributionText(rows, 'table', 'source'),
-    `source  title           leads  conversions    credit    value   cost  contacts  converted  rate %      95 %  to sale    p90  called  to call      p90  messaged  replied %  opted out %  to reply    p90
-mks_a   Title of mks_a      2            1  1.000000  1200.05  19.98         2          1    50.0  9.5-90.5    3.0 d  3.0 d       1  1.5 min  1.5 min         2       50.0          0.0     3.0 h  3.0 h
-(none)                      0            1  1.000000     0.00                0          0                                         0                           0
+    `source  title           leads  conversions    credit    value   cost  contacts  converted  rate %      95 %  to sale    p90  contacted  to contact      p90  messaged  replied %  opted out %  to reply    p90
+mks_a   Title of mks_a      2            1  1.000000  1200.05  19.98         2          1    50.0  9.5-90.5    3.0 d  3.0 d          2     0.0 min  0.0 min         2       50.0          0.0     3.0 h  3.0 h
+(none)                      0            1  1.000000     0.00                0          0                                            0                              0
 `,
   )
   t.is(
     attributionText(rows, 'csv', 'source'),
-    `key,title,leads,conversions,credit,value_cents,cost_cents,contacts,converted,rate,rate_low,rate_high,median_minutes_to_sale,p90_minutes_to_sale,leads_called,median_minutes_to_first_contact,p90_minutes_to_first_contact,leads_messaged,leads_replied,reply_rate,leads_opted_out,opt_out_rate,median_minutes_to_first_reply,p90_minutes_to_first_reply
-mks_a,Title of mks_a,2,1,1.000000,120005,1998,2,1,0.5,0.094531,0.905469,4320,4320,1,1.5,1.5,2,1,0.5,0,0,180,180
-(none),,0,1,1.000000,0,,0,0,,,,,,0,,,0,0,,0,,,
+    `key,title,leads,conversions,credit,value_cents,cost_cents,contacts,converted,rate,rate_low,rate_high,median_minutes_to_sale,p90_minutes_to_sale,leads_contacted,leads_called,median_minutes_to_first_contact,p90_minutes_to_first_contact,leads_messaged,leads_replied,reply_rate,leads_opted_out,opt_out_rate,median_minutes_to_first_reply,p90_minutes_to_first_reply
+mks_a,Title of mks_a,2,1,1.000000,120005,1998,2,1,0.5,0.094531,0.905469,4320,4320,2,1,0,0,2,1,0.5,0,0,180,180
+(none),,0,1,1.000000,0,,0,0,,,,,,0,0,,,0,0,,0,,,
 `,
   )
   const [first, last] = JSON.parse(attributionText(rows, 'json', 'source')) as ReadonlyArray<object>

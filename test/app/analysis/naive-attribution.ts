@@ -76,7 +76,7 @@ export const naiveAttribution = (history: NaiveHistory, request: AttributionRequ
       return replies.length === 0 ? [] : [(Math.min(...replies.map(({ at }) => at)) - sent) / 60_000]
     })
     const optedOut = messaged.filter((lead) => answersIn(lead).some((text) => text.is === 'opted_out'))
-    const callMinutes = leads.flatMap((lead) => minutesToCall(lead) ?? [])
+    const contactMinutes = leads.flatMap((lead) => minutesToContact(lead) ?? [])
     return {
       key,
       title: request.by === 'source' && key !== '(none)' ? `Title of ${key}` : null,
@@ -90,9 +90,10 @@ export const naiveAttribution = (history: NaiveHistory, request: AttributionRequ
       ...wilson(converted.size, contacts.size),
       median_minutes_to_sale: quantile(saleMinutes, 0.5),
       p90_minutes_to_sale: quantile(saleMinutes, 0.9),
-      leads_called: callMinutes.length,
-      median_minutes_to_first_contact: quantile(callMinutes, 0.5),
-      p90_minutes_to_first_contact: quantile(callMinutes, 0.9),
+      leads_contacted: contactMinutes.length,
+      leads_called: leads.filter(({ calls }) => calls.length > 0).length,
+      median_minutes_to_first_contact: quantile(contactMinutes, 0.5),
+      p90_minutes_to_first_contact: quantile(contactMinutes, 0.9),
       leads_messaged: messaged.length,
       leads_replied: replyMinutes.length,
       reply_rate: messaged.length === 0 ? null : replyMinutes.length / messaged.length,
@@ -190,8 +191,10 @@ const split = (whole: bigint, weights: ReadonlyArray<bigint>): ReadonlyArray<big
   return shares
 }
 
-const minutesToCall = ({ at, calls }: NaiveLead): number | undefined =>
-  calls.length === 0 ? undefined : (Math.min(...calls) - at) / 60_000
+const minutesToContact = (lead: NaiveLead): number | undefined => {
+  const first = Math.min(...lead.calls, firstSentOf(lead) ?? Infinity)
+  return first === Infinity ? undefined : (first - lead.at) / 60_000
+}
 
 const keyOf = (lead: NaiveLead, { by }: AttributionRequest): string => {
   switch (by) {
@@ -206,7 +209,7 @@ const keyOf = (lead: NaiveLead, { by }: AttributionRequest): string => {
     case 'state':
       return lead.state ?? '(unknown)'
     case 'first-contact': {
-      const minutes = minutesToCall(lead)
+      const minutes = minutesToContact(lead)
       if (minutes === undefined) return 'never'
       if (minutes < 5) return '00:00-00:05'
       if (minutes < 60) return '00:05-01:00'
