@@ -1,17 +1,21 @@
 import type { Position } from '../../../domain/event.js'
 import { millisecondsOf } from '../../../domain/instant.js'
+import type { MessageId } from '../../../domain/ids.js'
+import { grouped } from '../simulation/grouped.js'
 import { accountNumber } from './accounts.js'
 import type { Month } from './month.js'
+import type { Arrival } from './provider.js'
 import { byContact, isOptedOutBefore, storiesIn, type Story } from './story.js'
 
 /** Nobody is written to who opted out, whose conversation ended or waits for a person, or who has a newer lead. */
 export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
   const stories = storiesIn(month)
   const ofContacts = byContact(stories)
+  const tries = grouped(month.arrivals, ({ id }) => id)
   return stories.flatMap((story) => [
     ...unwanted(story),
     ...ofOlder(story, ofContacts.get(story.person.contactId) ?? []),
-    ...lateTries(story, month),
+    ...lateTries(story, tries),
   ])
 }
 
@@ -53,12 +57,16 @@ const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<
 }
 
 /** What is tried has just been decided, in an engagement that is open. */
-const lateTries = ({ ended, events, id, started }: Story, { arrivals }: Month): ReadonlyArray<string> => {
+const lateTries = (
+  { ended, events, id, started }: Story,
+  tries: ReadonlyMap<MessageId, ReadonlyArray<Arrival>>,
+): ReadonlyArray<string> => {
   const ids = new Set(events.flatMap((event) => (event.type === 'StepBegun' ? [event.data.message_id] : [])))
   if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
   if (ended === undefined || ids.size === 0) return []
   const end = millisecondsOf(ended.time)
-  return arrivals
-    .filter(({ time, id: message }) => time > end && ids.has(message))
+  return [...ids]
+    .flatMap((message) => tries.get(message) ?? [])
+    .filter(({ time }) => time > end)
     .map(({ time }) => `${id} of ${started.time} was written to ${time - end} ms after its end`)
 }
