@@ -51,7 +51,7 @@ const received = async (
   playbookAt: PlaybookVersions,
   inbound: InboundText,
 ): Promise<Either<Problem, undefined>> => {
-  const phone = phoneFromText(inbound.from)
+  const phone = inbound.isToSharedSender ? phoneFromText(inbound.from) : undefined
   const addressed = phone === undefined ? E.right([]) : await addressedBy(ports, phone, inbound.providerId)
   if (E.isLeft(addressed)) return addressed
   const contacts = addressed.right.filter(({ isKnown }) => isKnown)

@@ -7,6 +7,8 @@ import type { ReplyMeaning } from '../../domain/reply-meaning.js'
 export type InboundText = {
   readonly providerId: string
   readonly from: string
+  /** Whether it came to the sender that the accounts share: others of the same provider's account may report here too. */
+  readonly isToSharedSender: boolean
   /** Blank where only a picture came. */
   readonly text: string
   /** Set where the provider has understood the text, and answers it itself. */

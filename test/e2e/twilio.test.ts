@@ -201,6 +201,14 @@ test('of a text of a number that nobody wrote to only a count is kept', async (t
   t.regex((await send(`${site.url}/metrics`)).text, /leadloop_messages_unplaced_total\{what="text"\} 2/)
 })
 
+test('a text to another number of the same provider concerns nobody here', async (t) => {
+  const { account, contact_id, phone } = await texted(await following())
+  t.is(await write(phone, 'STOP', { To: '+14155550188' }), 204)
+  t.deepEqual(await labelsOf(account, contact_id), ['started'])
+  t.is(await write(phone, 'STOP'), 204)
+  t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out'])
+})
+
 test('a text that the provider did not sign is refused, and nothing is kept of it', async (t) => {
   const { account, contact_id, phone } = await texted(await following())
   const body = new URLSearchParams({ MessageSid: sid(3_000), From: phone, To: '+14155550100', Body: 'Hello' })

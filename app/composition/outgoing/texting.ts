@@ -1,5 +1,5 @@
 import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
-import type { TwilioAccount } from '../../../adapters/twilio/account.js'
+import { isMessagingService, type TwilioAccount } from '../../../adapters/twilio/account.js'
 import { inboundMessageFrom, statusCallbackFrom } from '../../../adapters/twilio/callbacks.js'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
 import { isSignedBy } from '../../../adapters/twilio/signature.js'
@@ -25,7 +25,7 @@ export const texting = ({ sms, publicUrl = '' }: Pick<Config, 'sms' | 'publicUrl
   return { messenger, textProvider: twilioReader(sms, publicUrl), close: messenger.close }
 }
 
-const twilioReader = ({ authToken }: TwilioAccount, publicUrl: string): TextProvider => ({
+const twilioReader = ({ authToken, sender }: TwilioAccount, publicUrl: string): TextProvider => ({
   isSigned: (path, form, signature) => isSignedBy(authToken, `${publicUrl}${path}`, form, signature),
   reportFrom: flow(
     statusCallbackFrom,
@@ -37,8 +37,10 @@ const twilioReader = ({ authToken }: TwilioAccount, publicUrl: string): TextProv
   ),
   textFrom: flow(
     inboundMessageFrom,
-    E.map(({ providerId, from, text, optOutType }): InboundText => {
-      return { providerId, from, text, answeredAs: optOutType && meanings[optOutType] }
+    E.map(({ providerId, from, to, text, optOutType }): InboundText => {
+      // Which numbers a Messaging Service has only the provider knows.
+      const isToSharedSender = isMessagingService(sender) || to === sender
+      return { providerId, from, isToSharedSender, text, answeredAs: optOutType && meanings[optOutType] }
     }),
   ),
 })
