@@ -3,6 +3,7 @@ import { accountEndpoints } from './accounts/accounts.js'
 import { apiKeyEndpoints } from './accounts/api-keys.js'
 import { memberEndpoints } from './accounts/members.js'
 import { messagingEndpoints } from './accounts/messaging.js'
+import { usageEndpoints } from './accounts/usage.js'
 import { engagementEndpoints } from './contacts/engagements.js'
 import { erasureEndpoints } from './contacts/erasure.js'
 import { followUpEndpoints } from './contacts/follow-ups.js'
@@ -37,6 +38,7 @@ export const manageSurface = (ports: ManagePorts, operatorKey: string): Surface<
     ...apiKeyEndpoints(ports),
     ...memberEndpoints(ports),
     ...messagingEndpoints(ports),
+    ...usageEndpoints(ports),
     ...playbookEndpoints(ports),
     ...playbookPreviewEndpoints(ports),
     ...marketingSourceEndpoints(ports),

@@ -1,7 +1,7 @@
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { message, type Purpose } from '../../domain/message.js'
+import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
 import type { Projection } from '../projection.js'
 import { contactShardOf } from './contact-shards.js'
 
@@ -27,6 +27,8 @@ export type MessageDocument = {
   /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
   readonly tried_at?: Instant
+  /** What `accountMonthOf` gives, once the provider has taken it: the month in UTC in which it was begun. */
+  readonly account_month?: string
   /** Present only where it was erased. */
   readonly text_removed_at?: Instant
   /** Present only where it has tracked links: their code, and where they lead to. */
@@ -36,6 +38,8 @@ export type MessageDocument = {
   readonly queue?: string
   readonly next_at?: Instant
 }
+
+type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
@@ -48,6 +52,7 @@ export const messages: Projection<MessageDocument> = {
     link: ['link_code', 'created_at'],
     of_all: ['state', 'created_at'],
     texts_removed: ['text_removed_at'],
+    by_month: ['account_month', 'created_at'],
   },
   createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
@@ -93,13 +98,35 @@ export const messages: Projection<MessageDocument> = {
         const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
-        return { ...ids, ...erased, ...to, ...due, segments, created_at: began_at, text_removed_at: event.time }
+        const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, began_at) } : {}
+        return {
+          ...ids,
+          ...erased,
+          ...to,
+          ...due,
+          ...counted,
+          segments,
+          created_at: began_at,
+          text_removed_at: event.time,
+        }
       }
       default:
         return document === undefined ? undefined : afterTry(document, event)
     }
   },
 }
+
+export const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month.slice(0, 7)}`
+
+const taken = (document: MessageDocument): MessageDocument => ({
+  ...document,
+  account_month: accountMonthOf(document.account_id, document.created_at),
+})
+
+const takenBy: ReadonlySet<string> = new Set(['MessageSent', 'MessageTaken', 'MessageDelivered'])
+
+const wasTaken = ({ direction, state, history = [] }: Erased): boolean =>
+  direction === 'outbound' && (['sent', 'delivered'].includes(state) || history.some(({ type }) => takenBy.has(type)))
 
 /** Messages that are no steps wait in queues of their own: an opt-out is confirmed at once, whatever else is late. */
 export const answerQueueOf = (shard: string): string => `${shard}/answers`
@@ -142,11 +169,15 @@ const afterTry = (
     }
     case 'MessageSent':
       // The provider may have reported on it before it answered.
-      return { ...withoutTurn(document), state: document.state === 'delivered' ? 'delivered' : 'sent', reason: null }
+      return {
+        ...taken(withoutTurn(document)),
+        state: document.state === 'delivered' ? 'delivered' : 'sent',
+        reason: null,
+      }
     case 'MessageTaken':
-      return document.state === 'unknown' ? { ...document, state: 'sent', reason: null } : document
+      return { ...taken(document), ...(document.state === 'unknown' ? { state: 'sent', reason: null } : {}) }
     case 'MessageDelivered':
-      return { ...document, state: 'delivered', reason: null }
+      return { ...taken(document), state: 'delivered', reason: null }
     case 'MessageUndelivered':
       return { ...document, state: 'failed', reason: event.data.reason }
     case 'MessageFailed': {

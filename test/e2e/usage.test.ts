@@ -1,0 +1,50 @@
+import test from 'ava'
+import { having } from '../kit/network/http.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { until } from '../kit/time/until.js'
+
+const site = serviceForFile()
+
+/** An account, and the month in which its only lead got the first message. */
+const texted = async (text: string) => {
+  const account = await openAccount(site)
+  const steps = [{ message: text, delay_minutes: 0 }]
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps, quiet_hours: null })
+  const { contact_id } = await account.submitted({})
+  let month = ''
+  await until('the first message', 30_000, async () => {
+    const [sent] = having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
+    month = String(sent?.['at']).slice(0, 7)
+    return sent?.['state'] === 'sent'
+  })
+  return { account, contact_id, month }
+}
+
+const usageOf = async (account: Account, month?: string) =>
+  JSON.parse((await account.manage('GET', `/usage${month === undefined ? '' : `?month=${month}`}`)).text) as unknown
+
+test('messages and segments of an account are counted by month, after an erasure too, and those of no other', async (t) => {
+  const { account, contact_id, month } = await texted('x'.repeat(200))
+  const { account: other } = await texted('Hi')
+  const usage = { usage: { month, messages: 1, segments: 2 } }
+  t.deepEqual(await usageOf(account, month), usage)
+  t.deepEqual(await usageOf(other, month), { usage: { month, messages: 1, segments: 1 } })
+  t.deepEqual(await usageOf(account, '2020-02'), { usage: { month: '2020-02', messages: 0, segments: 0 } })
+  await account.manage('POST', `/contacts/${contact_id}/messages`, { text: 'Hello' })
+  t.deepEqual(await usageOf(account, month), usage, 'what a contact writes is not counted')
+  await until('the erasure', 30_000, async () => {
+    const { body } = await account.manage('POST', `/contacts/${contact_id}/erase`)
+    return body.erased === true
+  })
+  t.deepEqual(await usageOf(account, month), usage)
+})
+
+test('a month that is none is refused', async (t) => {
+  const account = await openAccount(site)
+  for (const month of ['2026-13', '2026', '2026-1', 'x']) {
+    const { status, body } = await account.manage('GET', `/usage?month=${month}`)
+    t.is(status, 400)
+    t.deepEqual(body.errors, ['month must be a month such as 2026-01'])
+  }
+})
