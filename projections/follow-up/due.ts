@@ -60,7 +60,8 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
-  const roomForLate = time.now() < shard.latePaceUntil ? 0 : lateAtOnce - shard.late.size
+  const isPaced = time.now() < shard.latePaceUntil
+  const roomForLate = isPaced ? 0 : lateAtOnce - shard.late.size
   const [answers, first, late, unverified, copies] = await Promise.all([
     waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
     waiting<Due>(ports, shard, stepQueue(lease, 'first'), { now, most: mostUnderWay }),
@@ -98,7 +99,8 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
     ...[answers, first, late, unverified, copies]
       .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDue(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
-    ...(time.now() < shard.latePaceUntil ? [time.sleep(shard.latePaceUntil - time.now(), woken)] : []),
+    // Also where the pace has come to its end meanwhile: what is late was not looked at.
+    ...(isPaced || begunLate.length > 0 ? [time.sleep(Math.max(shard.latePaceUntil - time.now(), 0), woken)] : []),
   ]
   await Promise.race(wakes)
   // Ends the timers of those that lost the race.

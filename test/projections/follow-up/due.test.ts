@@ -13,7 +13,7 @@ import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { settled, turnTime } from '../../kit/time/turns.js'
+import { isOver, settled, turnTime } from '../../kit/time/turns.js'
 
 const lease = testLease('contacts_0')
 
@@ -55,8 +55,10 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
   const clock = manualClock()
   const time = { ...turnTime, now: () => clock.time() }
   let read = 0
+  let reading = (): void => undefined
   const find: Documents['find'] = async (collection, query) => {
     const found = await documents.find(collection, query)
+    reading()
     read += E.isRight(found) ? found.right.length : 0
     return found
   }
@@ -72,7 +74,15 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     await looking
     return { begun, read }
   }
-  return { shard, clock, look }
+  return {
+    shard,
+    clock,
+    look,
+    /** Whenever something was read. */
+    whileReading: (then: () => void): void => {
+      reading = then
+    },
+  }
 }
 
 test('one contact is written to by one turn at a time, so that each knows what the one before has sent', async (t) => {
@@ -97,6 +107,19 @@ test('while late steps are held back to their pace none of them is read', async 
   const { look } = await openShard([], late)
   t.is((await look()).begun.length, 4)
   t.deepEqual(await look(), { begun: [], read: 0 })
+})
+
+test('late steps whose pace comes to its end while others are read are begun all the same', async (t) => {
+  const late = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
+  const { shard, clock, look, whileReading } = await openShard([], late)
+  await look()
+  shard.late.clear()
+  whileReading(() => clock.set(later(at(), 60_000)))
+  const looking = look(() => undefined)
+  t.true(await isOver(looking), 'nothing else would wake the shard')
+  shard.wakeUp.wake()
+  await looking
+  t.is((await look()).begun.length, 4)
 })
 
 test('of the late steps of a shard few are under way at a time, however long each takes', async (t) => {
