@@ -8,7 +8,7 @@ import { openLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
 import { caughtUp } from './seed.js'
 import { summaryOf, type Summary } from './summary.js'
-import { numberOf, openTextedStore, seedSteps, startProvider, startTexting } from './texted.js'
+import { numberOf, openTextedStore, seedSteps, startProvider, startTexting, type TextedStore } from './texted.js'
 
 type SpeedLoad = {
   readonly perSecond: number
@@ -26,8 +26,12 @@ type SpeedToLead = {
 const warmUpSeconds = 2
 const firstLead = 3_000_000
 
-/** Milliseconds from the seeding of a step until it is due: for the seeding and the start, and so long that it counts as no first message. */
-const untilDue = (steps: number): number => 75_000 + 2 * steps
+/** Leads whose seeding tells how long that of all takes. */
+const sample = 1_000
+const firstOfSample = 2_000_000
+
+/** Milliseconds for a start, and so long that a step which is due after them counts as no first message. */
+const leastUntilDue = 75_000
 
 /** Milliseconds after the last lead until whose message must have come. */
 const longestWait = 120_000
@@ -40,7 +44,7 @@ export const measureSpeedToLead = async ({ perSecond, seconds, steps }: SpeedLoa
   const provider = await startProvider()
   const store = await openTextedStore()
   try {
-    const begins = Date.now() + (steps === 0 ? 0 : untilDue(steps))
+    const begins = steps === 0 ? Date.now() : Date.now() + (await timeToSeed(store, steps))
     await seedSteps(store, store.late, { firstSerial: 0, count: steps, from: instantOf(begins), over: seconds * 1_000 })
     const service = await startTexting(store, provider)
     await caughtUp(service)
@@ -72,6 +76,15 @@ export const measureSpeedToLead = async ({ perSecond, seconds, steps }: SpeedLoa
     await provider.stop()
     rmSync(store.directory, { recursive: true, force: true })
   }
+}
+
+/** Milliseconds until so many leads are seeded and the read models show them, at the speed that the machine has now. */
+const timeToSeed = async (store: TextedStore, steps: number): Promise<number> => {
+  const begun = performance.now()
+  const tomorrow = instantOf(Date.now() + 24 * 60 * 60_000)
+  await seedSteps(store, store.late, { firstSerial: firstOfSample, count: sample, from: tomorrow, over: 0 })
+  const each = (performance.now() - begun) / sample
+  return leastUntilDue + 2 * each * steps
 }
 
 type Messages = {
