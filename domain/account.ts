@@ -10,6 +10,10 @@ export type MemberRole = t.TypeOf<typeof MemberRole>
 
 const Limit = t.union([t.number, t.null])
 
+/** `from`: a number in E.164, or what the provider calls a pool of numbers. `messages_per_second`: null where the provider keeps the pace. */
+export const OwnSender = t.type({ from: t.string, messages_per_second: t.union([t.number, t.null]) }, 'a sender')
+export type OwnSender = t.TypeOf<typeof OwnSender>
+
 /** An account is opened enabled, with a playbook, the two standard conversions and one API key (contract 2.2). */
 export const AccountEvent = t.union([
   eventOf(
@@ -29,6 +33,10 @@ export const AccountEvent = t.union([
   eventOf('HelpTextSet', t.type({ text: t.union([t.string, t.null]) })),
   /** Whether the provider answers STOP and HELP itself; null: as it does by default. */
   eventOf('KeywordAnswersSet', t.type({ by_provider: t.union([t.boolean, t.null]) })),
+  /** What its messages are sent from; null: the sender that the accounts share. */
+  eventOf('SenderSet', t.type({ sender: t.union([OwnSender, t.null]) })),
+  /** Steps wait once so many segments were sent in a month; null: as many as there are. */
+  eventOf('SegmentLimitSet', t.type({ segments_per_month: Limit })),
   /** From now on a number may have had a contact before, which was erased. */
   eventOf('ErasuresBegan', t.type({})),
   eventOf('ApiKeyIssued', t.type({ api_key_id: ApiKeyId, secret_hash: t.string, limit_per_minute: Limit })),
@@ -55,6 +63,10 @@ export type AccountState =
       readonly providerAnswersKeywords: boolean | null
       /** What HELP is answered with; null: the service's own words. */
       readonly helpText: string | null
+      /** What its messages are sent from; null: the sender that the accounts share. */
+      readonly sender: OwnSender | null
+      /** Of all its steps in a month. */
+      readonly segmentsPerMonth: number | null
       /** A contact of it was erased: whoever looks for the contact of a number must ask which one. */
       readonly hasErasures: boolean
       readonly sealedSecret: string
@@ -62,6 +74,8 @@ export type AccountState =
       readonly members: ReadonlyMap<MemberId, Member>
       readonly consentHosts: AcceptedHosts
     }
+
+type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 export type AccountCommand =
   | {
@@ -79,6 +93,8 @@ export type AccountCommand =
   | { readonly type: 'DisableAccount' }
   | { readonly type: 'SetHelpText'; readonly text: string | null }
   | { readonly type: 'SetKeywordAnswers'; readonly byProvider: boolean | null }
+  | { readonly type: 'SetSender'; readonly sender: OwnSender | null }
+  | { readonly type: 'LimitSegments'; readonly segmentsPerMonth: number | null }
   | { readonly type: 'BeginErasures' }
   | {
       readonly type: 'IssueApiKey'
@@ -106,6 +122,8 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       title: event.data.title,
       enabled: true,
       helpText: null,
+      sender: null,
+      segmentsPerMonth: null,
       providerAnswersKeywords: null,
       hasErasures: false,
       sealedSecret: event.data.sealed_secret,
@@ -124,6 +142,10 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
       return { ...state, providerAnswersKeywords: event.data.by_provider }
     case 'HelpTextSet':
       return { ...state, helpText: event.data.text }
+    case 'SenderSet':
+      return { ...state, sender: event.data.sender }
+    case 'SegmentLimitSet':
+      return { ...state, segmentsPerMonth: event.data.segments_per_month }
     case 'ErasuresBegan':
       return { ...state, hasErasures: true }
     case 'ApiKeyIssued': {
@@ -158,6 +180,42 @@ const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> =>
 const isSame = (one: AcceptedHosts, other: AcceptedHosts): boolean =>
   one === null || other === null ? one === other : one.join() === other.join()
 
+const isSameSender = (one: OwnSender | null, other: OwnSender | null): boolean =>
+  one?.from === other?.from && one?.messages_per_second === other?.messages_per_second
+
+type MessagingCommand = Extract<
+  AccountCommand,
+  { readonly type: 'SetKeywordAnswers' | 'SetHelpText' | 'SetSender' | 'LimitSegments' | 'AcceptConsentHosts' }
+>
+
+/** How it writes to its contacts. */
+const messagingChange = (command: MessagingCommand, state: OpenAccount): ReadonlyArray<AccountEvent> => {
+  switch (command.type) {
+    case 'SetKeywordAnswers': {
+      const { byProvider: by_provider } = command
+      return state.providerAnswersKeywords === by_provider ? [] : [{ type: 'KeywordAnswersSet', data: { by_provider } }]
+    }
+    case 'SetHelpText':
+      return state.helpText === command.text ? [] : [{ type: 'HelpTextSet', data: { text: command.text } }]
+    case 'SetSender': {
+      const { sender } = command
+      return isSameSender(state.sender, sender) ? [] : [{ type: 'SenderSet', data: { sender } }]
+    }
+    case 'LimitSegments': {
+      const { segmentsPerMonth: segments_per_month } = command
+      return state.segmentsPerMonth === segments_per_month
+        ? []
+        : [{ type: 'SegmentLimitSet', data: { segments_per_month } }]
+    }
+    case 'AcceptConsentHosts': {
+      const { hosts } = command
+      return isSame(hosts, state.consentHosts) ? [] : [{ type: 'ConsentHostsAccepted', data: { hosts } }]
+    }
+    default:
+      return unreachable(command)
+  }
+}
+
 const decide = (command: AccountCommand, state: AccountState): Either<AccountRefusal, ReadonlyArray<AccountEvent>> => {
   if (command.type === 'OpenAccount') {
     if (state.kind === 'open') return E.right([])
@@ -185,14 +243,12 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.enabled ? [] : [{ type: 'AccountEnabled', data: {} }])
     case 'DisableAccount':
       return E.right(state.enabled ? [{ type: 'AccountDisabled', data: {} }] : [])
-    case 'SetKeywordAnswers': {
-      const { byProvider: by_provider } = command
-      return E.right(
-        state.providerAnswersKeywords === by_provider ? [] : [{ type: 'KeywordAnswersSet', data: { by_provider } }],
-      )
-    }
+    case 'SetKeywordAnswers':
     case 'SetHelpText':
-      return E.right(state.helpText === command.text ? [] : [{ type: 'HelpTextSet', data: { text: command.text } }])
+    case 'SetSender':
+    case 'LimitSegments':
+    case 'AcceptConsentHosts':
+      return E.right(messagingChange(command, state))
     case 'BeginErasures':
       return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {
@@ -211,10 +267,6 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
     case 'RevokeApiKey':
       if (!state.apiKeys.has(command.apiKeyId)) return E.left({ kind: 'api-key-not-found' })
       return E.right([{ type: 'ApiKeyRevoked', data: { api_key_id: command.apiKeyId } }])
-    case 'AcceptConsentHosts': {
-      const { hosts } = command
-      return E.right(isSame(hosts, state.consentHosts) ? [] : [{ type: 'ConsentHostsAccepted', data: { hosts } }])
-    }
     case 'AddMember': {
       const email = command.email.toLowerCase()
       const known = [...state.members.values()].some((member) => member.email.toLowerCase() === email)

@@ -61,9 +61,8 @@ export const recordIdOf = (conversion: ConversionId, contact: ContactId): Record
 export const deliveryIdOf = (webhook: WebhookId, activityId: string): DeliveryId =>
   `dlv_${plain('delivery', webhook, activityId)}`
 
-/** One notice per turning off of a webhook, known by its event's id, and member. */
-export const noticeIdOf = (turnedOffId: string, member: MemberId): NoticeId =>
-  `ntc_${plain('notice', turnedOffId, member)}`
+/** One notice per cause, such as the id of the event that turned off a webhook, and member. */
+export const noticeIdOf = (cause: string, member: MemberId): NoticeId => `ntc_${plain('notice', cause, member)}`
 
 /** One message per step of an engagement, however often it is tried. */
 export const stepMessageIdOf = (engagement: EngagementId, step: number): MessageId =>

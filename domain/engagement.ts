@@ -63,7 +63,11 @@ export const EngagementEvent = t.union([
   ),
   eventOf(
     'StepPostponed',
-    t.type({ engagement_id: EngagementId, step: NaturalNumber, until: Instant, reason: t.string }),
+    t.intersection([
+      t.type({ engagement_id: EngagementId, step: NaturalNumber, until: Instant, reason: t.string }),
+      /** Since when it waits for a month that is not used up. */
+      t.partial({ limited_since: Instant }),
+    ]),
   ),
   /** Nothing was sent, such as for a blank message. */
   eventOf(
@@ -133,6 +137,8 @@ type FollowUpState = {
   readonly messageId: MessageId | undefined
   /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
   readonly nextAt: Instant | null | undefined
+  /** Since when the next step waits for a month that is not used up. */
+  readonly limitedSince: Instant | undefined
   /** Undefined where nothing is to be verified, or it has been. */
   readonly awaitedConsent: AwaitedConsent | undefined
 }
@@ -185,7 +191,14 @@ export type EngagementCommand =
       readonly messageId: MessageId
       readonly at: Instant
     }
-  | { readonly type: 'PostponeStep'; readonly step: number; readonly until: Instant; readonly reason: string }
+  | {
+      readonly type: 'PostponeStep'
+      readonly step: number
+      readonly until: Instant
+      readonly reason: string
+      /** Set where it waits for a month that is not used up. */
+      readonly limitedSince?: Instant
+    }
   | { readonly type: 'SkipStep'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly type: 'EndSteps'; readonly givesUpAt: Instant }
   | { readonly type: 'VerifyConsent' }
@@ -289,6 +302,7 @@ const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
     attempts: 0,
     messageId: undefined,
     nextAt: stored.first_step_at,
+    limitedSince: undefined,
     awaitedConsent: stored.consent === 'awaited' ? { failedChecks: 0, failingSince: undefined } : undefined,
   }
 
@@ -304,13 +318,22 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
   switch (event.type) {
     case 'StepBegun': {
       const { step, attempt: attempts, message_id: messageId } = event.data
-      return { ...state, followUp: { ...followUp, begun: step + 1, attempts, messageId, nextAt: undefined } }
+      const begun = { begun: step + 1, attempts, messageId, nextAt: undefined, limitedSince: undefined }
+      return { ...state, followUp: { ...followUp, ...begun } }
     }
     case 'StepPostponed':
-      return { ...state, followUp: { ...followUp, nextAt: event.data.until } }
+      return {
+        ...state,
+        followUp: {
+          ...followUp,
+          nextAt: event.data.until,
+          limitedSince: event.data.limited_since ?? followUp.limitedSince,
+        },
+      }
     case 'StepSkipped': {
       const { step, next_step_at: nextAt, gives_up_at: givesUpAt } = event.data
-      return { ...state, givesUpAt, followUp: { ...followUp, begun: step + 1, messageId: undefined, nextAt } }
+      const skipped = { begun: step + 1, messageId: undefined, nextAt, limitedSince: undefined }
+      return { ...state, givesUpAt, followUp: { ...followUp, ...skipped } }
     }
     case 'StepsEnded':
       return { ...state, givesUpAt: event.data.gives_up_at, followUp: { ...followUp, nextAt: null } }
@@ -507,10 +530,10 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
       return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
     }
     case 'PostponeStep': {
-      const { step: number, until, reason } = command
-      return E.right(
-        nextAt === until ? [] : [{ type: 'StepPostponed', data: { engagement_id, step: number, until, reason } }],
-      )
+      const { step: number, until, reason, limitedSince: limited_since } = command
+      const limited = limited_since === undefined ? {} : { limited_since }
+      const postponed = { engagement_id, step: number, until, reason, ...limited }
+      return E.right(nextAt === until ? [] : [{ type: 'StepPostponed', data: postponed }])
     }
     case 'SkipStep': {
       const { step: number, reason, after } = command

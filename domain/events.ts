@@ -14,6 +14,7 @@ import { ParkedEventEvent } from './parked-event.js'
 import { PlaybookEvent } from './playbook.js'
 import { RemarkEvent } from './remark.js'
 import { ResendEvent } from './resend.js'
+import { SenderEvent } from './sender.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
 
@@ -30,6 +31,7 @@ const eventsByCategory = {
   engagement: EngagementEvent,
   remark: RemarkEvent,
   message: MessageEvent,
+  sender: SenderEvent,
   webhook: WebhookEvent,
   delivery: DeliveryEvent,
   resend: ResendEvent,

@@ -21,6 +21,15 @@ const timestamp =
 export const strictlyAfter = (last: Instant | undefined, at: Instant): Instant =>
   last === undefined || at > last ? at : later(last, 1)
 
+/** The month in UTC, such as 2026-01. */
+export const monthOf = (instant: Instant): string => instant.slice(0, 7)
+
+/** When the next month begins, in UTC. */
+export const nextMonthAfter = (instant: Instant): Instant => {
+  const date = new Date(instant)
+  return instantOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1))
+}
+
 /** The instant that an ISO 8601 text names; undefined when it names none. Without an offset it is read as UTC. */
 export const instantFromText = (text: string): Instant | undefined => {
   const match = timestamp.exec(text)

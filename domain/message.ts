@@ -73,10 +73,19 @@ export const MessageEvent = t.union([
     t.intersection([
       Sent,
       t.type({ text: t.string, segments: NaturalNumber, begun_at: Instant }),
-      t.partial({ purpose: Purpose, links: TrackedLinks }),
+      /** `sender`: where it is the account's own. */
+      t.partial({ purpose: Purpose, links: TrackedLinks, sender: t.string }),
     ]),
   ),
-  eventOf('MessageTriedAgain', t.intersection([Sent, t.type({ attempt: NaturalNumber, begun_at: Instant })])),
+  eventOf(
+    'MessageTriedAgain',
+    t.intersection([
+      Sent,
+      t.type({ attempt: NaturalNumber, begun_at: Instant }),
+      /** Where it is the account's own. */
+      t.partial({ sender: t.string }),
+    ]),
+  ),
   eventOf(
     'MessageAttemptFailed',
     t.intersection([
@@ -174,6 +183,8 @@ export type MessageState =
       readonly attempt: number
       /** When the last try was begun. */
       readonly begunAt: Instant
+      /** From which sender the last try went out; undefined: the one that the accounts share. */
+      readonly sender: string | undefined
       /** Of the next try, where it waits. */
       readonly dueAt: Instant | undefined
       /** Set where the step is over. */
@@ -218,6 +229,7 @@ export type MessageCommand =
       readonly text: string
       readonly segments: number
       readonly links?: TrackedLinks
+      readonly sender?: string
       readonly at: Instant
       /** Where it turns out that the provider has it. */
       readonly after?: AfterStep
@@ -258,7 +270,7 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
       return { kind: 'requested', ids, request: { purpose, text, expires_at }, dueAt: undefined }
     }
     case 'MessageBegun': {
-      const { text, segments, begun_at: begunAt, purpose: _purpose, links: _links, ...facts } = event.data
+      const { text, segments, begun_at: begunAt, purpose: _purpose, links: _links, sender, ...facts } = event.data
       const request = 'request' in state ? state.request : undefined
       return {
         kind: 'sending',
@@ -268,6 +280,7 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
         segments,
         attempt: 1,
         begunAt,
+        sender,
         dueAt: undefined,
         after: undefined,
         ...{ providerId: undefined, arrived: false, failure: undefined, lost: [], unreached: 0 },
@@ -311,8 +324,10 @@ const afterTry = (
   if (state.kind === 'requested' && event.type === 'MessageFailed') return { kind: 'withdrawn' }
   if (!isOutbound(state)) return state
   switch (event.type) {
-    case 'MessageTriedAgain':
-      return { ...state, kind: 'sending', attempt: event.data.attempt, begunAt: event.data.begun_at, dueAt: undefined }
+    case 'MessageTriedAgain': {
+      const { attempt, begun_at: begunAt, sender } = event.data
+      return { ...state, kind: 'sending', attempt, begunAt, sender, dueAt: undefined }
+    }
     case 'MessageAttemptFailed': {
       const { next_attempt_at: dueAt, provider_id, kind } = event.data
       const waiting = { ...state, kind: 'waiting', dueAt, after: undefined, failure: undefined } as const
@@ -477,17 +492,26 @@ const putOff = (
 const isOfTry = (state: Outbound, attempt: number): boolean => state.kind === 'sending' && state.attempt === attempt
 
 const begin = (
-  { facts, text, segments, links, at: begun_at, after }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
+  {
+    facts,
+    text,
+    segments,
+    links,
+    sender,
+    at: begun_at,
+    after,
+  }: Extract<MessageCommand, { readonly type: 'BeginMessage' }>,
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
-  const begun = { ...facts, text, segments, begun_at, ...(links === undefined ? {} : { links }) }
+  const from = sender === undefined ? {} : { sender }
+  const begun = { ...facts, text, segments, begun_at, ...(links === undefined ? {} : { links }), ...from }
   if (state.kind === 'unknown') return [{ type: 'MessageBegun', data: begun }]
   if (state.kind === 'requested') return [{ type: 'MessageBegun', data: { ...begun, purpose: state.request.purpose } }]
   // One whose try nobody recorded is not at the provider, as whoever begins it anew has made sure.
   if (!isOutbound(state) || state.kind === 'sent' || state.kind === 'delivered' || state.kind === 'failed') return []
   const reported = endingAsReported(state, after)
   if (reported !== undefined) return [reported]
-  return [{ type: 'MessageTriedAgain', data: { ...state.facts, attempt: state.attempt + 1, begun_at } }]
+  return [{ type: 'MessageTriedAgain', data: { ...state.facts, attempt: state.attempt + 1, begun_at, ...from } }]
 }
 
 const erase = (

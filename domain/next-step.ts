@@ -3,12 +3,13 @@ import { stepMessageIdOf } from './derived-id.js'
 import { heldUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
-import { later, type Instant } from './instant.js'
+import { later, nextMonthAfter, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
+import { segmentsOf } from './message-segments.js'
 import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
-import { afterStep, disabledWait, fieldsOf, hoursFor } from './step-times.js'
+import { afterStep, fieldsOf, hoursFor, lookAgainAfter } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
 
@@ -22,6 +23,10 @@ type Situation = {
   /** Whether the contact has a newer engagement that was not filtered, so that its playbook writes to the contact instead. */
   readonly hasNewer: boolean
   readonly account: { readonly title: string; readonly enabled: boolean }
+  /** Until when the provider lets nothing through that the account sends; undefined where it does. */
+  readonly heldUntil: Instant | undefined
+  /** Segments that the account may still send in this month; undefined: as many as there are. */
+  readonly segmentsLeft: number | undefined
   /** When messages of the account went to the contact within the last 24 hours, oldest first. */
   readonly sentInLastDay: ReadonlyArray<Instant>
   /** Where people reach the service, and the code of the links of a message that is begun now. */
@@ -48,7 +53,14 @@ export type NextStep =
     }
   /** Whether the contact agreed is to be found out. `check` counts from 1. */
   | { readonly kind: 'check-consent'; readonly check: number }
-  | { readonly kind: 'postpone'; readonly step: number; readonly until: Instant; readonly reason: string }
+  | {
+      readonly kind: 'postpone'
+      readonly step: number
+      readonly until: Instant
+      readonly reason: string
+      /** Set where it waits for a month that is not used up. */
+      readonly limitedSince?: Instant
+    }
   | { readonly kind: 'skip'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly kind: 'end-steps'; readonly givesUpAt: Instant }
   | { readonly kind: 'end-silence'; readonly givesUpAt: Instant | undefined }
@@ -96,26 +108,46 @@ type Turn = {
 
 /** Its turn has come: whether it may go out. */
 const duly = (
-  { engagement, settings, account, sentInLastDay, links: { site, code }, now }: Situation,
+  situation: Situation,
   { step, attempt, template, messageId, key }: Turn,
   { details }: Extract<ContactState, { readonly kind: 'known' }>,
 ): NextStep => {
+  const { engagement, settings, account, sentInLastDay, links: linked, now } = situation
   const fields = fieldsOf(details)
   const hours = hoursFor(settings, fields)
   if (!account.enabled)
-    return { kind: 'postpone', step, until: later(now, disabledWait), reason: 'the account is disabled' }
+    return { kind: 'postpone', step, until: later(now, lookAgainAfter), reason: 'the account is disabled' }
   const at = sendingTime(hours, now, `${key}/${step}`)
   if (at === undefined) return { kind: 'filter', trigger: 'no-hour' }
   if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }
   const until = dayIsFullUntil(hours, sentInLastDay)
   if (until !== undefined) return { kind: 'postpone', step, until, reason: 'the state allows no more messages a day' }
-  const linkAt = (index: number): string => linkUrl(site, code, index)
+  const linkAt = (index: number): string => linkUrl(linked.site, linked.code, index)
   const text = messageOf(template, { ...fields, account: account.title }, linkAt)
-  if (text === '')
-    return { kind: 'skip', step, reason: 'the message is blank', after: afterStep(settings, hours, step, now, key) }
-  const awaited = engagement.kind === 'started' ? engagement.followUp?.awaitedConsent : undefined
+  const after = afterStep(settings, hours, step, now, key)
+  if (text === '') return { kind: 'skip', step, reason: 'the message is blank', after }
+  const followUp = engagement.kind === 'started' ? engagement.followUp : undefined
+  const awaited = followUp?.awaitedConsent
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
+  const { heldUntil: senderHeldUntil, segmentsLeft } = situation
+  if (segmentsLeft !== undefined && segmentsOf(text).segments > segmentsLeft)
+    return limited(now, step, followUp?.limitedSince ?? now, after)
+  if (senderHeldUntil !== undefined && senderHeldUntil > now)
+    return { kind: 'postpone', step, until: senderHeldUntil, reason: 'the provider lets nothing of the sender through' }
   const urls = linksIn(template)
-  const links = urls.length === 0 ? undefined : { code, urls }
+  const links = urls.length === 0 ? undefined : { code: linked.code, urls }
   return { kind: 'send', step, attempt, messageId, text, links, validUntil: quietFrom(hours, now) }
+}
+
+/** In milliseconds: what waits for so long for a month that is not used up is dropped. */
+const longestLimited = 24 * 60 * 60_000
+
+const limited = (now: Instant, step: number, since: Instant, after: AfterStep): NextStep => {
+  const reason = "the account's segments of this month are used up"
+  const drops = later(since, longestLimited)
+  if (drops <= now) return { kind: 'skip', step, reason, after }
+  const until = [later(now, lookAgainAfter), drops, nextMonthAfter(now)].reduce((one, other) =>
+    one < other ? one : other,
+  )
+  return { kind: 'postpone', step, until, reason, limitedSince: since }
 }

@@ -1,4 +1,4 @@
-import { t } from './codec.js'
+import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, MemberId, NoticeId, Uuid, WebhookId } from './ids.js'
@@ -7,23 +7,39 @@ import { E, unreachable, type Either } from './prelude.js'
 import { maximalMailAttempts } from './retry-schedule.js'
 
 /** No e-mail address stands here: it stands in the account's stream, and is read there when the notice is sent. */
-const Facts = t.intersection([
+const ToMember = t.type({ notice_id: NoticeId, account_id: AccountId, member_id: MemberId, due_at: Instant })
+
+const AboutWebhook = t.intersection([
+  ToMember,
   t.type({
-    notice_id: NoticeId,
-    account_id: AccountId,
-    member_id: MemberId,
     webhook_id: WebhookId,
     /** The id of the `WebhookTurnedOff` event, and when it was. */
     turned_off_id: Uuid,
     turned_off_at: Instant,
     reason: t.string,
-    due_at: Instant,
   }),
   t.partial({ failing_since: Instant }),
 ])
-export type NoticeFacts = t.TypeOf<typeof Facts>
+export type WebhookNotice = t.TypeOf<typeof AboutWebhook>
 
-/** Tells one member that a webhook was turned off (contract 6.6.4). Reasons hold no address and no words of a server. */
+const AboutSender = t.intersection([
+  ToMember,
+  t.type({ about: t.literal('sender-held'), since: Instant, reason: t.string }),
+])
+
+const AboutLimit = t.intersection([
+  ToMember,
+  t.type({ about: t.literal('segment-limit'), month: t.string, segments_per_month: NaturalNumber }),
+])
+export type MessagesNotice = t.TypeOf<typeof AboutSender> | t.TypeOf<typeof AboutLimit>
+
+const Facts = t.union([AboutWebhook, AboutSender, AboutLimit])
+export type NoticeFacts = WebhookNotice | MessagesNotice
+
+/**
+ * Tells one member that a webhook was turned off (contract 6.6.4), or that messages of the account wait. Reasons hold no address and no words of a
+ * server.
+ */
 export const NoticeEvent = t.union([
   eventOf('NoticeDue', Facts),
   eventOf('NoticeAttemptFailed', t.type({ attempt: t.number, reason: t.string, next_attempt_at: Instant })),

@@ -10,6 +10,8 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   AccountDisabled: [],
   KeywordAnswersSet: [],
   HelpTextSet: [],
+  SenderSet: [],
+  SegmentLimitSet: [],
   ErasuresBegan: [],
   ApiKeyIssued: [],
   ApiKeyLimited: [],
@@ -70,6 +72,9 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MessageErased: [],
   MessageCopiesErased: [],
   MessageCopiesKept: [],
+  SenderHeld: [],
+  SenderReleased: [],
+  SegmentLimitReached: [],
   // Receivers often put a token into the path or the query.
   WebhookAdded: ['settings.url'],
   WebhookChanged: ['settings.url'],

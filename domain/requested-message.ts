@@ -4,7 +4,7 @@ import { later, type Instant } from './instant.js'
 import type { MessageState } from './message.js'
 import type { PlaybookSettings } from './playbook.js'
 import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
-import { disabledWait, fieldsOf, hoursFor } from './step-times.js'
+import { fieldsOf, hoursFor, lookAgainAfter } from './step-times.js'
 
 /** All that is known of a message that somebody asked for, rather than a step. */
 type Situation = {
@@ -15,6 +15,8 @@ type Situation = {
   readonly contact: ContactState
   /** `helpText`: what HELP is answered with; null: what the service says by itself. */
   readonly account: { readonly title: string; readonly enabled: boolean; readonly helpText: string | null }
+  /** Until when the provider lets nothing through that the account sends; undefined where it does. */
+  readonly heldUntil: Instant | undefined
   /** When messages of the account went to the contact within the last 24 hours, oldest first. */
   readonly sentInLastDay: ReadonlyArray<Instant>
   readonly now: Instant
@@ -44,9 +46,13 @@ export const nextTryOf = (situation: Situation): NextTry => {
   const { purpose, text, expires_at } = message.request
   if (expires_at <= now) return { kind: 'withdraw', why: 'expired', reason: 'it is too late for it' }
   if (contact.kind !== 'known') return withdrawn('the contact was erased')
-  return purpose === 'member'
-    ? byMember(situation, contact, text ?? '', expires_at)
-    : answer(situation, contact, purpose, expires_at)
+  const next =
+    purpose === 'member'
+      ? byMember(situation, contact, text ?? '', expires_at)
+      : answer(situation, contact, purpose, expires_at)
+  const { heldUntil } = situation
+  if (next.kind !== 'send' || heldUntil === undefined || heldUntil <= now) return next
+  return { kind: 'postpone', until: heldUntil, reason: 'the provider lets nothing of the sender through' }
 }
 
 const withdrawn = (reason: string): NextTry => ({ kind: 'withdraw', why: 'withdrawn', reason })
@@ -84,7 +90,8 @@ const byMember = (
 ): NextTry => {
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
-  if (!account.enabled) return { kind: 'postpone', until: later(now, disabledWait), reason: 'the account is disabled' }
+  if (!account.enabled)
+    return { kind: 'postpone', until: later(now, lookAgainAfter), reason: 'the account is disabled' }
   const hours = hoursFor(settings, fieldsOf(details))
   const at = nextAllowed(hours, now)
   if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')

@@ -5,6 +5,8 @@ import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, contactOf, type Contact, type ContactDocument } from './contact.js'
 import { contacts } from './read-models/contacts.js'
+import { messages } from './read-models/messages.js'
+import { usageIn, type Usage } from './read-models/usage.js'
 import {
   mostCounted,
   type Collection,
@@ -45,6 +47,8 @@ export type Queries = {
     projection: Projection<Document>,
     part: IndexPart,
   ) => Promise<Either<StoreFailure, number>>
+  /** What an account has sent in a month, such as 2026-01. */
+  readonly usage: (account: AccountId, month: string) => Promise<Either<StoreFailure, Usage>>
   /** All documents that match, in the order of the index. */
   readonly list: <Document extends Json>(
     projection: Projection<Document>,
@@ -143,7 +147,14 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     return missing === undefined ? counted : E.left(missing)
   }
 
-  return { contactById, page, byKey, count, list, ...manyAtOnce(documents) }
+  const usage: Queries['usage'] = async (account, month) => {
+    const used = await usageIn(documents, account, month)
+    if (E.isLeft(used)) return used
+    const missing = used.right.messages > 0 ? undefined : await missingIn(collectionOf(messages))
+    return missing === undefined ? used : E.left(missing)
+  }
+
+  return { contactById, page, byKey, count, usage, list, ...manyAtOnce(documents) }
 }
 
 /** Where nothing is found the collection itself may be missing: it is being built, or a newer version of the read model replaced it. */

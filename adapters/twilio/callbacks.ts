@@ -12,6 +12,8 @@ type InboundMessage = {
   readonly providerId: string
   readonly from: string
   readonly to: string
+  /** The Messaging Service that the number belongs to, where it does. */
+  readonly service: string | undefined
   /** Blank where only a picture came. */
   readonly text: string
   readonly optOutType: 'STOP' | 'START' | 'HELP' | undefined
@@ -62,17 +64,34 @@ export const statusCallbackFrom = (form: URLSearchParams): Either<ReadonlyArray<
     return { providerId, state, failure: failureOf(Number(code ?? 0) === 0 ? undefined : Number(code)) }
   })(decode(Status, Object.fromEntries(form)))
 
-const Inbound = t.type({ MessageSid, From: Text, To: Text, Body: t.string, OptOutType: optional(t.string) })
+const Inbound = t.type({
+  MessageSid,
+  From: Text,
+  To: Text,
+  Body: t.string,
+  OptOutType: optional(t.string),
+  MessagingServiceSid: optional(t.string),
+})
 
 const optOutTypes = ['STOP', 'START', 'HELP'] as const
 
 /** Decodes the form of a message that came in. Left: the fields that are wrong. */
 export const inboundMessageFrom = (form: URLSearchParams): Either<ReadonlyArray<Mismatch>, InboundMessage> =>
-  E.map(({ MessageSid: providerId, From, To, Body, OptOutType }: t.TypeOf<typeof Inbound>): InboundMessage => ({
-    providerId,
-    from: From,
-    to: To,
-    text: Body,
-    // A type that Twilio may add one day is no reason to lose the text.
-    optOutType: optOutTypes.find((type) => type === OptOutType),
-  }))(decode(Inbound, Object.fromEntries(form)))
+  E.map(
+    ({
+      MessageSid: providerId,
+      From,
+      To,
+      Body,
+      OptOutType,
+      MessagingServiceSid,
+    }: t.TypeOf<typeof Inbound>): InboundMessage => ({
+      providerId,
+      from: From,
+      to: To,
+      service: MessagingServiceSid,
+      text: Body,
+      // A type that Twilio may add one day is no reason to lose the text.
+      optOutType: optOutTypes.find((type) => type === OptOutType),
+    }),
+  )(decode(Inbound, Object.fromEntries(form)))

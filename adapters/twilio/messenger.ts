@@ -9,7 +9,7 @@ import type {
   Messenger,
   MessengerOutcome,
   OutgoingMessage,
-} from '../../projections/follow-up/messenger.js'
+} from '../../projections/follow-up/sending/messenger.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { isMessagingService, messagePath, messagesPath, type TwilioAccount } from './account.js'
 import { refusalOf } from './error-codes.js'
@@ -62,7 +62,7 @@ export const twilioMessenger = (
       if (validity !== undefined && validity < 1) {
         return { kind: 'failed', reason: 'its time is over', retryAt: undefined }
       }
-      const form = formOf(account.sender, message, statusCallbackOf(message.id), validity)
+      const form = formOf(message.from ?? account.sender, message, statusCallbackOf(message.id), validity)
       const answer = await limited((signal) => askTwilio(account, { path: messagesPath(account), form }, signal))
       return outcomeOf(answer, clock.now())
     },

@@ -1,7 +1,7 @@
 import { decode, t } from '../../domain/codec.js'
 import { millisecondsOf, type Instant } from '../../domain/instant.js'
 import { E } from '../../domain/prelude.js'
-import type { OutgoingMessage, Settled } from '../../projections/follow-up/messenger.js'
+import type { OutgoingMessage, Settled } from '../../projections/follow-up/sending/messenger.js'
 import { messagesPath, type TwilioAccount } from './account.js'
 import { askTwilio } from './requests.js'
 
@@ -35,7 +35,7 @@ const precision = 1_000
  */
 export const settledBy = async (
   account: TwilioAccount,
-  { to, text }: OutgoingMessage,
+  { to, text, from: own }: OutgoingMessage,
   since: Instant,
   signal: AbortSignal,
 ): Promise<Settled> => {
@@ -43,7 +43,7 @@ export const settledBy = async (
   const fits = ({ body, direction, date_created, from, messaging_service_sid }: Listed): boolean =>
     direction.startsWith('outbound') &&
     Date.parse(date_created) >= earliest &&
-    [from, messaging_service_sid].includes(account.sender) &&
+    [from, messaging_service_sid].includes(own ?? account.sender) &&
     wordsOf(body ?? '') === wordsOf(text)
   const listed = await listTo(account, to, signal)
   const [first] = listed.messages.filter(fits).sort((one, other) => createdAt(one) - createdAt(other))

@@ -5,6 +5,7 @@ import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../doma
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { account } from '../../domain/account.js'
+import { sender } from '../../domain/sender.js'
 import { webhook } from '../../domain/webhook.js'
 import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
@@ -13,7 +14,7 @@ import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
 import { keptMessages } from '../../projections/erasure/message-retention.js'
 import { retention } from '../../projections/erasure/retention.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
-import type { Messenger } from '../../projections/follow-up/messenger.js'
+import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
@@ -190,6 +191,7 @@ const workers = (ports: Ports) => {
     documents,
     backoff,
     playbookAt: playbookVersions(store),
+    currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
     currentAccount: (id) => currentStates.get(account, id, (state) => state.kind === 'open' && state.enabled),
     projected: {
       followUps: followerOf(followers.readModels, followUps.name),

@@ -13,6 +13,7 @@ import { messages } from '../../projections/read-models/messages.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { unopenableSecret, type Problem } from '../http/problem.js'
+import type { InboundText } from './provider.js'
 
 export type AddressedPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -29,7 +30,12 @@ export type Addressed = {
   readonly isKnown: boolean
   /** Of the text, where it is for this account. */
   readonly messageId: MessageId
+  /** What the account sends from; undefined: the sender that the accounts share. */
+  readonly ownSender: string | undefined
 }
+
+/** A sender that a text came to, by the provider's names for it; undefined: the one that the accounts share. */
+type CameTo = ReadonlyArray<string> | undefined
 
 /**
  * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all are looked up
@@ -48,13 +54,14 @@ export const addressedBy = async (
     const owner = await currentStates.get(account, String(id), ({ kind }) => kind === 'open')
     if (E.isLeft(owner)) return owner
     if (owner.right.kind !== 'open') continue
-    const { accountId, sealedSecret, hasErasures } = owner.right
+    const { accountId, sealedSecret, hasErasures, sender } = owner.right
     const secret = vault.accountSecret(sealedSecret)
     if (E.isLeft(secret)) return E.left(unopenableSecret)
     const current = await currentContact(commandHandler, { secret: secret.right, hasErasures }, phone)()
     if (E.isLeft(current)) return current
     const contactId = current.right.id
-    possible.push({ accountId, contactId, messageId: providerMessageIdOf(secret.right, contactId, providerId) })
+    const messageId = providerMessageIdOf(secret.right, contactId, providerId)
+    possible.push({ accountId, contactId, messageId, ownSender: sender?.from })
   }
   const ids = possible.map(({ contactId }) => contactId)
   const found = await queries.byKeys(contacts, ids)
@@ -63,21 +70,40 @@ export const addressedBy = async (
   return E.right(possible.map((one) => ({ ...one, isKnown: known.has(one.contactId) })))
 }
 
+/** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
+export const ofSender = async (
+  ports: AddressedPorts,
+  addressed: ReadonlyArray<Addressed>,
+  { to, isToSharedSender }: InboundText,
+): Promise<Either<Problem, { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }>> => {
+  const isOwn = addressed.some(({ ownSender }) => ownSender !== undefined && to.includes(ownSender))
+  const cameTo = isOwn || !isToSharedSender ? to : undefined
+  const meant: Array<Addressed> = []
+  for (const one of addressed) {
+    const wrote = sendsFrom(cameTo, one.ownSender) ? E.right(true) : await lastSent(ports, one, cameTo)
+    if (E.isLeft(wrote)) return wrote
+    if (wrote.right !== undefined) meant.push(one)
+  }
+  return E.right({ cameTo, meant })
+}
+
+const sendsFrom = (cameTo: CameTo, sender: string | undefined): boolean =>
+  cameTo === undefined ? sender === undefined : sender !== undefined && cameTo.includes(sender)
+
 /** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */
 export const writtenToLast = async (
   ports: AddressedPorts,
   addressed: ReadonlyArray<Addressed>,
+  cameTo: CameTo,
 ): Promise<Either<Problem, Addressed | undefined>> => {
   let last: { readonly one: Addressed; readonly at: Instant } | undefined
   for (const one of addressed) {
     const known = await loadState(ports.commandHandler, message, one.messageId)
     if (E.isLeft(known)) return known
     if (known.right.kind !== 'unknown') return E.right(one)
-    const query = { index: 'outbound', equals: [one.contactId], descending: true, limit: mostLookedAt }
-    const sent = await ports.queries.page(messages, query)
+    const sent = await lastSent(ports, one, cameTo)
     if (E.isLeft(sent)) return sent
-    const went = sent.right.find(({ document: { state } }) => state !== 'failed' && state !== 'waiting')
-    const at = went?.document.created_at
+    const at = sent.right
     if (at !== undefined && (last === undefined || at > last.at)) last = { one, at }
   }
   return E.right(last?.one)
@@ -85,3 +111,19 @@ export const writtenToLast = async (
 
 /** Messages that may have failed before the last one that went out. */
 const mostLookedAt = 20
+
+/** When the last message went from the sender to the contact; undefined where none did. */
+const lastSent = async (
+  { queries }: AddressedPorts,
+  { contactId, isKnown }: Addressed,
+  cameTo: CameTo,
+): Promise<Either<Problem, Instant | undefined>> => {
+  if (!isKnown) return E.right(undefined)
+  const query = { index: 'outbound', equals: [contactId], descending: true, limit: mostLookedAt }
+  const sent = await queries.page(messages, query)
+  if (E.isLeft(sent)) return sent
+  const went = sent.right.find(
+    ({ document: { state, sender } }) => state !== 'failed' && state !== 'waiting' && sendsFrom(cameTo, sender),
+  )
+  return E.right(went?.document.created_at)
+}

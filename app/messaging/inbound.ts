@@ -10,7 +10,7 @@ import { receivedMessage } from '../commands/received-message.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { adding, answer } from '../http/steps.js'
-import { addressedBy, writtenToLast, type Addressed, type AddressedPorts } from './addressed.js'
+import { addressedBy, ofSender, writtenToLast, type Addressed, type AddressedPorts } from './addressed.js'
 import type { InboundText, TextProvider } from './provider.js'
 import { withSignedForm } from './signed-form.js'
 
@@ -22,7 +22,7 @@ export type InboundPorts = AddressedPorts & {
   readonly unplaced: (what: 'text' | 'report') => void
 }
 
-/** What somebody wrote to the sender that all accounts share. It is stored before the answer, and once however often it comes. */
+/** What somebody wrote to a sender of ours. It is stored before the answer, and once however often it comes. */
 export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): Endpoint<undefined> => {
   const playbookAt = playbookVersions(ports.store)
   return {
@@ -43,25 +43,28 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
 }
 
 /**
- * An opt-out counts in every account, since all of them send from one sender, and so does who opts in again; any other text is for the
- * account that wrote to the number last. Nothing is kept of one that is for nobody.
+ * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account that wrote to
+ * the number from there last. Nothing is kept of one that is for nobody.
  */
 const received = async (
   ports: InboundPorts,
   playbookAt: PlaybookVersions,
   inbound: InboundText,
 ): Promise<Either<Problem, undefined>> => {
-  const phone = inbound.isToSharedSender ? phoneFromText(inbound.from) : undefined
-  const addressed = phone === undefined ? E.right([]) : await addressedBy(ports, phone, inbound.providerId)
+  const phone = phoneFromText(inbound.from)
+  const everywhere = phone === undefined ? E.right([]) : await addressedBy(ports, phone, inbound.providerId)
+  if (E.isLeft(everywhere)) return everywhere
+  const addressed = await ofSender(ports, everywhere.right, inbound)
   if (E.isLeft(addressed)) return addressed
-  const contacts = addressed.right.filter(({ isKnown }) => isKnown)
+  const { cameTo, meant: all } = addressed.right
+  const contacts = all.filter(({ isKnown }) => isKnown)
   const said = forAllAccounts(inbound)
   if (said !== undefined) {
-    const strangers = addressed.right.filter(({ isKnown }) => !isKnown)
+    const strangers = all.filter(({ isKnown }) => !isKnown)
     const done = await ofNumber(ports, said, strangers)
     if (E.isLeft(done)) return done
   }
-  const meant = said === undefined ? await ofLast(ports, contacts) : E.right(contacts)
+  const meant = said === undefined ? await ofLast(ports, contacts, cameTo) : E.right(contacts)
   if (E.isLeft(meant)) return meant
   if (meant.right.length === 0 && said === undefined) ports.unplaced('text')
   for (const { messageId, accountId, contactId } of meant.right) {
@@ -102,8 +105,9 @@ const ofNumber = async (
 const ofLast = async (
   ports: InboundPorts,
   addressed: ReadonlyArray<Addressed>,
+  cameTo: ReadonlyArray<string> | undefined,
 ): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const last = await writtenToLast(ports, addressed)
+  const last = await writtenToLast(ports, addressed, cameTo)
   if (E.isLeft(last)) return last
   return E.right(last.right === undefined ? [] : [last.right])
 }

@@ -7,7 +7,9 @@ import type { ReplyMeaning } from '../../domain/reply-meaning.js'
 export type InboundText = {
   readonly providerId: string
   readonly from: string
-  /** Whether it came to the sender that the accounts share: others of the same provider's account may report here too. */
+  /** What the provider calls the sender that it came to: its number, and where it has one the pool that the number belongs to. */
+  readonly to: ReadonlyArray<string>
+  /** Whether it came to the sender that the accounts share, unless it is an account's own. */
   readonly isToSharedSender: boolean
   /** Blank where only a picture came. */
   readonly text: string

@@ -1,9 +1,10 @@
 import { engagement } from '../../domain/engagement.js'
-import { MessageId } from '../../domain/ids.js'
+import { MessageId, type AccountId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
-import { message, type MessageReport } from '../../domain/message.js'
+import { message, type MessageReport, type MessageState } from '../../domain/message.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
+import { sender, type SenderCommand } from '../../domain/sender.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
@@ -43,26 +44,45 @@ const recorded = async (
   id: string | undefined,
   report: MessageReport,
 ): Promise<Either<Problem, undefined>> => {
-  const retryAt = MessageId.is(id) ? await retryOf(ports, id) : E.right(null)
-  if (E.isLeft(retryAt)) return retryAt
-  if (!MessageId.is(id) || retryAt.right === null) {
+  const sent = MessageId.is(id) ? await loadState(ports.commandHandler, message, id) : E.right(undefined)
+  if (E.isLeft(sent)) return sent
+  if (!MessageId.is(id) || sent.right === undefined || !('attempt' in sent.right)) {
     ports.unplaced('report')
     return E.right(undefined)
   }
+  const retryAt = await retryOf(ports, id, sent.right)
+  if (E.isLeft(retryAt)) return retryAt
   const command = { type: 'ReportMessage', report, retryAt: retryAt.right } as const
   const done = await ports.clientCommands.execute(message, id, command, 'provider')
+  if (E.isLeft(done)) return done
+  // One that was known says nothing of the sender as it is now.
+  return done.right.events.length === 0 ? E.right(undefined) : ofSender(ports, sent.right.facts.account_id, report)
+}
+
+/** What gets through, or does not, tells of the sender too. */
+const ofSender = async (
+  { clientCommands, clock }: ReportPorts,
+  accountId: AccountId,
+  report: MessageReport,
+): Promise<Either<Problem, undefined>> => {
+  const by = { accountId, saidBy: 'report', at: clock.now() } as const
+  const command: SenderCommand | undefined =
+    report.kind === 'sender-blocked'
+      ? { type: 'HoldSender', ...by, reason: report.reason }
+      : report.kind === 'delivered'
+        ? { type: 'ReleaseSender', ...by }
+        : undefined
+  if (command === undefined) return E.right(undefined)
+  const done = await clientCommands.execute(sender, accountId, command, 'provider')
   return E.isLeft(done) ? done : E.right(undefined)
 }
 
-/** When the message may be tried again; undefined where it is over for good, null where nobody sent it. */
+/** When the message may be tried again; undefined where it is over for good. */
 const retryOf = async (
   { commandHandler, clock }: ReportPorts,
   id: MessageId,
-): Promise<Either<StoreFailure, Instant | undefined | null>> => {
-  const sent = await loadState(commandHandler, message, id)
-  if (E.isLeft(sent)) return sent
-  if (!('attempt' in sent.right)) return E.right(null)
-  const { facts, attempt, request } = sent.right
+  { facts, attempt, request }: Extract<MessageState, { readonly attempt: number }>,
+): Promise<Either<StoreFailure, Instant | undefined>> => {
   const retryAt = attempt < maximalMessageTries ? nextMessageTryAt(attempt, clock.now()) : undefined
   // Of what was asked for it is decided at its next turn whether there is still time.
   if (request !== undefined) return E.right(retryAt)

@@ -6,7 +6,7 @@ import { E } from '../../domain/prelude.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
-import type { SendingPorts } from './sending.js'
+import type { SendingPorts } from './sending/try.js'
 
 /**
  * Asks the provider to erase what it has of a message that was erased here: resolves with the position of its record, or with undefined where

@@ -12,7 +12,8 @@ import { orThrow } from '../../domain/store-failed.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
 import { settingsOf } from './playbook-versions.js'
-import { sendMessage, settleMessage, type Sending } from './sending.js'
+import { mayProbe } from './sending/hold.js'
+import { sendMessage, settleMessage, type Sending } from './sending/try.js'
 import { sentSince, type StepPorts } from './step.js'
 
 const day = 24 * 60 * 60_000
@@ -39,16 +40,23 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     throw new FailedForGood(missing, { kind: 'corrupt', reason: 'a message lacks its account or its engagement' })
   }
   const settings = await settingsOf(ports, conversation)
+  const { held } = orThrow(await ports.currentSender(account_id))
   const now = clock.now()
   const next = nextTryOf({
     ...{ message: state, engagement: conversation, settings, contact: person, account: owner, now },
+    heldUntil: held?.until,
     sentInLastDay: await sentSince(ports.documents, contact_id, later(now, -day)),
   })
   if (next.kind === 'send' || next.kind === 'settle') {
     const to = person.kind === 'known' ? person.details.phone : undefined
     if (to === undefined) return undefined
     const sending: Sending = { facts, to, lease, after: undefined }
-    return next.kind === 'settle' ? settleMessage(ports, sending) : sendMessage(ports, { ...sending, ...next })
+    if (next.kind === 'settle') return settleMessage(ports, sending)
+    const isProbe = held !== undefined
+    if (isProbe && !(await mayProbe(ports, lease, account_id))) return undefined
+    // Answers and what members write take their places too, and wait for none.
+    ports.rates.placeOf(owner.sender, id, now)
+    return sendMessage(ports, { ...sending, ...next, from: owner.sender?.from, isProbe })
   }
   const command = commandFor(next)
   if (command === undefined) return undefined

@@ -5,12 +5,13 @@ import { streamOf } from '../../domain/decider.js'
 import { engagement, type EngagementCommand } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { AccountId, ContactId, EngagementId } from '../../domain/ids.js'
-import { later, type Instant } from '../../domain/instant.js'
+import { later, monthOf, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import { nextStepOf, type NextStep } from '../../domain/next-step.js'
 import type { PlaybookSettings } from '../../domain/playbook.js'
 import type { StoreFailure } from '../../domain/ports.js'
 import { E, unreachable, type Either } from '../../domain/prelude.js'
+import type { SenderState } from '../../domain/sender.js'
 import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { linkCodeFrom } from '../../domain/tracked-link.js'
@@ -19,9 +20,12 @@ import { collectionOf } from '../projection.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
+import { usageIn } from '../read-models/usage.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import type { PlaybookVersions } from './playbook-versions.js'
-import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending.js'
+import { mayProbe, reachSegmentLimit } from './sending/hold.js'
+import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending/try.js'
+import type { SendingRates } from './sending/rate.js'
 
 export type StepPorts = SendingPorts &
   ConsentPorts & {
@@ -31,6 +35,9 @@ export type StepPorts = SendingPorts &
     readonly siteUrl: Promise<string>
     /** As it is now. */
     readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
+    /** One that is held is read anew. */
+    readonly currentSender: (id: AccountId) => Promise<Either<StoreFailure, SenderState>>
+    readonly rates: SendingRates
   }
 
 const day = 24 * 60 * 60_000
@@ -57,6 +64,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     messageId && readOrThrow(streamOf(message, messageId), await commandHandler.load(message, messageId)).state
   const now = clock.now()
   const sentInLastDay = await sentSince(ports.documents, contact_id, later(now, -day))
+  const { held } = orThrow(await ports.currentSender(account_id))
   const next = nextStepOf({
     engagement: state,
     lastMessage,
@@ -65,6 +73,8 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     hasNewer: await hasNewer(ports, person, id),
     account: { title: owner.title, enabled: owner.enabled },
     sentInLastDay,
+    heldUntil: held?.until,
+    segmentsLeft: await segmentsLeft(ports.documents, owner, now),
     links: { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) },
     now,
   })
@@ -75,19 +85,49 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const ids = { message_id: next.messageId, account_id, contact_id, engagement_id: id, step: next.step }
     const sending: Sending = { facts: ids, to, lease, after: afterStepOf(settings, person, next.step, id) }
     if (next.kind === 'settle') return settleMessage(ports, sending)
-    // The last moment at which it may turn out that nothing may be sent any more.
     const { step: number, attempt, messageId: begun } = next
+    const place = ports.rates.placeOf(owner.sender, id, now)
+    if (place !== undefined)
+      return execute(ports, lease, id, { type: 'PostponeStep', step: number, until: place, reason: rateReason })
+    const isProbe = held !== undefined
+    if (isProbe && !(await mayProbe(ports, lease, account_id))) return undefined
+    // The last moment at which it may turn out that nothing may be sent any more.
     const begin = { type: 'BeginStep', step: number, attempt, messageId: begun, at: clock.now() } as const
     const decided = await executeWithRetry(ports, recording(lease), engagement, id, begin)
     if (E.isLeft(decided)) return undefined
     const assumed = lastMessage === undefined || messageId !== begun ? newAggregate(message) : undefined
     const { text, links, validUntil } = next
-    return sendMessage(ports, { ...sending, text, links, validUntil }, assumed)
+    const from = owner.sender?.from
+    return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, assumed)
+  }
+  if (next.kind === 'postpone' && next.limitedSince !== undefined && owner.segmentsPerMonth !== null) {
+    const limit = { accountId: account_id, month: monthOf(now), segmentsPerMonth: owner.segmentsPerMonth }
+    await reachSegmentLimit(ports, lease, limit)
   }
   const command = commandFor(next, now)
-  if (command === undefined) return undefined
+  return command === undefined ? undefined : execute(ports, lease, id, command)
+}
+
+const execute = async (
+  ports: StepPorts,
+  lease: Lease,
+  id: EngagementId,
+  command: EngagementCommand,
+): Promise<Position | undefined> => {
   const done = await executeWithRetry(ports, recording(lease), engagement, id, command)
   return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+}
+
+const rateReason = "the sender's rate"
+
+const segmentsLeft = async (
+  documents: Pick<Documents, 'count'>,
+  { accountId, segmentsPerMonth }: Extract<AccountState, { readonly kind: 'open' }>,
+  now: Instant,
+): Promise<number | undefined> => {
+  if (segmentsPerMonth === null) return undefined
+  const { segments } = orThrow(await usageIn(documents, accountId, monthOf(now)))
+  return segmentsPerMonth - segments
 }
 
 /** One that was filtered, such as for its consent, sends nothing that could stand for the older one's messages. */
@@ -116,7 +156,10 @@ const commandFor = (
     case 'nothing':
       return undefined
     case 'postpone':
-      return { type: 'PostponeStep', step: next.step, until: next.until, reason: next.reason }
+      return {
+        ...{ type: 'PostponeStep', step: next.step, until: next.until, reason: next.reason },
+        ...(next.limitedSince === undefined ? {} : { limitedSince: next.limitedSince }),
+      }
     case 'skip':
       return { type: 'SkipStep', step: next.step, reason: next.reason, after: next.after }
     case 'end-steps':

@@ -3,8 +3,10 @@ import { wakeUp } from '../../domain/wake-up.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { beginDue } from './due.js'
+import { sendingRates } from './sending/rate.js'
 import { followUpWorkerName, turnsOf, type Shard, type TurnPorts } from './turns.js'
 
 type FollowUpWorker = {
@@ -18,10 +20,11 @@ type FollowUpWorker = {
  * The process manager of follow-ups: events and due times in, messages and commands out. What is due stands in the read model; whether it
  * may be done, and what has been done, in the streams.
  */
-export const followUpWorker = (ports: TurnPorts): FollowUpWorker => {
-  const { projected, logger, backoff } = ports
+export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker => {
+  const { projected, logger, backoff } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
+  const ports: TurnPorts = { ...given, rates: sendingRates(() => shards.size / contactShards.length) }
   const turns = turnsOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf(readModels, {
     wake: (name) => shards.get(name)?.wakeUp.wake(),

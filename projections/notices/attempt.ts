@@ -1,17 +1,20 @@
-import { account } from '../../domain/account.js'
+import { account, type AccountState } from '../../domain/account.js'
 import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
-import { notice, type NoticeCommand } from '../../domain/notice.js'
+import { monthOf } from '../../domain/instant.js'
+import { notice, type MessagesNotice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
+import { sender } from '../../domain/sender.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
 import { webhookContext } from './email-context.js'
-import { emailOf } from './email.js'
+import { webhookEmail } from './email.js'
+import { messagesEmail } from './messages-email.js'
 import type { MailSender } from './sender.js'
 
 export type AttemptPorts = {
@@ -35,7 +38,7 @@ export const attemptNotice = async (
   { lease, siteUrl }: { readonly lease: Lease; readonly siteUrl: string },
   id: NoticeId,
 ): Promise<Position | undefined> => {
-  const { commandHandler, sender, clock } = ports
+  const { commandHandler, sender: mail, clock } = ports
   const loaded = readOrThrow(streamOf(notice, id), await commandHandler.load(notice, id))
   const { state } = loaded
   // The read model may not show yet what another process did before this one took over.
@@ -44,14 +47,30 @@ export const attemptNotice = async (
   const { account_id } = facts
   const owner = readOrThrow(streamOf(account, account_id), await commandHandler.load(account, account_id)).state
   const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
-  if (member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
-  const email = emailOf(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
+  if (owner.kind !== 'open' || member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
+  const email =
+    'about' in facts
+      ? messagesEmail(facts, { siteUrl, isOver: await isOver(ports, facts, owner) })
+      : webhookEmail(facts, { siteUrl, ...(await webhookContext(ports, facts)) })
   // The lease may have been lost while the streams were read, and then another process mails.
   if (isEnding(lease)) return undefined
-  const outcome = await sender.send({ id, at: facts.due_at, to: member.email, ...email })
+  const outcome = await mail.send({ id, at: facts.due_at, to: member.email, ...email })
   const attempt = attempts + 1
   const nextAttemptAt = nextMailAttemptAt(attempt, clock.now())
   return record(ports, lease, id, { type: 'RecordAttempt', attempt, outcome, nextAttemptAt })
+}
+
+const isOver = async (
+  { commandHandler, clock }: AttemptPorts,
+  facts: MessagesNotice,
+  owner: Extract<AccountState, { readonly kind: 'open' }>,
+): Promise<boolean> => {
+  if (facts.about === 'segment-limit')
+    return facts.month !== monthOf(clock.now()) || facts.segments_per_month !== owner.segmentsPerMonth
+  const { account_id } = facts
+  return (
+    readOrThrow(streamOf(sender, account_id), await commandHandler.load(sender, account_id)).state.held === undefined
+  )
 }
 
 const record = async (

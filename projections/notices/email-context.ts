@@ -1,6 +1,6 @@
 import { fold, streamOf } from '../../domain/decider.js'
 import type { WebhookId } from '../../domain/ids.js'
-import type { NoticeFacts } from '../../domain/notice.js'
+import type { WebhookNotice } from '../../domain/notice.js'
 import type { EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook, type KnownWebhook, type WebhookEvent } from '../../domain/webhook.js'
@@ -32,7 +32,7 @@ type ContextPorts = { readonly store: EventStore; readonly documents: Documents 
  */
 export const webhookContext = async (
   { store, documents }: ContextPorts,
-  { webhook_id, turned_off_id }: NoticeFacts,
+  { webhook_id, turned_off_id }: WebhookNotice,
 ): Promise<Omit<EmailContext, 'siteUrl'>> => {
   const stream = streamOf(webhook, webhook_id)
   const { events } = readOrThrow(stream, await store.read(stream))

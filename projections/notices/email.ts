@@ -1,12 +1,12 @@
 import type { Instant } from '../../domain/instant.js'
-import type { NoticeFacts } from '../../domain/notice.js'
+import type { WebhookNotice } from '../../domain/notice.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { mostCounted } from '../ports.js'
 import type { EmailContext } from './email-context.js'
 import type { Mail } from './sender.js'
 
 /** What an admin or a manager reads (contract 6.6.4): since when, why, what is held, and how to turn it on again. */
-export const emailOf = (facts: NoticeFacts, context: EmailContext): Pick<Mail, 'subject' | 'text'> => {
+export const webhookEmail = (facts: WebhookNotice, context: EmailContext): Pick<Mail, 'subject' | 'text'> => {
   const { account_id, webhook_id, turned_off_at, failing_since, reason } = facts
   const { origin } = new URL(context.url)
   const since = failing_since === undefined ? [] : [`Failing since: ${shown(failing_since)}`]
@@ -50,4 +50,4 @@ const outlook = (call: URL, { state, waiting }: EmailContext): ReadonlyArray<str
 const counted = (deliveries: number): string =>
   `${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'}${deliveries < mostCounted ? '' : ' or more'}`
 
-const shown = (instant: Instant): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`
+export const shown = (instant: Instant): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`

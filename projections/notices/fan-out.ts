@@ -3,7 +3,7 @@ import { account, type AccountEvent, type MemberRole } from '../../domain/accoun
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
-import { notice, type NoticeFacts } from '../../domain/notice.js'
+import { notice, type MessagesNotice, type NoticeFacts, type WebhookNotice } from '../../domain/notice.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
@@ -12,7 +12,10 @@ import type { Checkpoint } from '../subscriptions/checkpoint.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { ProjectedEvent } from '../projection.js'
 
-type TurnedOff = Extract<ProjectedEvent, { readonly type: 'WebhookTurnedOff' }>
+type Of<Type extends ProjectedEvent['type']> = Extract<ProjectedEvent, { readonly type: Type }>
+
+/** What members are told of. */
+type Trouble = Of<'WebhookTurnedOff' | 'SenderHeld' | 'SegmentLimitReached'>
 
 type FanOutPorts = {
   readonly store: EventStore
@@ -25,27 +28,19 @@ type FanOutPorts = {
 const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'manager'])
 
 /**
- * The half of the process manager of notices that makes them due: webhooks that are turned off in, commands out. It fans
- * each turning off out, to one notice for each admin and manager whom the account has at that point of the log, and mails nobody:
- * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from the event and the member.
+ * The half of the process manager of notices that makes them due: webhooks that are turned off and messages that wait in, commands out. It
+ * fans each of them out, to one notice for each admin and manager whom the account has at that point of the log, and mails nobody:
+ * that is the mailer's half. A repeat writes nothing, since the stream of a notice is derived from its cause and the member.
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
-  const makeDue = async (event: TurnedOff): Promise<void> => {
-    const added = orThrow(await store.read(event.stream)).events[0]
-    if (added?.type !== 'WebhookAdded') return
-    const { account_id, webhook_id } = added.data
+  const makeDue = async (event: Trouble, what: Told): Promise<void> => {
+    const { account_id } = what
     for (const member_id of await recipientsAsOf(store, account_id, event)) {
+      const { cause: key, about } = what
       const facts: NoticeFacts = {
-        notice_id: noticeIdOf(event.id, member_id),
-        account_id,
-        member_id,
-        webhook_id,
-        turned_off_id: event.id,
-        turned_off_at: event.time,
-        ...(event.data.failing_since === undefined ? {} : { failing_since: event.data.failing_since }),
-        reason: event.data.reason,
-        due_at: event.time,
+        ...{ notice_id: noticeIdOf(key, member_id), account_id, member_id, due_at: event.time },
+        ...about,
       }
       const eventId = (index: number): string => derivedEventId(event.id, facts.notice_id, index)
       const cause = { actor: 'notice', event, at: event.time, eventId }
@@ -56,14 +51,19 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
   }
 
   const work = async (event: ProjectedEvent): Promise<void> => {
-    if (event.type === 'WebhookTurnedOff') await makeDue(event)
+    if (event.type === 'WebhookTurnedOff') {
+      const told = await ofWebhook(store, event)
+      if (told !== undefined) await makeDue(event, told)
+    }
+    if (event.type === 'SenderHeld') await makeDue(event, ofSender(event))
+    if (event.type === 'SegmentLimitReached') await makeDue(event, ofLimit(event))
   }
   const name = 'notice_projector'
   const { handle, skip } = parking({ name, actor: 'notice', work }, ports)
 
   return {
     name,
-    categories: ['webhook', 'parked'],
+    categories: ['webhook', 'sender', 'parked'],
     begin: checkpoint.load,
     handle: async (batch) => {
       for (const event of batch.events) await handle(event)
@@ -75,11 +75,45 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
   }
 }
 
+/** `cause`: what happens again under it is the same, of which nobody is told twice. */
+type Told = {
+  readonly cause: string
+  readonly account_id: AccountId
+  readonly about:
+    | Omit<WebhookNotice, keyof ToMember>
+    | Omit<Extract<MessagesNotice, { readonly about: 'sender-held' }>, keyof ToMember>
+    | Omit<Extract<MessagesNotice, { readonly about: 'segment-limit' }>, keyof ToMember>
+}
+type ToMember = Pick<NoticeFacts, 'notice_id' | 'account_id' | 'member_id' | 'due_at'>
+
+const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Promise<Told | undefined> => {
+  const added = orThrow(await store.read(event.stream)).events[0]
+  if (added?.type !== 'WebhookAdded') return undefined
+  const { account_id, webhook_id } = added.data
+  const { failing_since, reason } = event.data
+  const since = failing_since === undefined ? {} : { failing_since }
+  const about = { webhook_id, turned_off_id: event.id, turned_off_at: event.time, ...since, reason }
+  return { cause: event.id, account_id, about }
+}
+
+/** One that is tried in vain is still the same trouble. */
+const ofSender = ({ data: { account_id, since, reason } }: Of<'SenderHeld'>): Told => ({
+  cause: `sender/${account_id}/${since}`,
+  account_id,
+  about: { about: 'sender-held', since, reason },
+})
+
+const ofLimit = ({ id, data: { account_id, month, segments_per_month } }: Of<'SegmentLimitReached'>): Told => ({
+  cause: id,
+  account_id,
+  about: { about: 'segment-limit', month, segments_per_month },
+})
+
 /** Who was an admin or a manager when it happened, whoever came or went since. */
 const recipientsAsOf = async (
   store: EventStore,
   accountId: AccountId,
-  { position }: TurnedOff,
+  { position }: Trouble,
 ): Promise<ReadonlyArray<MemberId>> => {
   const { events } = orThrow(await store.read(streamOf(account, accountId)))
   const before = events.filter((event) => event.position < position) as unknown as ReadonlyArray<AccountEvent>

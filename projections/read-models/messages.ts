@@ -1,6 +1,6 @@
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
+import { monthOf, type Instant } from '../../domain/instant.js'
 import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
 import type { Projection } from '../projection.js'
 import { contactShardOf } from './contact-shards.js'
@@ -24,6 +24,8 @@ export type MessageDocument = {
   /** Why it is sent, where it is no step. */
   readonly purpose?: Purpose
   readonly created_at: Instant
+  /** From which the last try went out, where it is the account's own. */
+  readonly sender?: string
   /** Of outbound messages that were tried: to which contact, and when last. */
   readonly sent_to?: ContactId
   readonly tried_at?: Instant
@@ -43,7 +45,7 @@ type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 4,
+  version: 5,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
@@ -52,7 +54,7 @@ export const messages: Projection<MessageDocument> = {
     link: ['link_code', 'created_at'],
     of_all: ['state', 'created_at'],
     texts_removed: ['text_removed_at'],
-    by_month: ['account_month', 'created_at'],
+    by_month: ['account_month', 'segments'],
   },
   createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
@@ -77,12 +79,14 @@ export const messages: Projection<MessageDocument> = {
           text,
           segments,
           links,
+          sender,
         } = event.data
         const linked = links === undefined ? {} : { link_code: links.code, link_urls: links.urls }
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
         const asked = purpose === undefined ? {} : { purpose, ...dueAnswer(event.data, event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
-        return { ...ids, ...sending, ...asked, ...linked, text, step, segments, created_at: event.time }
+        const from = sender === undefined ? {} : { sender }
+        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at: event.time }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
@@ -98,7 +102,7 @@ export const messages: Projection<MessageDocument> = {
         const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
-        const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, began_at) } : {}
+        const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, monthOf(began_at)) } : {}
         return {
           ...ids,
           ...erased,
@@ -116,11 +120,12 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
-export const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month.slice(0, 7)}`
+/** `month` such as 2026-01. */
+export const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`
 
 const taken = (document: MessageDocument): MessageDocument => ({
   ...document,
-  account_month: accountMonthOf(document.account_id, document.created_at),
+  account_month: accountMonthOf(document.account_id, monthOf(document.created_at)),
 })
 
 const takenBy: ReadonlySet<string> = new Set(['MessageSent', 'MessageTaken', 'MessageDelivered'])
@@ -151,8 +156,12 @@ const afterTry = (
   event: Parameters<typeof messages.evolve>[1],
 ): MessageDocument | undefined => {
   switch (event.type) {
-    case 'MessageTriedAgain':
-      return { ...document, state: 'sending', attempts: event.data.attempt, tried_at: event.time }
+    case 'MessageTriedAgain': {
+      const { sender: _before, ...tried } = document
+      const { attempt: attempts, sender } = event.data
+      const from = sender === undefined ? {} : { sender }
+      return { ...tried, ...from, state: 'sending', attempts, tried_at: event.time }
+    }
     case 'MessageAttemptFailed': {
       const { reason, next_attempt_at } = event.data
       // The provider may have taken it, and then have lost it.

@@ -8,7 +8,8 @@ import type { Projection } from '../projection.js'
 export type NoticeDocument = {
   readonly account_id: AccountId
   readonly id: NoticeId
-  readonly webhook_id: WebhookId
+  /** Present only where a webhook was turned off. */
+  readonly webhook_id?: WebhookId
   readonly member_id: MemberId
   readonly state: 'due' | 'sent' | 'abandoned'
   readonly created_at: Instant
@@ -27,8 +28,9 @@ export const notices: Projection<NoticeDocument> = {
   keyOf: (event) => idIn(notice, event.stream),
   evolve: (document, event) => {
     if (event.type === 'NoticeDue') {
-      const { account_id, notice_id, webhook_id, member_id, due_at } = event.data
-      const ids = { account_id, id: notice_id, webhook_id, member_id }
+      const { account_id, notice_id, member_id, due_at } = event.data
+      const about = 'about' in event.data ? {} : { webhook_id: event.data.webhook_id }
+      const ids = { account_id, id: notice_id, ...about, member_id }
       const untried = { attempts: 0, last_reason: null, next_attempt_at: due_at }
       return { ...ids, state: 'due', created_at: event.time, ...untried }
     }

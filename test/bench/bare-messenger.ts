@@ -20,7 +20,7 @@ await Promise.all(
     while (next < count) {
       const serial = next++
       const id = `msg_${String(serial).padStart(26, '0')}` as const
-      const { kind } = await messenger.send({ id, to: numberOf(serial), text, validUntil: undefined })
+      const { kind } = await messenger.send({ id, to: numberOf(serial), text, from: undefined, validUntil: undefined })
       if (kind !== 'accepted') throw new Error(`a message was ${kind}`)
     }
   }),

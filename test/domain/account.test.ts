@@ -60,6 +60,8 @@ test('an account opens enabled, with no member and one API key', (t) => {
     title: 'Example Insurance',
     enabled: true,
     helpText: null,
+    sender: null,
+    segmentsPerMonth: null,
     providerAnswersKeywords: null,
     hasErasures: false,
     sealedSecret: 'sealed',

@@ -16,6 +16,7 @@ import { playbook } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { remark } from '../../domain/remark.js'
 import { resend } from '../../domain/resend.js'
+import { sender } from '../../domain/sender.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
 import { submissionKey } from '../../domain/submission-key.js'
@@ -32,6 +33,7 @@ import {
   recordCommands,
   remarkCommands,
   resendCommands,
+  senderCommands,
   sourceCommands,
   submissionKeyCommands,
   webhookCommands,
@@ -143,6 +145,7 @@ obeysTheLaws(remark, remarkCommands, (type) => type !== 'MakeRemark')
 obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)
+obeysTheLaws(sender, senderCommands)
 // Nobody may have answered a retry, so that it may be asked for once more.
 obeysTheLaws(parkedEvent, parkedEventCommands, (type) => type !== 'RequestRetry')
 

@@ -85,6 +85,8 @@ type Known = {
   readonly enabled?: boolean
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sent?: ReadonlyArray<ReturnType<typeof at>>
+  readonly heldUntil?: ReturnType<typeof at>
+  readonly segmentsLeft?: number
 }
 
 const next = (now: ReturnType<typeof at>, known: Known = {}) =>
@@ -96,6 +98,8 @@ const next = (now: ReturnType<typeof at>, known: Known = {}) =>
     hasNewer: known.hasNewer ?? false,
     account: { title: 'Example Agency', enabled: known.enabled ?? true },
     sentInLastDay: known.sent ?? [],
+    heldUntil: known.heldUntil,
+    segmentsLeft: known.segmentsLeft,
     links: { site: 'https://leads.example.com', code: '0123456789ABCD' },
     now,
   })
@@ -213,4 +217,27 @@ test('a scheduled call holds the steps back until its end is reported, a member 
   t.like(next(at(), { engaged: [call, reported('phone_call_completed')] }), { kind: 'send' })
   const resumed: EngagementEvent = { type: 'EngagementResumed', data: { engagement_id: engagementId() } }
   t.like(next(at(), { engaged: [call, resumed] }), { kind: 'send' })
+})
+
+test('nothing goes out while the provider blocks the sender, until it is time to try', (t) => {
+  const heldUntil = at(15 * minute)
+  t.like(next(at(), { heldUntil }), { kind: 'postpone', step: 0, until: heldUntil })
+  t.like(next(heldUntil, { heldUntil }), { kind: 'send', step: 0 })
+})
+
+test('a message that is longer than what is left of the month waits: six hours, a day in all, or for the next month', (t) => {
+  const limitedSince = at()
+  t.like(next(at(), { segmentsLeft: 1 }), { kind: 'send' })
+  t.like(next(at(), { segmentsLeft: 0 }), { kind: 'postpone', step: 0, until: at(360 * minute), limitedSince })
+  const postponed = (until: ReturnType<typeof at>): EngagementEvent => ({
+    type: 'StepPostponed',
+    data: { engagement_id: engagementId(), step: 0, until, reason: 'used up', limited_since: limitedSince },
+  })
+  const later = (minutes: number, segmentsLeft = 0) =>
+    next(at(minutes * minute), { segmentsLeft, engaged: [postponed(at(minutes * minute))] })
+  t.like(later(1_200), { kind: 'postpone', until: at(1_440 * minute), limitedSince })
+  t.like(later(1_440), { kind: 'skip', step: 0 })
+  t.like(later(1_440, 1), { kind: 'send' })
+  const lastHour = at((16 * 24 + 11) * 60 * minute)
+  t.like(next(lastHour, { segmentsLeft: 0 }), { kind: 'postpone', until: at((16 * 24 + 12) * 60 * minute) })
 })

@@ -45,6 +45,7 @@ type Known = {
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sentInLastDay?: ReadonlyArray<ReturnType<typeof at>>
   readonly after?: number
+  readonly heldUntil?: ReturnType<typeof at>
 }
 
 /** What is to be done with a message of this purpose that expires after an hour. */
@@ -62,6 +63,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
     settings: { ...defaultSettings, quiet_hours: quiet },
     account: { title: 'Example Agency', enabled, helpText: null },
     sentInLastDay: known.sentInLastDay ?? [],
+    heldUntil: known.heldUntil,
     now: at(after),
   })
 }
@@ -126,8 +128,17 @@ test('what was sent, or is no message that somebody asked for, is left alone', (
     engagement: engagement.initial,
     settings: defaultSettings,
     account: { title: 'Example Agency', enabled: true, helpText: null },
+    heldUntil: undefined,
     sentInLastDay: [],
     now: at(),
   }
   t.deepEqual(nextTryOf(situation), { kind: 'nothing' })
+})
+
+test('nothing goes out while the provider blocks the sender, and an answer that is too late by then is withdrawn', (t) => {
+  const heldUntil = at(15 * minute)
+  for (const purpose of ['member', 'help'] as const)
+    t.like(next(purpose, { heldUntil }), { kind: 'postpone', until: heldUntil })
+  t.like(next('member', { heldUntil, after: 15 * minute }), { kind: 'send' })
+  t.like(next('help', { heldUntil: at(90 * minute), after: 60 * minute }), { kind: 'withdraw', why: 'expired' })
 })

@@ -38,6 +38,8 @@ export type TwilioDouble = {
 }
 
 export const number = '+14155550100'
+/** Of the same owner, as the sender of one account. */
+export const otherNumber = '+14155550101'
 export const service = `MG${'0'.repeat(31)}1`
 
 const accountSid = `AC${'0'.repeat(31)}1`
@@ -63,7 +65,7 @@ export const openTwilioDouble = async (
   const optedOut = new Set<string>()
   const faults: Array<Fault> = []
   const events = new EventEmitter()
-  const senders = { own: new Set([number, service]), optedOut }
+  const senders = { own: new Set([number, otherNumber, service]), optedOut }
 
   const take = (form: URLSearchParams): unknown => {
     const message = { sid: sidOf(taken.length + 1), createdAt: now(), form }

@@ -6,7 +6,7 @@ import { isSignedBy } from '../../../adapters/twilio/signature.js'
 import type { MessageReport } from '../../../domain/message.js'
 import type { Clock } from '../../../domain/ports.js'
 import { E, flow } from '../../../domain/prelude.js'
-import type { Messenger } from '../../../projections/follow-up/messenger.js'
+import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import type { InboundText, TextProvider } from '../../messaging/provider.js'
 import type { Config } from '../config.js'
 
@@ -37,10 +37,11 @@ const twilioReader = ({ authToken, sender }: TwilioAccount, publicUrl: string): 
   ),
   textFrom: flow(
     inboundMessageFrom,
-    E.map(({ providerId, from, to, text, optOutType }): InboundText => {
+    E.map(({ providerId, from, to: number, service, text, optOutType }): InboundText => {
       // Which numbers a Messaging Service has only the provider knows.
-      const isToSharedSender = isMessagingService(sender) || to === sender
-      return { providerId, from, isToSharedSender, text, answeredAs: optOutType && meanings[optOutType] }
+      const isToSharedSender = isMessagingService(sender) ? (service ?? sender) === sender : number === sender
+      const to = service === undefined ? [number] : [number, service]
+      return { providerId, from, to, isToSharedSender, text, answeredAs: optOutType && meanings[optOutType] }
     }),
   ),
 })

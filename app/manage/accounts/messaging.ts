@@ -1,27 +1,49 @@
 import { account, type AccountCommand, type AccountState } from '../../../domain/account.js'
-import { t } from '../../../domain/codec.js'
+import { NaturalNumber, refined, t } from '../../../domain/codec.js'
 import { ConsentHost, maximalConsentHosts } from '../../../domain/consent.js'
 import { MessageText } from '../../../domain/message-template.js'
 import type { CommandResult } from '../../../domain/ports.js'
 import { E, flow, type Either } from '../../../domain/prelude.js'
+import { sender, type SenderState } from '../../../domain/sender.js'
+import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, execute, withBody } from '../../http/steps.js'
+import { adding, answer, check, execute, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
+
+/** As the provider names it: a number in E.164, or the SID of a Messaging Service. */
+const SenderName = refined(
+  'a number such as +14155550123, or MG and 32 hex digits',
+  (value): value is string => typeof value === 'string' && /^(\+[1-9]\d{6,14}|MG[0-9a-f]{32})$/.test(value),
+)
+
+const mostPerSecond = 1_000
+
+const Rate = refined(
+  `a number above 0 and up to ${mostPerSecond}`,
+  (value): value is number => typeof value === 'number' && value > 0 && value <= mostPerSecond,
+)
+
+const SenderRequest = t.strict(
+  { from: SenderName, messages_per_second: t.union([Rate, t.null], `${Rate.name}, or null`) },
+  'a sender with from and messages_per_second',
+)
 
 /** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
 const MessagingRequest = t.strict({
   accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)]),
   provider_answers_keywords: t.union([t.undefined, t.null, t.boolean]),
   help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
+  sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
+  segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
 })
 type MessagingRequest = t.TypeOf<typeof MessagingRequest>
 
 const nothingSent: Problem = {
   kind: 'invalid',
-  messages: ['accepted_consent_hosts, provider_answers_keywords or help_text must be sent'],
+  messages: ['accepted_consent_hosts, provider_answers_keywords, help_text, sender or segments_per_month must be sent'],
 }
 
 const badHosts: Problem = {
@@ -31,6 +53,22 @@ const badHosts: Problem = {
 
 /** How an account writes to its contacts. */
 export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
+  {
+    method: 'GET',
+    path: '/accounts/:account_id/messaging',
+    handle: flow(
+      withAccount(ports),
+      adding(
+        'hold',
+        ({ account: { accountId } }) =>
+          () =>
+            loadState(ports.commandHandler, sender, accountId),
+      ),
+      answer(200, ({ account: owner, hold: { held } }) => ({
+        messaging: { ...shown(owner), held: held === undefined ? null : shownHold(held) },
+      })),
+    ),
+  },
   {
     method: 'PUT',
     path: '/accounts/:account_id/messaging',
@@ -55,13 +93,17 @@ const problemIn = (body: MessagingRequest): Problem | undefined => {
 const setMessaging = async (
   ports: ManagePorts,
   before: OpenAccount,
-  { accepted_consent_hosts: hosts, provider_answers_keywords: byProvider, help_text: text }: MessagingRequest,
+  request: MessagingRequest,
   actor: string,
 ): Promise<Either<Problem, CommandResult<AccountState>>> => {
+  const { accepted_consent_hosts: hosts, provider_answers_keywords: byProvider, help_text: text } = request
+  const { sender: from, segments_per_month: segmentsPerMonth } = request
   const commands: ReadonlyArray<AccountCommand> = [
     ...(hosts === undefined ? [] : [{ type: 'AcceptConsentHosts', hosts } as const]),
     ...(byProvider === undefined ? [] : [{ type: 'SetKeywordAnswers', byProvider } as const]),
     ...(text === undefined ? [] : [{ type: 'SetHelpText', text } as const]),
+    ...(from === undefined ? [] : [{ type: 'SetSender', sender: from } as const]),
+    ...(segmentsPerMonth === undefined ? [] : [{ type: 'LimitSegments', segmentsPerMonth } as const]),
   ]
   let result: CommandResult<AccountState> = { state: before, events: [] }
   for (const command of commands) {
@@ -69,7 +111,16 @@ const setMessaging = async (
     if (E.isLeft(changed)) return changed
     result = { state: changed.right.state, events: [...result.events, ...changed.right.events] }
   }
-  return E.right(result)
+  if (from === undefined) return E.right(result)
+  // Trouble of the sender before says nothing of this one.
+  const release = {
+    type: 'ReleaseSender',
+    accountId: before.accountId,
+    saidBy: 'operator',
+    at: ports.clock.now(),
+  } as const
+  const released = await ports.clientCommands.execute(sender, before.accountId, release, actor)
+  return E.isLeft(released) ? released : E.right(result)
 }
 
 const shown = (state: AccountState) =>
@@ -78,5 +129,9 @@ const shown = (state: AccountState) =>
         accepted_consent_hosts: state.consentHosts,
         provider_answers_keywords: state.providerAnswersKeywords,
         help_text: state.helpText,
+        sender: state.sender,
+        segments_per_month: state.segmentsPerMonth,
       }
     : {}
+
+const shownHold = ({ since, until, reason }: NonNullable<SenderState['held']>) => ({ since, until, reason })

@@ -54,7 +54,14 @@ test('what contacts write comes signed', async (t) => {
   t.true(isSignedBy(double.account().authToken, receiver.url, formIn(request), signature))
   t.deepEqual(
     inboundMessageFrom(formIn(request)),
-    E.right({ providerId: sid, from: '+14155550123', to: '+14155550100', text: 'STOP', optOutType: 'STOP' }),
+    E.right({
+      providerId: sid,
+      from: '+14155550123',
+      to: '+14155550100',
+      service: undefined,
+      text: 'STOP',
+      optOutType: 'STOP',
+    }),
   )
 })
 
@@ -92,7 +99,14 @@ test('a bad text is answered with the names of its fields, and an unknown type o
   const picture = { MessageSid: sid, From: '+14155550123', To: '+14155550100', Body: '', NumMedia: '1' }
   t.deepEqual(
     inboundMessageFrom(new URLSearchParams({ ...picture, OptOutType: 'PAUSE' })),
-    E.right({ providerId: sid, from: '+14155550123', to: '+14155550100', text: '', optOutType: undefined }),
+    E.right({
+      providerId: sid,
+      from: '+14155550123',
+      to: '+14155550100',
+      service: undefined,
+      text: '',
+      optOutType: undefined,
+    }),
   )
 })
 

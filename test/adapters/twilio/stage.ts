@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
 import { instantOf, later, type Instant } from '../../../domain/instant.js'
-import type { OutgoingMessage } from '../../../projections/follow-up/messenger.js'
+import type { OutgoingMessage } from '../../../projections/follow-up/sending/messenger.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { number, openTwilioDouble } from '../../twilio-double/double.js'
 
@@ -11,6 +11,7 @@ export const messageOf = (over: Partial<OutgoingMessage> = {}): OutgoingMessage 
   id: 'msg_00000000000000000000000001',
   to: '+14155550123',
   text: 'Hello Ada, “welcome”. Reply STOP to end.',
+  from: undefined,
   validUntil: undefined,
   ...over,
 })

@@ -9,10 +9,12 @@ import type { EngagementCommand } from '../../../domain/engagement.js'
 import type { MessageCommand } from '../../../domain/message.js'
 import type { LeadCommand } from '../../../domain/lead.js'
 import type { MarketingSourceCommand } from '../../../domain/marketing-source.js'
+import { later, type Instant } from '../../../domain/instant.js'
 import { defaultSettings, type PlaybookCommand } from '../../../domain/playbook.js'
 import type { ParkedEventCommand } from '../../../domain/parked-event.js'
 import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
+import type { SenderCommand } from '../../../domain/sender.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
 import { linkCodeFrom } from '../../../domain/tracked-link.js'
@@ -47,6 +49,7 @@ const is = <T extends string>(type: T): fc.Arbitrary<T> => fc.constant(type)
 /** Few of everything, so that commands meet. */
 const few = <Id>(id: (n: number) => Id): fc.Arbitrary<Id> => fc.integer({ min: 1, max: 3 }).map(id)
 const moment = fc.integer({ min: 0, max: 4 }).map(at)
+const hoursLater = (instant: Instant): Instant => later(instant, 3_600_000)
 const word = fc.constantFrom('a', 'b', 'A', 'ß', '')
 const limit = fc.constantFrom(null, 1, 60)
 const engagements = fc.uniqueArray(few(engagementId))
@@ -79,6 +82,11 @@ export const accountCommands: fc.Arbitrary<AccountCommand> = fc.oneof(
   }),
   fc.record({ type: is('AcceptConsentHosts'), hosts: fc.constantFrom(null, ['cert.example.com']) }),
   fc.record({ type: is('RemoveMember'), memberId: few(memberId) }),
+  fc.record({
+    type: is('SetSender'),
+    sender: fc.constantFrom(null, { from: '+14155550101', messages_per_second: null }),
+  }),
+  fc.record({ type: is('LimitSegments'), segmentsPerMonth: limit }),
 )
 
 export const playbookCommands: fc.Arbitrary<PlaybookCommand> = fc.oneof(
@@ -288,6 +296,29 @@ const ofMessage = fc.record({
   contact_id: few(contactId),
   engagement_id: few(engagementId),
 })
+
+export const senderCommands: fc.Arbitrary<SenderCommand> = fc.oneof(
+  fc.record({
+    type: is('HoldSender'),
+    accountId: fc.constant(accountId()),
+    reason: word,
+    saidBy: fc.constantFrom('answer', 'report'),
+    at: moment,
+  }),
+  fc.record({ type: is('ProbeSender'), accountId: fc.constant(accountId()), at: moment.map(hoursLater) }),
+  fc.record({
+    type: is('ReleaseSender'),
+    accountId: fc.constant(accountId()),
+    saidBy: fc.constantFrom('answer', 'report', 'operator'),
+    at: moment,
+  }),
+  fc.record({
+    type: is('ReachSegmentLimit'),
+    accountId: fc.constant(accountId()),
+    month: fc.constantFrom('2026-01', '2026-02'),
+    segmentsPerMonth: fc.integer({ min: 1, max: 2 }),
+  }),
+)
 
 export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
   fc.record(

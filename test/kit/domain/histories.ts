@@ -33,6 +33,7 @@ import { E } from '../../../domain/prelude.js'
 import { reactions } from '../../../domain/reactions.js'
 import { remark } from '../../../domain/remark.js'
 import { resend } from '../../../domain/resend.js'
+import { sender } from '../../../domain/sender.js'
 import { webhook } from '../../../domain/webhook.js'
 import {
   accountId,
@@ -96,6 +97,7 @@ const doings = [
   'turn a webhook on',
   'mail a notice',
   'change a playbook',
+  'hold or release a sender',
   'park an event',
 ] as const
 
@@ -510,6 +512,17 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         execute(parkedEvent, parked_event_id, { type: 'RequestRetry' })
         if (how % 5 === 0) return
         execute(parkedEvent, parked_event_id, { type: 'RecordRetry', failure: how % 3 === 1 ? undefined : 'again' })
+        return
+      }
+      case 'hold or release a sender': {
+        const opened = pick('AccountOpened')
+        if (opened === undefined) return
+        const { account_id: accountId } = opened.data
+        const by = { accountId, saidBy: how % 2 === 0 ? 'answer' : 'report', at: at(now) } as const
+        if (how % 3 === 0) execute(sender, accountId, { type: 'ReleaseSender', ...by })
+        else execute(sender, accountId, { type: 'HoldSender', ...by, reason: 'a code' })
+        const limit = { month: '2026-01', segmentsPerMonth: how } as const
+        if (how % 5 === 0) execute(sender, accountId, { type: 'ReachSegmentLimit', accountId, ...limit })
         return
       }
       case 'change a playbook': {

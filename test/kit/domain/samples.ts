@@ -26,7 +26,7 @@ import type {
 } from '../../../domain/ids.js'
 import { instantOf, type Instant } from '../../../domain/instant.js'
 import type { LeadDetails, LeadFacts } from '../../../domain/lead.js'
-import type { NoticeFacts } from '../../../domain/notice.js'
+import type { WebhookNotice } from '../../../domain/notice.js'
 import type { ParkedEventFacts } from '../../../domain/parked-event.js'
 import type { Phone } from '../../../domain/phone.js'
 import type { WebhookSettings } from '../../../domain/webhook.js'
@@ -153,7 +153,7 @@ export const parkedEventFacts = (changed: Partial<ParkedEventFacts> = {}): Parke
   ...changed,
 })
 
-export const noticeFacts = (changed: Partial<NoticeFacts> = {}): NoticeFacts => ({
+export const noticeFacts = (changed: Partial<WebhookNotice> = {}): WebhookNotice => ({
   notice_id: noticeId(),
   account_id: accountId(),
   member_id: memberId(),

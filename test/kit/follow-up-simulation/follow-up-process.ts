@@ -7,9 +7,10 @@ import { later } from '../../../domain/instant.js'
 import { message } from '../../../domain/message.js'
 import { E } from '../../../domain/prelude.js'
 import { meaningOf } from '../../../domain/reply-meaning.js'
+import { sender } from '../../../domain/sender.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { ConsentVerifier } from '../../../projections/follow-up/consent-verifier.js'
-import type { Messenger } from '../../../projections/follow-up/messenger.js'
+import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf } from '../../../projections/projection.js'
@@ -55,6 +56,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),
+    currentSender: (id) => loadState(commandHandler, sender, id),
   })
 
   const known = async (id: ContactId): Promise<Known | undefined> => {
@@ -102,5 +104,13 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
 
 const openAccount = (id: AccountId): AccountState => {
   const { title } = accountNumber(id === accountId(1) ? 1 : 2)
-  return { kind: 'open', accountId: id, title, enabled: true, helpText: null } as unknown as AccountState
+  return {
+    kind: 'open',
+    accountId: id,
+    title,
+    enabled: true,
+    helpText: null,
+    sender: null,
+    segmentsPerMonth: null,
+  } as unknown as AccountState
 }

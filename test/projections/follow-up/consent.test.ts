@@ -3,7 +3,7 @@ import type { ConsentAnswer } from '../../../projections/follow-up/consent-verif
 import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { at, contactId, phone } from '../../kit/domain/samples.js'
 import { until } from '../../kit/time/until.js'
-import { openConsentStage } from './consent-stage.js'
+import { openFollowUpStage } from './stage.js'
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -12,7 +12,7 @@ const down: ConsentAnswer = { kind: 'failed', reason: 'status 503' }
 const sending = ['StepBegun', 'MessageBegun', 'MessageSent']
 
 test('a message waits for the verification, which is asked for once', async (t) => {
-  const stage = openConsentStage(t, () => verified)
+  const stage = openFollowUpStage(t, { answer: () => verified })
   await stage.prepare()
   const number = await stage.submit(1)
   await stage.takeTurn(1)
@@ -34,7 +34,7 @@ test('a message waits for the verification, which is asked for once', async (t) 
 })
 
 test('a process that dies between the answer and its record leaves a consent that is asked for again', async (t) => {
-  const stage = openConsentStage(t, () => verified)
+  const stage = openFollowUpStage(t, { answer: () => verified })
   await stage.prepare()
   const number = await stage.submit(1)
   await stage.takeTurn(1, 0)
@@ -46,7 +46,7 @@ test('a process that dies between the answer and its record leaves a consent tha
 })
 
 test('a refusal ends the conversation as filtered, with the reason, and nothing is sent', async (t) => {
-  const stage = openConsentStage(t, () => ({ kind: 'refused', reason: 'token expired' }))
+  const stage = openFollowUpStage(t, { answer: () => ({ kind: 'refused', reason: 'token expired' }) })
   await stage.prepare()
   await stage.submit(1)
   await stage.takeTurn(1)
@@ -60,7 +60,7 @@ test('a refusal ends the conversation as filtered, with the reason, and nothing 
 })
 
 test('an outage delays the message until somebody can tell', async (t) => {
-  const stage = openConsentStage(t, (_, asked) => (asked < 3 ? down : verified))
+  const stage = openFollowUpStage(t, { answer: (_, asked) => (asked < 3 ? down : verified) })
   await stage.prepare()
   const number = await stage.submit(1)
   await stage.takeTurn(1)
@@ -77,7 +77,7 @@ test('an outage delays the message until somebody can tell', async (t) => {
 })
 
 test('after a day of outage the lead is filtered, also where nobody could ask in the meantime', async (t) => {
-  const stage = openConsentStage(t, () => down)
+  const stage = openFollowUpStage(t, { answer: () => down })
   await stage.prepare()
   await stage.submit(1)
   await stage.takeTurn(1)
@@ -89,7 +89,7 @@ test('after a day of outage the lead is filtered, also where nobody could ask in
 })
 
 test('nothing of a lead that was erased is sent to whoever verifies consents', async (t) => {
-  const stage = openConsentStage(t, () => verified)
+  const stage = openFollowUpStage(t, { answer: () => verified })
   await stage.prepare()
   await stage.submit(1)
   await stage.eraseLead(1)
@@ -99,7 +99,7 @@ test('nothing of a lead that was erased is sent to whoever verifies consents', a
 })
 
 test('where no consent is awaited nobody is asked, and nothing more is recorded', async (t) => {
-  const stage = openConsentStage(t, () => verified)
+  const stage = openFollowUpStage(t, { answer: () => verified })
   await stage.prepare()
   const number = await stage.submit(1, 1, {})
   await stage.takeTurn(1)
@@ -117,10 +117,12 @@ const neighbours = (count: number): ReadonlyArray<number> =>
 test('whoever never answers for one account holds up neither the messages nor the checks of another', async (t) => {
   const [first = 0, second = 0, ...others] = neighbours(42)
   let answersHeld = 0
-  const stage = openConsentStage(t, (consent) => {
-    if (consent.phone === phone(second)) return verified
-    answersHeld += 1
-    return new Promise<ConsentAnswer>((resolve) => t.teardown(() => resolve(down)))
+  const stage = openFollowUpStage(t, {
+    answer: (consent) => {
+      if (consent.phone === phone(second)) return verified
+      answersHeld += 1
+      return new Promise<ConsentAnswer>((resolve) => t.teardown(() => resolve(down)))
+    },
   })
   for (const n of others) await stage.submit(n, 1)
   const checked = await stage.submit(second, 2)

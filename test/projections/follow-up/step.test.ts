@@ -1,13 +1,17 @@
 import test from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
+import { loadState } from '../../../app/commands/states/current-states.js'
 import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
+import type { AccountId } from '../../../domain/ids.js'
 import { message } from '../../../domain/message.js'
 import { defaultSettings } from '../../../domain/playbook.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/messenger.js'
+import { sender } from '../../../domain/sender.js'
+import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { messages } from '../../../projections/read-models/messages.js'
@@ -38,6 +42,8 @@ const owner = {
   accountId: accountId(),
   title: 'Example Agency',
   enabled: true,
+  sender: null,
+  segmentsPerMonth: null,
 } as unknown as AccountState
 
 /** A contact whose first message is due, and a provider that keeps what it takes. */
@@ -98,6 +104,8 @@ const openStage = async (outcome: (taken: number) => MessengerOutcome | 'lost') 
         playbookAt: () => Promise.resolve(settings),
         siteUrl: Promise.resolve('https://leads.example.com'),
         currentAccount: () => Promise.resolve(E.right(owner)),
+        currentSender: (id: AccountId) => loadState(sharedHandler(store, clock), sender, id),
+        rates: sendingRates(() => 1),
       }
       await takeTurn(ports, testLease('contacts_0'), engagementId()).catch(() => undefined)
     },

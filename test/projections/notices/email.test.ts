@@ -1,5 +1,5 @@
 import test from 'ava'
-import { emailOf } from '../../../projections/notices/email.js'
+import { webhookEmail } from '../../../projections/notices/email.js'
 import type { EmailContext } from '../../../projections/notices/email-context.js'
 import { accountId, at, noticeFacts, webhookId } from '../../kit/domain/samples.js'
 
@@ -12,7 +12,7 @@ const context: EmailContext = {
 const facts = noticeFacts({ failing_since: at(-327_000_000), turned_off_at: at(1234), reason: 'status 503' })
 
 test('an e-mail says since when and why, what is held, and how to turn the webhook on again (contract 6.6.4)', (t) => {
-  const { subject, text } = emailOf(facts, context)
+  const { subject, text } = webhookEmail(facts, context)
   t.is(subject, 'The webhook to https://receiver.example:8443 was turned off')
   t.is(
     text,
@@ -40,12 +40,12 @@ This goes to the admins and managers of the account ${accountId()}.
 })
 
 test('an e-mail shows only the origin of the URL, since the rest may hold a secret', (t) => {
-  const { subject, text } = emailOf(facts, context)
+  const { subject, text } = webhookEmail(facts, context)
   t.notRegex(subject + text, /hook-path|key=|secret|user|word/)
 })
 
 test('where nobody recorded since when it failed, an e-mail says only when the webhook was turned off', (t) => {
-  const { text } = emailOf(noticeFacts(), { ...context, waiting: 1 })
+  const { text } = webhookEmail(noticeFacts(), { ...context, waiting: 1 })
   t.notRegex(text, /Failing since/)
   t.regex(text, /^Turned off at: 2026-01-15 12:00:00 UTC$/m)
   t.regex(text, /^Held for it now: 1 delivery\.$/m)
@@ -56,7 +56,7 @@ test('of a webhook that is on again, or was removed, an e-mail says so and asks 
     ['on', /^It was turned on again since/m],
     ['removed', /^It was removed since/m],
   ] as const) {
-    const { text } = emailOf(facts, { ...context, state })
+    const { text } = webhookEmail(facts, { ...context, state })
     t.regex(text, sentence)
     t.notRegex(text, /POST|held|Held/)
   }

@@ -4,11 +4,13 @@ import type { MemberRole } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
+import { sender, type SenderCommand } from '../../../domain/sender.js'
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { accountId, memberId, webhookId } from '../../kit/domain/samples.js'
+import { accountId, at, memberId, webhookId } from '../../kit/domain/samples.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
 import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
 import { noticeFanOut } from '../../../projections/notices/fan-out.js'
@@ -28,6 +30,9 @@ const openStage = async () => {
       inAccount({ type: 'AddMember', memberId: memberId(n), email: `member-${n}@example.com`, role }),
     removeMember: (n: number) => inAccount({ type: 'RemoveMember', memberId: memberId(n) }),
     turnOff,
+    ofSender: async (command: SenderCommand) => {
+      rightOf(await commandHandler.execute(sender, command.accountId, command, cause))
+    },
     /** Runs a fan-out over the whole log, from its start. */
     run: async () => {
       const checkpoint = checkpointIn(documents, 'notice_projector', 500n)
@@ -99,5 +104,46 @@ test('where the account has neither, nobody is notified', async (t) => {
   await turnOff()
   await run()
   t.deepEqual(await due(), [])
+  await close()
+})
+
+test('admins and managers are told once of a sender that is blocked, however often it is tried in vain or it comes again', async (t) => {
+  const { addMember, ofSender, run, due, close } = await openStage()
+  await addMember(1, 'admin')
+  await addMember(2, 'agent')
+  const by = { accountId: accountId(), saidBy: 'answer' } as const
+  const hold = { type: 'HoldSender', ...by, reason: 'the account is suspended' } as const
+  const minute = 60_000
+  await ofSender({ ...hold, at: at() })
+  await ofSender({ type: 'ProbeSender', accountId: accountId(), at: at(15 * minute) })
+  await ofSender({ type: 'ReleaseSender', ...by, at: at(16 * minute) })
+  await ofSender({ ...hold, at: at(17 * minute) })
+  await run()
+  t.deepEqual(
+    (await due()).map(({ data: { notice_id: _id, due_at: _due, ...data } }) => data),
+    [
+      {
+        ...{ account_id: accountId(), member_id: memberId(1), about: 'sender-held' },
+        ...{ since: at(), reason: 'the account is suspended' },
+      },
+    ],
+  )
+  await ofSender({ type: 'ReleaseSender', ...by, at: at(18 * minute) })
+  await ofSender({ ...hold, at: at(3 * 24 * 60 * minute) })
+  await run()
+  t.is((await due()).length, 2, 'other trouble, days later')
+  await close()
+})
+
+test('admins and managers are told of a month that is used up', async (t) => {
+  const { addMember, ofSender, run, due, close } = await openStage()
+  await addMember(1, 'manager')
+  const reach = { type: 'ReachSegmentLimit', accountId: accountId(), month: '2026-01', segmentsPerMonth: 5 } as const
+  await ofSender(reach)
+  await ofSender(reach)
+  await run()
+  const made = await due()
+  t.is(made.length, 1)
+  t.like(made[0]?.data, { member_id: memberId(1), about: 'segment-limit', month: '2026-01', segments_per_month: 5 })
   await close()
 })

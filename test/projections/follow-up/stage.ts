@@ -1,5 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
+import { loadState } from '../../../app/commands/states/current-states.js'
 import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
@@ -9,7 +10,10 @@ import { lead } from '../../../domain/lead.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
+import type { MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -18,6 +22,7 @@ import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { usageIn } from '../../../projections/read-models/usage.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import {
@@ -42,12 +47,22 @@ import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { nextTurn, turnTime } from '../../kit/time/turns.js'
 
+const accepted: MessengerOutcome = { kind: 'accepted', providerId: undefined }
+
 const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
 
-/** Leads whose first messages wait for their consent, which `answer` verifies, and a provider that takes all that is sent. */
-export const openConsentStage = (
+type Plan = {
+  readonly answer?: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>
+  /** What the provider says to a message to this number. */
+  readonly outcome?: (to: string) => MessengerOutcome
+  readonly owner?: (id: AccountId) => Partial<OpenAccount>
+}
+type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
+
+/** Leads whose first messages are due, and may wait for their consent. */
+export const openFollowUpStage = (
   t: ExecutionContext,
-  answer: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>,
+  { answer = () => ({ kind: 'verified' }), outcome = () => accepted, owner = () => ({}) }: Plan = {},
 ) => {
   const log = memoryLog()
   const store = memoryEventStore(log)
@@ -55,6 +70,7 @@ export const openConsentStage = (
   const ids = randomIds(clock)
   const logger = recordingLogger()
   const documents = memoryDocuments(documentState())
+  const rates = sendingRates(() => 1)
   const asked: Array<Consent> = []
   const sent: Array<string> = []
   const { execute } = sharedHandler(store, clock)
@@ -72,15 +88,20 @@ export const openConsentStage = (
     messenger: {
       send: ({ to }: { readonly to: string }) => {
         sent.push(to)
-        return Promise.resolve({ kind: 'accepted', providerId: undefined } as const)
+        return Promise.resolve(outcome(to))
       },
       settle: () => Promise.resolve({ kind: 'unknown' } as const),
       eraseCopy: () => Promise.resolve({ kind: 'erased' } as const),
     },
     currentAccount: (id: AccountId) =>
       Promise.resolve(
-        E.right({ kind: 'open', accountId: id, title: 'Example Agency', enabled: true } as unknown as AccountState),
+        E.right({
+          ...{ kind: 'open', accountId: id, title: 'Example Agency', enabled: true },
+          ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
+        } as unknown as AccountState),
       ),
+    currentSender: (id: AccountId) => loadState(sharedHandler(opened, clock), sender, id),
+    rates,
   })
 
   return {
@@ -89,6 +110,13 @@ export const openConsentStage = (
     logger,
     /** What was recorded of consents and messages, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
+    /** What was recorded of senders and of steps that were put off or left out. */
+    heldUp: () => eventsIn(log).filter(({ type }) => /^(Sender|SegmentLimit|StepPostponed|StepSkipped)/.test(type)),
+    usedSegments: async () => rightOf(await usageIn(documents, accountId(), '2026-01')).segments,
+    /** The provider reports on a message of the account. */
+    report: async (command: SenderCommand) => {
+      rightOf(await execute(sender, command.accountId, command, cause))
+    },
     notes: () =>
       eventsIn(log).flatMap((event) =>
         event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],

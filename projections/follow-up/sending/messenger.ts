@@ -1,5 +1,5 @@
-import type { MessageId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
+import type { MessageId } from '../../../domain/ids.js'
+import type { Instant } from '../../../domain/instant.js'
 
 /** A text for one number. Its id is the same on every try, so that whoever gets it twice can tell. */
 export type OutgoingMessage = {
@@ -7,6 +7,8 @@ export type OutgoingMessage = {
   /** In E.164. */
   readonly to: string
   readonly text: string
+  /** A sender of the account's own; undefined: the one that the accounts share. */
+  readonly from: string | undefined
   /** After this it must not be delivered any more, such as when the night begins; undefined: whenever. */
   readonly validUntil: Instant | undefined
 }

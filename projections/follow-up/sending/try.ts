@@ -1,17 +1,18 @@
-import type { Aggregate } from '../../domain/aggregate.js'
-import type { Position } from '../../domain/event.js'
-import type { AfterStep } from '../../domain/follow-up.js'
-import type { Instant } from '../../domain/instant.js'
-import { message, type MessageCommand, type MessageIds, type MessageState } from '../../domain/message.js'
-import { segmentsOf } from '../../domain/message-segments.js'
-import type { Clock, CommandHandler, Ids, Logger, Time } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
-import { maximalMessageTries, nextMessageTryAt } from '../../domain/retry-schedule.js'
-import type { TrackedLinks } from '../../domain/tracked-link.js'
-import type { Backoff } from '../subscriptions/backoff.js'
-import type { Lease } from '../subscriptions/leases.js'
-import { executeWithRetry } from '../subscriptions/retried-command.js'
-import type { Messenger, MessengerOutcome, OutgoingMessage } from './messenger.js'
+import type { Aggregate } from '../../../domain/aggregate.js'
+import type { Position } from '../../../domain/event.js'
+import type { AfterStep } from '../../../domain/follow-up.js'
+import type { Instant } from '../../../domain/instant.js'
+import { message, type MessageCommand, type MessageIds, type MessageState } from '../../../domain/message.js'
+import { segmentsOf } from '../../../domain/message-segments.js'
+import type { Clock, CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
+import { E } from '../../../domain/prelude.js'
+import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
+import type { TrackedLinks } from '../../../domain/tracked-link.js'
+import type { Backoff } from '../../subscriptions/backoff.js'
+import { isEnding, type Lease } from '../../subscriptions/leases.js'
+import { executeWithRetry } from '../../subscriptions/retried-command.js'
+import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
+import { holdSender, releaseSender } from './hold.js'
 
 export type SendingPorts = {
   readonly commandHandler: CommandHandler
@@ -37,10 +38,15 @@ type Text = {
   readonly text: string
   readonly links?: TrackedLinks | undefined
   readonly validUntil: Instant | undefined
+  /** A sender of the account's own; undefined: the one that the accounts share. */
+  readonly from: string | undefined
+  /** Whether it is the one message by which a sender that was blocked is tried. */
+  readonly isProbe: boolean
 }
 
-/** In milliseconds: a provider lists what it has just taken by then. */
+/** In milliseconds: a provider lists what it has just taken by then; where it does not answer, it is asked again after twice as long each time. */
 const settlingTime = 5_000
+const mostSettlingTime = 40_000
 
 /**
  * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled, so that it is not
@@ -53,19 +59,33 @@ export const sendMessage = async (
   assumed?: Aggregate<MessageState>,
 ): Promise<Position | undefined> => {
   const { messenger, clock, time } = ports
-  const { facts, text, links, validUntil, to, lease } = sent
+  const { facts, text, links, validUntil, to, lease, from } = sent
   const { segments } = segmentsOf(text)
   const at = clock.now()
   const linked = links === undefined ? {} : { links }
-  const begin = { type: 'BeginMessage', facts, text, segments, ...linked, at, ...whatFollows(sent, at) } as const
+  const sender = from === undefined ? {} : { sender: from }
+  const begin = {
+    type: 'BeginMessage',
+    facts,
+    text,
+    segments,
+    ...linked,
+    ...sender,
+    at,
+    ...whatFollows(sent, at),
+  } as const
   const begun = await record(ports, sent, begin, assumed)
   if (begun?.state === undefined || !('attempt' in begun.state)) return undefined
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return begun.position
   const { attempt, begunAt } = begun.state
-  const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, validUntil }
+  const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
-  if (outcome.kind !== 'unknown') return ended(ports, sent, attempt, outcome)
+  if (outcome.kind !== 'unknown') {
+    const position = await ended(ports, sent, attempt, outcome)
+    if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id)
+    return position
+  }
   await time.sleep(settlingTime, lease.ending)
   return settled(ports, sent, attempt, outgoing, begunAt)
 }
@@ -78,8 +98,8 @@ export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise
   const id = sent.facts.message_id
   const loaded = await ports.commandHandler.load(message, id)
   if (E.isLeft(loaded) || loaded.right.state.kind !== 'sending') return undefined
-  const { attempt, begunAt, text } = loaded.right.state
-  return settled(ports, sent, attempt, { id, to: sent.to, text, validUntil: undefined }, begunAt)
+  const { attempt, begunAt, text, sender: from } = loaded.right.state
+  return settled(ports, sent, attempt, { id, to: sent.to, text, from, validUntil: undefined }, begunAt)
 }
 
 /** What the provider has not got is tried again; of what nobody can tell it is said so. */
@@ -90,7 +110,7 @@ const settled = async (
   outgoing: OutgoingMessage,
   since: Instant,
 ): Promise<Position | undefined> => {
-  const found = await ports.messenger.settle(outgoing, since)
+  const found = await askedFor(ports, sent, outgoing, since)
   if (found.kind === 'accepted') return ended(ports, sent, attempt, found)
   const reason = 'the provider did not say whether it took the message'
   if (found.kind === 'unknown') return ended(ports, sent, attempt, { kind: 'unknown', reason })
@@ -101,13 +121,31 @@ const settled = async (
   })
 }
 
+const askedFor = async (
+  { messenger, time }: SendingPorts,
+  { lease }: Sending,
+  outgoing: OutgoingMessage,
+  since: Instant,
+): Promise<Settled> => {
+  for (let wait = settlingTime; ; wait *= 2) {
+    const found = await messenger.settle(outgoing, since)
+    if (found.kind !== 'unknown' || wait > mostSettlingTime) return found
+    await time.sleep(wait, lease.ending)
+    // Whoever has the lease next asks anew.
+    if (isEnding(lease)) throw new Error('the lease ended while the outcome of a message was looked for')
+  }
+}
+
 const ended = async (
   ports: SendingPorts,
   sent: Sending,
   attempt: number,
   outcome: MessengerOutcome,
 ): Promise<Position | undefined> => {
-  const recorded = await record(ports, sent, endingOf(sent, attempt, outcome, ports.clock.now()))
+  const { lease, facts } = sent
+  const held =
+    outcome.kind === 'sender-blocked' ? await holdSender(ports, lease, facts.account_id, outcome.reason) : undefined
+  const recorded = await record(ports, sent, endingOf(sent, attempt, outcome, ports.clock.now(), held?.until))
   const { kind } = outcome
   if (kind !== 'accepted')
     ports.logger.warn({ message: sent.facts.message_id, attempt, reason: outcome.reason }, 'a message was not sent')
@@ -117,7 +155,13 @@ const ended = async (
 const whatFollows = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>
   after === undefined ? {} : { after: after(now) }
 
-const endingOf = (sent: Sending, attempt: number, outcome: MessengerOutcome, now: Instant): MessageCommand => {
+const endingOf = (
+  sent: Sending,
+  attempt: number,
+  outcome: MessengerOutcome,
+  now: Instant,
+  heldUntil: Instant | undefined,
+): MessageCommand => {
   const after = whatFollows(sent, now)
   if (outcome.kind === 'accepted')
     return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
@@ -127,7 +171,7 @@ const endingOf = (sent: Sending, attempt: number, outcome: MessengerOutcome, now
   if (attempt >= maximalMessageTries)
     return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const scheduled = nextMessageTryAt(attempt, now)
-  const asked = kind === 'failed' ? outcome.retryAt : undefined
+  const asked = kind === 'failed' ? outcome.retryAt : heldUntil
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
   const blocked = kind === 'sender-blocked' ? { kind } : {}
   return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...blocked, ...after }

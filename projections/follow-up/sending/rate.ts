@@ -1,0 +1,40 @@
+import { LRUCache } from 'lru-cache'
+import type { OwnSender } from '../../../domain/account.js'
+import { instantOf, millisecondsOf, type Instant } from '../../../domain/instant.js'
+import type { TurnId } from '../due.js'
+
+/** When senders with a rate of their own may send. */
+export type SendingRates = {
+  /** Takes the next free place of a sender for a message. Undefined: it may go out now; else the message waits until then. */
+  readonly placeOf: (sender: OwnSender | null, id: TurnId, now: Instant) => Instant | undefined
+}
+
+/** Messages that wait for their place, at most: one that is forgotten takes another. */
+const mostWaiting = 100_000
+
+/**
+ * In the memory of this process. `share` is the part of all contacts that it follows up now, and it uses as much of each rate: so all
+ * processes together keep to it.
+ */
+export const sendingRates = (share: () => number): SendingRates => {
+  const free = new Map<string, number>()
+  const places = new LRUCache<TurnId, number>({ max: mostWaiting })
+  return {
+    placeOf: (sender, id, at) => {
+      const perSecond = sender?.messages_per_second
+      if (sender === null || typeof perSecond !== 'number') return undefined
+      const now = millisecondsOf(at)
+      const own = places.get(id)
+      if (own === undefined || own > now) {
+        const place = own ?? Math.max(now, free.get(sender.from) ?? 0)
+        if (own === undefined) free.set(sender.from, place + 1_000 / (perSecond * share()))
+        if (place > now) {
+          places.set(id, place)
+          return instantOf(place)
+        }
+      }
+      places.delete(id)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import test from 'ava'
+import type { MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
+import { accountId, at, engagementId } from '../../kit/domain/samples.js'
+import { until } from '../../kit/time/until.js'
+import { openFollowUpStage } from './stage.js'
+
+const minute = 60_000
+const hour = 60 * minute
+const now = {}
+const accepted: MessengerOutcome = { kind: 'accepted', providerId: undefined }
+const blocked: MessengerOutcome = { kind: 'sender-blocked', reason: 'the account is suspended' }
+
+test('a provider that blocks a sender is asked with one message at a time, and other accounts notice nothing', async (t) => {
+  let outcome: MessengerOutcome = blocked
+  const blockedNumbers = new Set<string>()
+  const stage = openFollowUpStage(t, { outcome: (to) => (blockedNumbers.has(to) ? outcome : accepted) })
+  await stage.prepare()
+  const [first, second, other] = [
+    await stage.submit(1, 1, now),
+    await stage.submit(2, 1, now),
+    await stage.submit(3, 2, now),
+  ]
+  blockedNumbers.add(first).add(second)
+  const everyTurn = async () => {
+    for (const n of [1, 2, 3]) await stage.takeTurn(n)
+  }
+  await everyTurn()
+  t.deepEqual(stage.sent, [first, other])
+  await everyTurn()
+  stage.toTime(at(15 * minute - 1))
+  await everyTurn()
+  t.deepEqual(stage.sent, [first, other], 'not before its time')
+  stage.toTime(at(15 * minute))
+  await everyTurn()
+  t.deepEqual(stage.sent, [first, other, first], 'one of them tries')
+  stage.toTime(at(30 * minute))
+  outcome = accepted
+  await everyTurn()
+  await everyTurn()
+  t.deepEqual(stage.sent, [first, other, first, first, second])
+  const senderEvents = stage.heldUp().filter(({ stream }) => stream.startsWith('sender-'))
+  t.deepEqual(
+    senderEvents.map(({ type }) => type),
+    ['SenderHeld', 'SenderHeld', 'SenderHeld', 'SenderReleased'],
+  )
+})
+
+test('where a report told that a sender is blocked its messages wait, until another one arrived', async (t) => {
+  const stage = openFollowUpStage(t)
+  await stage.prepare()
+  const by = { accountId: accountId(), saidBy: 'report' } as const
+  await stage.report({ type: 'HoldSender', ...by, reason: 'the carrier filters this sender', at: at() })
+  const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [])
+  stage.toTime(at(15 * minute))
+  await stage.takeTurn(1)
+  await stage.takeTurn(2)
+  t.deepEqual(stage.sent, [first], 'it was taken, which says nothing yet')
+  await stage.report({ type: 'ReleaseSender', ...by, at: at(16 * minute) })
+  stage.toTime(at(30 * minute))
+  await stage.takeTurn(2)
+  t.deepEqual(stage.sent, [first, second])
+})
+
+test('past the limit of a month steps wait for a day, and are dropped then; other accounts notice nothing', async (t) => {
+  const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { segmentsPerMonth: 1 } : {}) })
+  await stage.prepare()
+  const [first, , other] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now), await stage.submit(3, 2, now)]
+  stage.work(1)
+  await until('the only message of the month', 30_000, () => stage.sent.length === 1)
+  await until('it is counted', 30_000, async () => (await stage.usedSegments()) === 1)
+  for (const time of [at(), at(6 * hour), at(12 * hour), at(18 * hour), at(24 * hour - 1)]) {
+    stage.toTime(time)
+    await stage.takeTurn(2)
+  }
+  await stage.takeTurn(3)
+  t.deepEqual(stage.sent, [first, other])
+  stage.toTime(at(24 * hour))
+  await stage.takeTurn(2)
+  t.deepEqual(
+    stage.heldUp().map(({ type }) => type),
+    [...['SegmentLimitReached', 'StepPostponed'], ...Array<string>(3).fill('StepPostponed'), 'StepSkipped'],
+  )
+  t.like(stage.heldUp().at(-1)?.data, { step: 0, reason: "the account's segments of this month are used up" })
+})
+
+test('a sender with a rate of its own sends its messages one after the other', async (t) => {
+  const sender = { from: '+14155550101', messages_per_second: 0.5 }
+  const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { sender } : {}) })
+  await stage.prepare()
+  const [first, second, third] = [
+    await stage.submit(1, 1, now),
+    await stage.submit(2, 1, now),
+    await stage.submit(3, 1, now),
+  ]
+  const other = await stage.submit(4, 2, now)
+  for (const n of [1, 2, 3, 4]) await stage.takeTurn(n)
+  t.deepEqual(stage.sent, [first, other])
+  stage.toTime(at(2_000))
+  for (const n of [3, 2]) await stage.takeTurn(n)
+  t.deepEqual(stage.sent, [first, other, second])
+  stage.toTime(at(4_000))
+  await stage.takeTurn(3)
+  t.deepEqual(stage.sent, [first, other, second, third])
+})
+
+test('a process uses as much of a rate as it has of the contacts', (t) => {
+  let share = 0.5
+  const { placeOf } = sendingRates(() => share)
+  const sender = { from: '+14155550101', messages_per_second: 1 }
+  t.is(placeOf(sender, engagementId(1), at()), undefined)
+  t.is(placeOf(sender, engagementId(2), at()), at(2_000))
+  t.is(placeOf(sender, engagementId(2), at(1)), at(2_000), 'it keeps its place')
+  share = 1
+  t.is(placeOf(sender, engagementId(3), at()), at(4_000))
+  t.is(placeOf(sender, engagementId(4), at()), at(5_000))
+  t.is(placeOf(sender, engagementId(2), at(2_000)), undefined)
+  t.is(placeOf({ ...sender, from: '+14155550102' }, engagementId(5), at()), undefined, 'another sender has its own')
+  t.is(placeOf({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
+})
