@@ -86,6 +86,9 @@ export type EventStore = {
   /** The position of the last event in the log. */
   readonly head: () => Promise<Either<StoreFailure, Position>>
 
+  /** When the newest event of ours happened, as far as the last hundred events of the log tell; undefined where there is none. */
+  readonly newestTime: () => Promise<Either<StoreFailure, Instant | undefined>>
+
   /** How far a follower of the log had come when that was last saved here; `beginning` where it never was. */
   readonly checkpoint: (follower: string) => Promise<Either<StoreFailure, Position>>
 

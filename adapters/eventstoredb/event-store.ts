@@ -1,9 +1,17 @@
-import { BACKWARDS, END, NO_STREAM, type ReadStreamOptions, type ResolvedEvent } from '@eventstore/db-client'
+import {
+  BACKWARDS,
+  END,
+  NO_STREAM,
+  type AllStreamResolvedEvent,
+  type ReadStreamOptions,
+  type ResolvedEvent,
+} from '@eventstore/db-client'
 import { setMaxListeners } from 'node:events'
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { approximateBytes } from '../../domain/approximate-size.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { Category, DomainEvent } from '../../domain/events.js'
+import type { Instant } from '../../domain/instant.js'
 import type { Appended, EventBatch, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
@@ -38,7 +46,7 @@ export const eventStoreDb = (
   setMaxListeners(0, stopping.signal)
   const retry = retryingWith(policy, time, stopping.signal)
   const reader = logReader(connection.reads, policy, time)
-  const { read, readLast, head } = readsOf(connection, retry, stopping.signal)
+  const { read, readLast, head, newestTime } = readsOf(connection, retry, stopping.signal)
 
   const { truncate, after: truncatedAfter } = truncations(connection, retry, stopping.signal)
 
@@ -91,6 +99,7 @@ export const eventStoreDb = (
     subscribe,
     history,
     head,
+    newestTime,
     truncate: async (stream, before) => {
       const done = await truncate({ stream, before })
       if (E.isRight(done) && done.right !== undefined) shared.truncate({ stream, before }, done.right)
@@ -138,17 +147,26 @@ const readsOf = (
   { reads }: Connection,
   retry: Retry,
   stopping: AbortSignal,
-): Pick<EventStore, 'read' | 'readLast' | 'head'> => ({
-  ...streamReads(reads, retry, stopping),
-  head: async () => {
-    const last = { direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const
-    const answer = await retry(reads, async (cancellation) => {
-      const [newest] = await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)
-      return positionFrom(newest?.event?.position)
-    })
+): Pick<EventStore, 'read' | 'readLast' | 'head' | 'newestTime'> => {
+  const newest = async <A>(maxCount: number, of: (events: ReadonlyArray<AllStreamResolvedEvent>) => A) => {
+    const last = { direction: BACKWARDS, fromPosition: END, maxCount } as const
+    const answer = await retry(reads, async (cancellation) =>
+      of(await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)),
+    )
     return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer
-  },
-})
+  }
+  return {
+    ...streamReads(reads, retry, stopping),
+    head: () => newest(1, ([last]) => positionFrom(last?.event?.position)),
+    newestTime: () => newest(100, (events) => events.map(timeIn).find((time) => time !== undefined)),
+  }
+}
+
+/** Undefined of what is no event of ours. */
+const timeIn = (resolved: AllStreamResolvedEvent): Instant | undefined => {
+  const entry = decodeEvent(resolved)
+  return entry === undefined || 'failure' in entry ? undefined : entry.time
+}
 
 /** Each page is a call of its own, with its own time limit. */
 const streamReads = (

@@ -1,4 +1,4 @@
-import { instantOf, millisecondsOf } from '../../domain/instant.js'
+import { instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock } from '../../domain/ports.js'
 import { monotonicTime } from './monotonic-time.js'
 
@@ -10,11 +10,12 @@ const longestSleep = 30_000
 
 /**
  * The clock of the machine, from now on `rate` times as fast (`CLOCK_RATE`): for demonstrations and checks, in which days of
- * retries pass in seconds.
+ * retries pass in seconds. `goOnFrom` puts it forward, never back.
  */
-export const systemClock = (rate: number): Clock => {
+export const systemClock = (rate: number): Clock & { readonly goOnFrom: (instant: Instant) => void } => {
   const start = wallTime()
-  const now = (): number => start + (wallTime() - start) * rate
+  let ahead = 0
+  const now = (): number => start + (wallTime() - start) * rate + ahead
   let last = { milliseconds: Number.NaN, instant: instantOf(start) }
 
   return {
@@ -23,6 +24,9 @@ export const systemClock = (rate: number): Clock => {
       const milliseconds = Math.floor(now())
       if (milliseconds !== last.milliseconds) last = { milliseconds, instant: instantOf(milliseconds) }
       return last.instant
+    },
+    goOnFrom: (instant) => {
+      ahead += Math.max(millisecondsOf(instant) - now(), 0)
     },
     sleepUntil: async (instant, signal) => {
       for (;;) {

@@ -1,3 +1,4 @@
+import type { Instant } from '../../domain/instant.js'
 import type { Category } from '../../domain/events.js'
 import { positionOf, type Position } from '../../domain/event.js'
 import type { EventBatch, EventStore, StoreFailure } from '../../domain/ports.js'
@@ -28,6 +29,12 @@ export const sqliteLog = (database: Reading) => {
     database.read((prepare) =>
       positionOf(BigInt(prepare<{ head: number | null }>('SELECT max(position) AS head FROM events').get()?.head ?? 0)),
     )
+
+  const newestTime = (): Either<StoreFailure, Instant | undefined> =>
+    database.read((prepare) => {
+      const row = prepare<StoredEventRow>(`SELECT ${eventColumns} FROM events ORDER BY position DESC LIMIT 1`).get()
+      return row === undefined ? undefined : decodeEvents([row]).events[0]?.time
+    })
 
   /**
    * A page after `position` at most, and never beyond `end`. It ends before an event that can't be decoded.
@@ -60,7 +67,7 @@ export const sqliteLog = (database: Reading) => {
     }
   }
 
-  return { head, history, ...streamReadsOf(database) }
+  return { head, newestTime, history, ...streamReadsOf(database) }
 }
 
 const streamReadsOf = (database: Reading): Pick<EventStore, 'read' | 'readLast'> => {

@@ -15,7 +15,7 @@ const tailCapacity = { events: 1_024, bytes: 8_000_000 }
 
 /** The `EventStore` port on the embedded database. */
 export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
-  const { head, history, read, readLast } = sqliteLog(database)
+  const { head, newestTime, history, read, readLast } = sqliteLog(database)
   const tail = logTail(orThrow(head()), tailCapacity)
 
   const append: EventStore['append'] = async (stream, expected, events) => {
@@ -58,6 +58,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     subscribe,
     history,
     head: () => Promise.resolve(head()),
+    newestTime: () => Promise.resolve(newestTime()),
     ...checkpointsOf(database),
     positionUnit: 'events',
   }

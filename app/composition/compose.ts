@@ -6,9 +6,9 @@ import { jsonLogger } from '../../adapters/node/logger.js'
 import { monotonicTime } from '../../adapters/node/monotonic-time.js'
 import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
 import { webhookSender } from '../../adapters/webhook/sender.js'
-import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
+import type { Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { StoreFailed } from '../../domain/store-failed.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
@@ -28,7 +28,7 @@ import { outgoingMail } from './outgoing/mail.js'
 import { texting } from './outgoing/texting.js'
 import { secretsFor, type Secrets } from './secrets.js'
 import { serverWait, type ServerWait } from './server-wait.js'
-import { firstEventOf, ofSameLog, wasEmptied, withinLog } from './store-checks.js'
+import { firstEventOf, headOf, ofSameLog, wasEmptied, withinLog } from './store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { surfaces } from './surfaces.js'
 
@@ -46,7 +46,12 @@ export type Service = {
   readonly stop: () => Promise<void>
 }
 
-type Ports = { readonly logger: Logger; readonly clock: Clock; readonly ids: Ids; readonly time: Time }
+type Ports = {
+  readonly logger: Logger
+  readonly clock: ReturnType<typeof systemClock>
+  readonly ids: Ids
+  readonly time: Time
+}
 
 /** Called before the service takes up its work: from then on it has leases to give back, however far its start has come. */
 type WhenBegun = (stop: Service['stop']) => void
@@ -114,7 +119,7 @@ const start = async (
   if (E.isLeft(same)) return same
   const within = await wait.answered(() => withinLog(stores, ports.time))
   if (E.isLeft(within)) return within
-  const head = await wait.answered(async () => E.right(orThrow(await stores.store.head())))
+  const head = await wait.answered(() => headOf(config, stores.store, ports.clock))
   if (E.isLeft(head)) return head
 
   const { routes, background, manage, tellAddress, draining, close } = wire(

@@ -2,7 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { neverAborted } from '../../domain/abortable.js'
 import type { DomainEvent } from '../../domain/events.js'
-import { beginning, type Recorded } from '../../domain/event.js'
+import { beginning, type Position, type Recorded } from '../../domain/event.js'
+import type { Instant } from '../../domain/instant.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -25,6 +26,20 @@ export const firstEventOf = async (store: EventStore): Promise<Recorded<DomainEv
     if (events[0] !== undefined) return events[0]
   }
   return undefined
+}
+
+/**
+ * The head of the log. A clock that ran ahead goes on from its newest event: what was due by it would else wait for days that it has walked
+ * already.
+ */
+export const headOf = async (
+  { clockRate }: Pick<Config, 'clockRate'>,
+  store: EventStore,
+  clock: { readonly goOnFrom: (instant: Instant) => void },
+): Promise<Either<string, Position>> => {
+  const newest = clockRate > 1 ? orThrow(await store.newestTime()) : undefined
+  if (newest !== undefined) clock.goOnFrom(newest)
+  return E.right(orThrow(await store.head()))
 }
 
 /** What this process must know of the log before anything else. */

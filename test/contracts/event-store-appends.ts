@@ -110,6 +110,14 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
     },
   )
 
+  behaviour('when the newest event happened is told, which no checkpoint changes', async (t, { store }) => {
+    await append(store, freshStream('account'), 'no-stream', [{ ...enabled(), time: at(1) }])
+    await append(store, freshStream('account'), 'no-stream', [{ ...enabled(), time: at(2) }])
+    t.deepEqual(await store.newestTime(), E.right(at(2)))
+    rightOf(await store.saveCheckpoint('a follower', rightOf(await store.head())))
+    t.deepEqual(await store.newestTime(), E.right(at(2)))
+  })
+
   behaviour('any text is read back to the letter', async (t, { store }) => {
     const texts = [
       '',

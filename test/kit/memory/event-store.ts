@@ -145,6 +145,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     subscribe,
     history,
     head: () => steps.read('log', () => E.right(head())),
+    newestTime: () => steps.read('log', () => E.right(log.events.at(-1)?.time)),
     checkpoint: (follower) => steps.read('log', () => E.right(log.checkpoints.get(follower) ?? beginning)),
     saveCheckpoint: (follower, position) =>
       steps.write('log', () => {
