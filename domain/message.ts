@@ -203,13 +203,13 @@ export type MessageState =
 
 type Failure = { readonly kind: FailureKind; readonly reason: string }
 
-/** What a provider tells of a try after, or before, its answer; of the failures it tells `failed` may pass. */
+/** What a provider tells of a try after, or before, its answer; of the failures it tells `unreached` may pass. */
 export type MessageReport =
   | { readonly providerId: string; readonly kind: 'taken' }
   | { readonly providerId: string; readonly kind: 'delivered' }
   | {
       readonly providerId: string
-      readonly kind: 'opted-out' | 'undeliverable' | 'refused' | 'failed' | 'sender-blocked'
+      readonly kind: 'opted-out' | 'undeliverable' | 'refused' | 'unreached' | 'sender-blocked'
       readonly reason: string
     }
 
@@ -239,8 +239,8 @@ export type MessageCommand =
       readonly attempt: number
       readonly reason: string
       readonly nextAttemptAt: Instant
-      readonly kind?: 'sender-blocked'
-      /** Where it turns out that the provider has it. */
+      readonly kind?: 'unreached' | 'sender-blocked'
+      /** Where it turns out that the provider has it, or that the phone can't be reached. */
       readonly after?: AfterStep
     }
   /** `retryAt`: when it may be tried again; undefined where it is too late for that. */
@@ -330,10 +330,11 @@ const afterTry = (
     }
     case 'MessageAttemptFailed': {
       const { next_attempt_at: dueAt, provider_id, kind } = event.data
-      const waiting = { ...state, kind: 'waiting', dueAt, after: undefined, failure: undefined } as const
-      if (provider_id === undefined) return waiting
       const unreached = state.unreached + (kind === 'unreached' ? 1 : 0)
-      return { ...waiting, providerId: undefined, lost: [...state.lost, provider_id], unreached }
+      const waiting = { ...state, kind: 'waiting', dueAt, after: undefined, failure: undefined, unreached } as const
+      return provider_id === undefined
+        ? waiting
+        : { ...waiting, providerId: undefined, lost: [...state.lost, provider_id] }
     }
     case 'MessageSent': {
       const kind = state.arrived ? 'delivered' : 'sent'
@@ -413,6 +414,10 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       if (!isOfTry(state, attempt)) return E.right([])
       const reported = endingAsReported(state, command.after)
       if (reported !== undefined) return E.right([reported])
+      if (kind === 'unreached' && state.unreached + 1 >= mostUnreached) {
+        const failed = { ...state.facts, attempt, kind: 'undeliverable', reason, ...command.after } as const
+        return E.right([{ type: 'MessageFailed', data: failed }])
+      }
       const why = { reason, ...(kind === undefined ? {} : { kind }) }
       return E.right([{ type: 'MessageAttemptFailed', data: { ...state.facts, attempt, ...why, next_attempt_at } }])
     }
@@ -464,9 +469,9 @@ const told = (
   const undelivered = (kind: FailureKind): ReadonlyArray<MessageEvent> => [
     { type: 'MessageUndelivered', data: { ...facts, provider_id, kind, reason } },
   ]
-  if (report.kind !== 'failed' && report.kind !== 'sender-blocked') return undelivered(report.kind)
+  if (report.kind !== 'unreached' && report.kind !== 'sender-blocked') return undelivered(report.kind)
   if (state.kind === 'waiting') return []
-  const kind = report.kind === 'failed' ? 'unreached' : 'sender-blocked'
+  const { kind } = report
   if (kind === 'unreached' && unreached + 1 >= mostUnreached) return undelivered('undeliverable')
   if (retryAt === undefined) return undelivered('expired')
   const again = { attempt, reason, next_attempt_at: retryAt, provider_id, kind } as const

@@ -1,11 +1,11 @@
 import { decode, optional, refined, t, Text, type Mismatch } from '../../domain/codec.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { failureOf, type TwilioFailure } from './error-codes.js'
+import { failureOf } from './error-codes.js'
 
 /** What has become of a message; `accepted`: it still waits at the provider. `failure` says why where it has failed. */
 type StatusCallback =
   | { readonly providerId: string; readonly state: 'accepted' | 'sent' | 'delivered' }
-  | { readonly providerId: string; readonly state: 'failed'; readonly failure: TwilioFailure }
+  | { readonly providerId: string; readonly state: 'failed'; readonly failure: ReturnType<typeof failureOf> }
 
 /** What somebody wrote. `optOutType`: the provider answers this text itself. */
 type InboundMessage = {

@@ -35,7 +35,7 @@ const failedTry: MessageCommand = {
 const reported = (report: MessageReport): MessageCommand => ({ type: 'ReportMessage', report, retryAt: at(60) })
 const delivered = reported({ kind: 'delivered', providerId: 'SM1' })
 const taken = reported({ kind: 'taken', providerId: 'SM1' })
-const failing = (kind: 'undeliverable' | 'opted-out' | 'failed' | 'sender-blocked', providerId = 'SM1') =>
+const failing = (kind: 'undeliverable' | 'opted-out' | 'unreached' | 'sender-blocked', providerId = 'SM1') =>
   reported({ kind, providerId, reason: 'a code' })
 
 /** The types of what was recorded, and the state in the end. */
@@ -90,7 +90,7 @@ test('what will never arrive has failed, and stays so', (t) => {
 })
 
 test('a phone that is not reached is tried three times, each report counting once', (t) => {
-  const [first, second, third] = ['SM1', 'SM2', 'SM3'].map((id) => failing('failed', id))
+  const [first, second, third] = ['SM1', 'SM2', 'SM3'].map((id) => failing('unreached', id))
   if (first === undefined || second === undefined || third === undefined) return t.fail()
   const twice = [begin, sent(1, 'SM1'), first, first, begin, sent(2, 'SM2'), first, second]
   t.is(story(...twice).kind, 'waiting')
@@ -126,7 +126,7 @@ test('what a provider has of an erased text is erased once, however often somebo
 })
 
 test('an erased text names each copy that a provider has, also of tries that never arrived', (t) => {
-  const lost = [begin, sent(1, 'SM1'), failing('failed', 'SM1'), begin, sent(2, 'SM2')]
+  const lost = [begin, sent(1, 'SM1'), failing('unreached', 'SM1'), begin, sent(2, 'SM2')]
   const state = lost.reduce(
     (known, command) => fold(message, known, rightOf(message.decide(command, known))),
     message.initial,

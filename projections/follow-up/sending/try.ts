@@ -166,15 +166,15 @@ const endingOf = (
   if (outcome.kind === 'accepted')
     return { type: 'EndMessage', attempt, ending: { kind: 'sent', providerId: outcome.providerId ?? null }, ...after }
   const { kind, reason } = outcome
-  if (kind !== 'failed' && kind !== 'sender-blocked')
+  if (kind !== 'failed' && kind !== 'unreached' && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
   if (attempt >= maximalMessageTries)
     return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const scheduled = nextMessageTryAt(attempt, now)
   const asked = kind === 'failed' ? outcome.retryAt : heldUntil
   const nextAttemptAt = asked !== undefined && asked > scheduled ? asked : scheduled
-  const blocked = kind === 'sender-blocked' ? { kind } : {}
-  return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...blocked, ...after }
+  const why = kind === 'failed' ? {} : { kind }
+  return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...why, ...after }
 }
 
 const record = async (

@@ -39,7 +39,7 @@ test('status callbacks come signed, twice and in any order, and say what has bec
     E.right({
       providerId,
       state: 'failed',
-      failure: { kind: 'failed', reason: 'the handset is not reached (Twilio 30003)' },
+      failure: { kind: 'unreached', reason: 'the handset is not reached (Twilio 30003)' },
     }),
   ])
 })

@@ -353,7 +353,7 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
       fc.record({ providerId: fc.constantFrom('a', 'b'), kind: fc.constantFrom('taken', 'delivered') }),
       fc.record({
         providerId: fc.constantFrom('a', 'b'),
-        kind: fc.constantFrom('opted-out', 'undeliverable', 'failed', 'sender-blocked'),
+        kind: fc.constantFrom('opted-out', 'undeliverable', 'unreached', 'sender-blocked'),
         reason: word,
       }),
     ),

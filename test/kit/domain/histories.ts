@@ -316,7 +316,7 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
           { kind: 'delivered' },
           { kind: 'taken' },
           { kind: 'undeliverable', reason: 'a code' },
-          { kind: 'failed', reason: 'a code' },
+          { kind: 'unreached', reason: 'a code' },
         ] as const
         const report = { providerId: 'a', ...(reports[how % reports.length] ?? { kind: 'taken' }) }
         execute(message, message_id, { type: 'ReportMessage', report, retryAt: at(now + 60) })

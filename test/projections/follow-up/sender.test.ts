@@ -120,3 +120,15 @@ test('a process uses as much of a rate as it has of the contacts', (t) => {
   t.is(placeOf({ ...sender, from: '+14155550102' }, engagementId(5), at()), undefined, 'another sender has its own')
   t.is(placeOf({ ...sender, messages_per_second: null }, engagementId(6), at()), undefined)
 })
+
+test('a phone that the provider says at once it does not reach is tried three times, and that ends the engagement', async (t) => {
+  const stage = openFollowUpStage(t, { outcome: () => ({ kind: 'unreached', reason: 'the handset is not reached' }) })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, now)
+  for (const time of [0, minute, 3 * minute, 7 * minute, 60 * minute]) {
+    stage.toTime(at(time))
+    await stage.takeTurn(1)
+  }
+  t.deepEqual(stage.sent, [number, number, number])
+  t.is(stage.recorded().at(-1), 'MessageFailed')
+})
