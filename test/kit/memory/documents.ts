@@ -27,6 +27,8 @@ type Generation = {
   checkpoint: Position
 }
 
+type Indexed = Cursor & { readonly held: Held }
+
 /** What is in the documents: it outlives every store that is opened on it. */
 type DocumentState = Map<string, Generation>
 
@@ -36,11 +38,10 @@ export const documentState = (): DocumentState => new Map()
 export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Documents => {
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
-  /** What stands in a part of an index, in its order. */
-  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): ReadonlyArray<Cursor & Held> => {
+  /** What stands in a part of an index, in no particular order. */
+  function* indexed(collection: Collection, { index, equals, from, upTo }: IndexPart): Generator<Indexed> {
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
-    const found: Array<Cursor & Held> = []
     const isWhole = equals.length === fields.length - 1
     const part = state.get(keyOf(collection))?.parts.get(partOf(index, equals))
     for (const [key, held] of isWhole ? (part ?? []) : heldIn(collection)) {
@@ -49,17 +50,23 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       if (!equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
       const isWithin =
         (from === undefined || inOrder(value, from) >= 0) && (upTo === undefined || inOrder(value, upTo) <= 0)
-      if (isWithin) found.push({ ...held, key, value })
+      if (isWithin) yield { key, value, held }
     }
-    return found.sort(byCursor)
   }
 
   const found = (collection: Collection, { after, descending, limit, ...part }: Query): ReadonlyArray<Entry> => {
-    const all = indexed(collection, part)
-    const ordered = descending === true ? all.toReversed() : all
-    const isBehind = (one: Cursor): boolean =>
-      after === undefined || (descending === true ? byCursor(one, after) < 0 : byCursor(one, after) > 0)
-    return ordered.filter(isBehind).slice(0, limit).flatMap(entriesOf)
+    const order = (one: Cursor, other: Cursor): number => (descending === true ? -1 : 1) * byCursor(one, other)
+    const first: Array<Indexed> = []
+    // Few of many are wanted: to sort them all would be most of what a simulated month takes.
+    for (const one of indexed(collection, part)) {
+      if (after !== undefined && order(one, after) <= 0) continue
+      const last = first.at(-1)
+      if (first.length >= limit && (last === undefined || order(one, last) > 0)) continue
+      const place = first.findLastIndex((other) => order(other, one) < 0) + 1
+      first.splice(place, 0, one)
+      if (first.length > limit) first.pop()
+    }
+    return first.flatMap(({ key, held }) => entriesOf({ ...held, key }))
   }
 
   const written = (
@@ -108,7 +115,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
     count: (collection, part) =>
       steps.read(collection.name, () => {
-        if (part !== undefined) return E.right(indexed(collection, part).slice(0, part.limit).length)
+        if (part !== undefined) return E.right(Math.min([...indexed(collection, part)].length, part.limit))
         return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
       }),
     values: (collection, index) =>
