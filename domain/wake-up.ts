@@ -1,3 +1,5 @@
+import { over } from './abortable.js'
+
 /** Ends the sleep of a loop that reads what is due, does it, and sleeps where nothing is. */
 export type WakeUp = {
   /**
@@ -15,6 +17,6 @@ export const wakeUp = (): WakeUp => {
       next = new AbortController()
       return next.signal
     },
-    wake: () => next.abort(),
+    wake: () => next.abort(over),
   }
 }

@@ -2,7 +2,7 @@ import type { Instant } from '../../domain/instant.js'
 import type { MessengerOutcome } from '../../projections/follow-up/sending/messenger.js'
 
 /** Why a message did not get through, by Twilio's error code or by a status. */
-export type TwilioFailure = {
+type TwilioFailure = {
   readonly kind: Exclude<MessengerOutcome['kind'], 'accepted' | 'unknown'>
   readonly reason: string
 }

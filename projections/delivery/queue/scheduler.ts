@@ -1,3 +1,4 @@
+import { over } from '../../../domain/abortable.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
@@ -78,7 +79,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const wakeForRetry = (queue: WebhookQueue, instant: Instant): void => {
     // The lease may have been lost while the queue was filled: nobody would stop a timer that is set after that.
     if (isEnding(queue.lease)) return
-    queue.timer?.abort()
+    queue.timer?.abort(over)
     const timer = new AbortController()
     queue.timer = timer
     void clock.sleepUntil(instant, timer.signal).then(() => {
@@ -96,7 +97,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
   return {
     expect,
     end: async ({ timer, inFlight }) => {
-      timer?.abort()
+      timer?.abort(over)
       await Promise.all(inFlight.values())
     },
     inFlight: slots.taken,

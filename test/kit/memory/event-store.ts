@@ -7,7 +7,7 @@ import { decodeStoredEvent } from '../../../domain/stored-event.js'
 import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
 import { atOnce, type Steps } from './steps.js'
 
-/** An event as it is stored: its data as JSON, so that nobody who read it can change it. */
+/** An event as it is stored: its data as JSON. */
 type Logged = Envelope &
   Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & { readonly json: string }
 
@@ -175,11 +175,24 @@ const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number
   position,
 })
 
-const entryOf = ({ json, ...event }: Logged): LogEntry => {
+/** What was decoded before: each event is read many times. */
+const entries = new WeakMap<Logged, LogEntry>()
+
+const entryOf = (logged: Logged): LogEntry => {
+  const known = entries.get(logged)
+  if (known !== undefined) return known
+  const { json, ...event } = logged
   const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
-  return E.isLeft(decoded)
+  const entry = E.isLeft(decoded)
     ? { stream: event.stream, position: event.position, id: event.id, type: event.type, failure: decoded.left }
-    : { ...event, ...decoded.right }
+    : { ...event, ...frozen(decoded.right) }
+  entries.set(logged, Object.freeze(entry))
+  return entry
+}
+
+const frozen = <A>(value: A): A => {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(frozen)
+  return Object.freeze(value)
 }
 
 const recordedOf = (logged: Logged): Recorded<DomainEvent> => {
