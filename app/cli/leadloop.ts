@@ -15,10 +15,12 @@ const program = new Command('leadloop')
   .description('Lead follow-up. Every command takes the settings of the service (app/README.md).')
   .exitOverride()
   .showHelpAfterError('(--help shows what there is)')
+  .addHelpText('afterAll', '\nExit status: 0 where it was done, 1 where it failed, 2 where it was used in a wrong way.')
 
 program
   .command('start')
   .description('start the service, as `npm start` does')
+  .addHelpText('after', '\nExample:\n  $ PORT=8080 DATA_DIR=data npx leadloop start')
   .action(async () => {
     const { start } = await import('./start.js')
     await start()
@@ -28,6 +30,10 @@ program
   .command('demo')
   .description('walk a lead once round the loop, on a folder that is removed again')
   .option('--month', 'write a made-up month of traffic into an empty DATA_DIR instead', false)
+  .addHelpText(
+    'after',
+    '\nExamples:\n  $ npx leadloop demo\n  $ DATA_DIR=month npx leadloop demo --month && DATA_DIR=month npx leadloop attribution',
+  )
   .action(async ({ month }: { readonly month: boolean }) => {
     if (month) {
       await run('make a month', async (config) => {
