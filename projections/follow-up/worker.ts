@@ -24,7 +24,8 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker 
   const { projected, logger, backoff } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
-  const ports: TurnPorts = { ...given, rates: sendingRates(() => shards.size / contactShards.length) }
+  // A turn may still be under way when its shard has been given back.
+  const ports: TurnPorts = { ...given, rates: sendingRates(() => Math.max(shards.size, 1) / contactShards.length) }
   const turns = turnsOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf(readModels, {
     wake: (name) => shards.get(name)?.wakeUp.wake(),
