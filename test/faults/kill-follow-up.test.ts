@@ -1,14 +1,13 @@
 import test from 'ava'
-import type { EngagementId, MessageId } from '../../domain/ids.js'
 import { instantOf } from '../../domain/instant.js'
 import { having, sendJson } from '../kit/network/http.js'
+import { messageStory, stepOf, wronglySent } from '../kit/load/message-story.js'
 import { below, randomFrom, seedOf } from '../kit/load/random.js'
 import { differingReadModels, eventsAfter, type StoredEvent } from '../kit/load/streams.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { dataDirectoryWithStores } from '../kit/service/data-directory.js'
 import { lead } from '../kit/service/leads.js'
 import { addressOf, killed, startService } from '../kit/service/service-process.js'
-import { grouped } from '../kit/simulation/grouped.js'
 import { sleep, until } from '../kit/time/until.js'
 import { number, openTwilioDouble } from '../twilio-double/double.js'
 
@@ -41,35 +40,8 @@ const playbook = {
  */
 const provides = ['answers', 'late', 'answers', 'cut-before', 'late', 'cut-before'] as const
 
-/** What the log says of the messages of all engagements. */
-const storyOf = (events: ReadonlyArray<StoredEvent>) => {
-  const leads = new Set<EngagementId>()
-  const ended = new Set<EngagementId>()
-  const steps = new Map<string, MessageId>()
-  const tries = new Map<MessageId, number>()
-  const endings = new Map<MessageId, Array<string>>()
-  const problems: Array<string> = []
-  const tried = (id: MessageId): void => void tries.set(id, (tries.get(id) ?? 0) + 1)
-  const over = (id: MessageId, how: string): void => void endings.set(id, [...(endings.get(id) ?? []), how])
-  for (const event of events) {
-    if (event.type === 'LeadSubmitted') leads.add(event.data.engagement_id)
-    if (event.type === 'EngagementEnded') ended.add(event.data.engagement_id)
-    if (event.type === 'MessageBegun') {
-      const step = `step ${event.data.step ?? 'none'} of ${event.data.engagement_id}`
-      if (steps.has(step)) problems.push(`${step} was begun twice`)
-      steps.set(step, event.data.message_id)
-      tried(event.data.message_id)
-    }
-    if (event.type === 'MessageTriedAgain') tried(event.data.message_id)
-    if (event.type === 'MessageSent') over(event.data.message_id, 'sent')
-    if (event.type === 'MessageFailed') over(event.data.message_id, event.data.kind)
-    if (event.type === 'EventParked') problems.push(`something was parked: ${JSON.stringify(event.data)}`)
-  }
-  return { leads, ended, steps, tries, endings, problems }
-}
-
 const isOver = (events: ReadonlyArray<StoredEvent>): boolean => {
-  const { leads, ended } = storyOf(events)
+  const { leads, ended } = messageStory(events)
   return ended.size === leads.size
 }
 
@@ -130,27 +102,17 @@ test(`no message is lost by ${kills} kills at random moments, and none is sent t
   )
   await killed(service)
 
-  const { leads, steps, tries, endings, problems } = storyOf(eventsAfter(directory, 0))
+  const story = messageStory(eventsAfter(directory, 0))
+  const { leads, steps, tries, endings, problems } = story
   t.deepEqual(problems, [])
   t.true(leads.size >= contacts.length && contacts.length > 0)
-  const owed = [...leads].flatMap((id) => playbook.steps.map((_, step) => `step ${step} of ${id}`))
+  const owed = [...leads].flatMap((id) => playbook.steps.map((_, step) => stepOf(step, id)))
   t.deepEqual(
     owed.filter((step) => !steps.has(step)),
     [],
   )
   t.is(steps.size, owed.length)
-  const taken = grouped(double.taken, ({ form }) => (form.get('StatusCallback') ?? '').split('/').at(-1) ?? '')
-  const wrong = [...tries].flatMap(([id, attempts]) => {
-    const times = taken.get(id)?.length ?? 0
-    const [how, ...more] = endings.get(id) ?? ['never over']
-    const isRight = more.length === 0 && (how === 'sent' ? times === 1 : how === 'unknown' && times <= 1)
-    return isRight ? [] : [`${id}: taken ${times} times in ${attempts} tries, and ${[how, ...more].join()}`]
-  })
-  t.deepEqual(wrong, [])
-  t.deepEqual(
-    [...taken.keys()].filter((id) => !tries.has(id as MessageId)),
-    [],
-  )
+  t.deepEqual(wronglySent(story, double.taken), [])
   t.deepEqual(await differingReadModels(directory), [])
   const unknown = [...endings.values()].filter(([how]) => how === 'unknown').length
   const again = [...tries.values()].filter((attempts) => attempts > 1).length
