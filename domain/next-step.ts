@@ -8,8 +8,9 @@ import type { MessageState } from './message.js'
 import { segmentsOf } from './message-segments.js'
 import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
+import { lookAgainAfter, postpone, type Postponement } from './postponement.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
-import { afterStep, fieldsOf, hoursFor, lookAgainAfter } from './step-times.js'
+import { afterStep, fieldsOf, hoursFor } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
 import type { GivingUp } from './trigger.js'
 
@@ -53,14 +54,8 @@ export type NextStep =
     }
   /** Whether the contact agreed is to be found out. `check` counts from 1. */
   | { readonly kind: 'check-consent'; readonly check: number }
-  | {
-      readonly kind: 'postpone'
-      readonly step: number
-      readonly until: Instant
-      readonly reason: string
-      /** Set where it waits for a month that is not used up. */
-      readonly limitedSince?: Instant
-    }
+  /** `limitedSince` is set where it waits for a month that is not used up. */
+  | (Postponement & { readonly step: number; readonly limitedSince?: Instant })
   | { readonly kind: 'skip'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly kind: 'end-steps'; readonly givesUpAt: Instant }
   | { readonly kind: 'end-silence'; readonly givesUpAt: Instant | undefined }
@@ -115,13 +110,12 @@ const duly = (
   const { engagement, settings, account, sentInLastDay, links: linked, now } = situation
   const fields = fieldsOf(details)
   const hours = hoursFor(settings, fields)
-  if (!account.enabled)
-    return { kind: 'postpone', step, until: later(now, lookAgainAfter), reason: 'the account is disabled' }
+  if (!account.enabled) return { ...postpone.whileDisabled(now), step }
   const at = sendingTime(hours, now, `${key}/${step}`)
   if (at === undefined) return { kind: 'filter', trigger: 'no-hour' }
-  if (at > now) return { kind: 'postpone', step, until: at, reason: 'quiet hours' }
+  if (at > now) return { ...postpone.forQuietHours(at), step }
   const until = dayIsFullUntil(hours, sentInLastDay)
-  if (until !== undefined) return { kind: 'postpone', step, until, reason: 'the state allows no more messages a day' }
+  if (until !== undefined) return { ...postpone.forStateLimit(until), step }
   const linkAt = (index: number): string => linkUrl(linked.site, linked.code, index)
   const text = messageOf(template, { ...fields, account: account.title }, linkAt)
   const after = afterStep(settings, hours, step, now, key)
@@ -133,7 +127,7 @@ const duly = (
   if (segmentsLeft !== undefined && segmentsOf(text).segments > segmentsLeft)
     return limited(now, step, followUp?.limitedSince ?? now, after)
   if (senderHeldUntil !== undefined && senderHeldUntil > now)
-    return { kind: 'postpone', step, until: senderHeldUntil, reason: 'the provider lets nothing of the sender through' }
+    return { ...postpone.forHeldSender(senderHeldUntil), step }
   const urls = linksIn(template)
   const links = urls.length === 0 ? undefined : { code: linked.code, urls }
   return { kind: 'send', step, attempt, messageId, text, links, validUntil: quietFrom(hours, now) }

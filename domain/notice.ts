@@ -37,8 +37,8 @@ const Facts = t.union([AboutWebhook, AboutSender, AboutLimit])
 export type NoticeFacts = WebhookNotice | MessagesNotice
 
 /**
- * Tells one member that a webhook was turned off (contract 6.6.4), or that messages of the account wait. Reasons hold no address and no words of a
- * server.
+ * Tells one member that a webhook was turned off (contract 6.6.4), or that messages of the account wait. Reasons hold no address and no
+ * words of a server.
  */
 export const NoticeEvent = t.union([
   eventOf('NoticeDue', Facts),

@@ -1,10 +1,11 @@
 import type { ContactState } from './contact.js'
 import type { EngagementState } from './engagement.js'
-import { later, type Instant } from './instant.js'
+import type { Instant } from './instant.js'
 import type { MessageState } from './message.js'
 import type { PlaybookSettings } from './playbook.js'
+import { postpone, type Postponement } from './postponement.js'
 import { dayIsFullUntil, nextAllowed, quietFrom } from './quiet-hours.js'
-import { fieldsOf, hoursFor, lookAgainAfter } from './step-times.js'
+import { fieldsOf, hoursFor } from './step-times.js'
 
 /** All that is known of a message that somebody asked for, rather than a step. */
 type Situation = {
@@ -28,7 +29,7 @@ export type NextTry =
   /** Nobody has recorded how the last try ended. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'send'; readonly text: string; readonly validUntil: Instant }
-  | { readonly kind: 'postpone'; readonly until: Instant; readonly reason: string }
+  | Postponement
   | { readonly kind: 'withdraw'; readonly why: 'withdrawn' | 'expired'; readonly reason: string }
 
 const nothing: NextTry = { kind: 'nothing' }
@@ -52,7 +53,7 @@ export const nextTryOf = (situation: Situation): NextTry => {
       : answer(situation, contact, purpose, expires_at)
   const { heldUntil } = situation
   if (next.kind !== 'send' || heldUntil === undefined || heldUntil <= now) return next
-  return { kind: 'postpone', until: heldUntil, reason: 'the provider lets nothing of the sender through' }
+  return postpone.forHeldSender(heldUntil)
 }
 
 const withdrawn = (reason: string): NextTry => ({ kind: 'withdraw', why: 'withdrawn', reason })
@@ -90,14 +91,13 @@ const byMember = (
 ): NextTry => {
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
-  if (!account.enabled)
-    return { kind: 'postpone', until: later(now, lookAgainAfter), reason: 'the account is disabled' }
+  if (!account.enabled) return postpone.whileDisabled(now)
   const hours = hoursFor(settings, fieldsOf(details))
   const at = nextAllowed(hours, now)
   if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')
-  if (at > now) return { kind: 'postpone', until: at, reason: 'quiet hours' }
+  if (at > now) return postpone.forQuietHours(at)
   const until = dayIsFullUntil(hours, sentInLastDay)
-  if (until !== undefined) return { kind: 'postpone', until, reason: 'the state allows no more messages a day' }
+  if (until !== undefined) return postpone.forStateLimit(until)
   const night = quietFrom(hours, now)
   return { kind: 'send', text, validUntil: night !== undefined && night < expiresAt ? night : expiresAt }
 }

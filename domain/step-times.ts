@@ -10,9 +10,6 @@ import { whereaboutsOf } from './whereabouts.js'
 
 const minute = 60_000
 
-/** In milliseconds, until an account that is disabled, or whose month is used up, is looked at again: each look is an event of each of its engagements. */
-export const lookAgainAfter = 6 * 60 * minute
-
 /** What a template may name. */
 export const fieldsOf = ({ first_name, last_name, email, phone, additional_info }: LeadDetails): FieldValues => ({
   ...additional_info,

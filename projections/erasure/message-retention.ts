@@ -4,7 +4,7 @@ import { message } from '../../domain/message.js'
 import type { Ids } from '../../domain/ports.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
 import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
-import { readOrThrow } from '../subscriptions/retried-command.js'
+import { loadOrThrow } from '../subscriptions/retried-command.js'
 import type { ClosingPorts } from './closing.js'
 import { eraseMessage } from './erased-messages.js'
 import type { Kept } from './retention.js'
@@ -25,8 +25,7 @@ export const keptMessages = (ports: Ports): Kept<MessageDocument> => ({
   removed: 'texts_removed',
   remove: async ({ id: message_id, account_id, contact_id, engagement_id, created_at }, lease) => {
     const commandHandler = guardedCommandHandler(ports.commandHandler, lease)
-    const stream = streamOf(engagement, engagement_id)
-    const { state } = readOrThrow(stream, await commandHandler.load(engagement, engagement_id))
+    const { state } = await loadOrThrow(commandHandler, engagement, engagement_id)
     if (state.kind === 'started' && !state.ended) return false
     const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
     const ids = { message_id, account_id, contact_id, engagement_id }

@@ -5,11 +5,11 @@ import type { LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
-import { E, unreachable } from '../../domain/prelude.js'
+import { unreachable } from '../../domain/prelude.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
+import { positionOf, readOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
 export type ConsentPorts = {
@@ -25,7 +25,7 @@ export type ConsentPorts = {
 /**
  * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends between
  * the two, the next one asks anew. Nothing is asked of a lead that was erased.
- * @throws as `executeWithRetry`, and where the store fails
+ * @throws FailedForGood, and where the store fails
  */
 export const checkConsent = async (
   ports: ConsentPorts,
@@ -39,8 +39,7 @@ export const checkConsent = async (
   if (answer.kind === 'failed')
     ports.logger.warn({ engagement: engagement_id, check, reason: answer.reason }, 'a consent could not be verified')
   const command = commandFor(answer, check, ports.clock.now())
-  const done = await executeWithRetry(ports, { actor: 'follow-up', lease }, engagement, engagement_id, command)
-  return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, engagement, engagement_id, command))
 }
 
 const consentOf = async ({ store }: ConsentPorts, id: LeadId): Promise<Consent | undefined> => {

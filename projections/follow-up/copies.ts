@@ -1,11 +1,9 @@
-import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
-import { E } from '../../domain/prelude.js'
 import { nextCopyErasureAt } from '../../domain/retry-schedule.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
+import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
 import type { SendingPorts } from './sending/try.js'
 
 /**
@@ -15,7 +13,7 @@ import type { SendingPorts } from './sending/try.js'
  */
 export const eraseCopies = async (ports: SendingPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
   const { commandHandler, messenger, clock, logger } = ports
-  const { state } = readOrThrow(streamOf(message, id), await commandHandler.load(message, id))
+  const { state } = await loadOrThrow(commandHandler, message, id)
   if (state.kind !== 'erased' || state.copies.length === 0) return undefined
   const outcomes = await Promise.all(state.copies.map(messenger.eraseCopy))
   const kept = outcomes.find((outcome) => outcome.kind === 'kept')
@@ -27,6 +25,5 @@ export const eraseCopies = async (ports: SendingPorts, lease: Lease, id: Message
       : { type: 'RecordKeptCopies', attempt, until, reason: kept.reason }
   if (kept !== undefined && until === undefined)
     logger.error({ message: id, reason: kept.reason }, 'the provider keeps a message that was erased')
-  const done = await executeWithRetry(ports, { actor: 'follow-up', lease }, message, id, command)
-  return E.isLeft(done) ? undefined : done.right.events.at(-1)?.position
+  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 }

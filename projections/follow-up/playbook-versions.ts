@@ -4,7 +4,7 @@ import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
 import { playbook, type PlaybookEvent, type PlaybookSettings } from '../../domain/playbook.js'
 import type { CommandHandler, EventStore } from '../../domain/ports.js'
-import { FailedForGood, readOrThrow } from '../subscriptions/retried-command.js'
+import { FailedForGood, loadOrThrow, readOrThrow } from '../subscriptions/retried-command.js'
 
 /** The settings that a playbook had at a version. @throws FailedForGood, and where the store fails */
 export type PlaybookVersions = (id: PlaybookId, version: number) => Promise<PlaybookSettings | undefined>
@@ -33,11 +33,18 @@ export const settingsOf = async (
   { commandHandler, playbookAt }: { readonly commandHandler: CommandHandler; readonly playbookAt: PlaybookVersions },
   { attribution: { playbook_id: id }, followUp }: Started,
 ): Promise<PlaybookSettings> => {
-  const kept = followUp && (await playbookAt(id, followUp.playbookVersion))
-  if (kept !== undefined) return kept
-  const { state } = readOrThrow(streamOf(playbook, id), await commandHandler.load(playbook, id))
-  if (state.kind === 'created') return state.settings
+  const settings =
+    followUp === undefined ? await settingsOfToday(commandHandler, id) : await playbookAt(id, followUp.playbookVersion)
+  if (settings !== undefined) return settings
   throw new FailedForGood(streamOf(playbook, id), { kind: 'corrupt', reason: 'an engagement lacks its playbook' })
+}
+
+const settingsOfToday = async (
+  commandHandler: CommandHandler,
+  id: PlaybookId,
+): Promise<PlaybookSettings | undefined> => {
+  const { state } = await loadOrThrow(commandHandler, playbook, id)
+  return state.kind === 'created' ? state.settings : undefined
 }
 
 type Started = Extract<EngagementState, { readonly kind: 'started' }>

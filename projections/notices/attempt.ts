@@ -1,21 +1,19 @@
 import { account, type AccountState } from '../../domain/account.js'
-import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { monthOf } from '../../domain/instant.js'
 import { notice, type MessagesNotice, type NoticeCommand } from '../../domain/notice.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
 import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
 import { sender } from '../../domain/sender.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import { executeWithRetry, readOrThrow } from '../subscriptions/retried-command.js'
-import { webhookContext } from './email-context.js'
-import { webhookEmail } from './email.js'
+import { loadOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
 import { messagesEmail } from './messages-email.js'
 import type { MailSender } from './sender.js'
+import { webhookContext } from './webhook-email-context.js'
+import { webhookEmail } from './webhook-email.js'
 
 export type AttemptPorts = {
   readonly store: EventStore
@@ -39,13 +37,12 @@ export const attemptNotice = async (
   id: NoticeId,
 ): Promise<Position | undefined> => {
   const { commandHandler, sender: mail, clock } = ports
-  const loaded = readOrThrow(streamOf(notice, id), await commandHandler.load(notice, id))
-  const { state } = loaded
+  const { state } = await loadOrThrow(commandHandler, notice, id)
   // The read model may not show yet what another process did before this one took over.
   if (state.kind !== 'due' || state.dueAt > clock.now()) return undefined
   const { facts, attempts } = state
   const { account_id } = facts
-  const owner = readOrThrow(streamOf(account, account_id), await commandHandler.load(account, account_id)).state
+  const owner = (await loadOrThrow(commandHandler, account, account_id)).state
   const member = owner.kind === 'open' ? owner.members.get(facts.member_id) : undefined
   if (owner.kind !== 'open' || member === undefined) return record(ports, lease, id, { type: 'AbandonNotice' })
   const email =
@@ -67,10 +64,8 @@ const isOver = async (
 ): Promise<boolean> => {
   if (facts.about === 'segment-limit')
     return facts.month !== monthOf(clock.now()) || facts.segments_per_month !== owner.segmentsPerMonth
-  const { account_id } = facts
-  return (
-    readOrThrow(streamOf(sender, account_id), await commandHandler.load(sender, account_id)).state.held === undefined
-  )
+  const { state } = await loadOrThrow(commandHandler, sender, facts.account_id)
+  return state.held === undefined
 }
 
 const record = async (
@@ -79,9 +74,8 @@ const record = async (
   id: NoticeId,
   command: NoticeCommand,
 ): Promise<Position | undefined> => {
-  const done = await executeWithRetry(ports, { actor: 'notice', lease }, notice, id, command)
-  if (E.isLeft(done)) return undefined
-  const last = done.right.events.at(-1)
+  const done = await recordWithRetry(ports, { actor: 'notice', lease }, notice, id, command)
+  const last = done?.events.at(-1)
   if (last?.type === 'NoticeAbandoned') ports.logger.warn({ notice: id, ...last.data }, 'a notice is given up')
   return last?.position
 }

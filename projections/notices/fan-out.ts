@@ -3,7 +3,7 @@ import { account, type AccountEvent, type MemberRole } from '../../domain/accoun
 import { fold, streamOf } from '../../domain/decider.js'
 import { derivedEventId, noticeIdOf } from '../../domain/derived-id.js'
 import type { AccountId, MemberId } from '../../domain/ids.js'
-import { notice, type MessagesNotice, type NoticeFacts, type WebhookNotice } from '../../domain/notice.js'
+import { notice, type NoticeFacts } from '../../domain/notice.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
@@ -34,10 +34,8 @@ const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'ma
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
-  const makeDue = async (event: Trouble, what: Told): Promise<void> => {
-    const { account_id } = what
+  const makeDue = async (event: Trouble, { cause: key, account_id, about }: Told): Promise<void> => {
     for (const member_id of await recipientsAsOf(store, account_id, event)) {
-      const { cause: key, about } = what
       const facts: NoticeFacts = {
         ...{ notice_id: noticeIdOf(key, member_id), account_id, member_id, due_at: event.time },
         ...about,
@@ -79,12 +77,11 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
 type Told = {
   readonly cause: string
   readonly account_id: AccountId
-  readonly about:
-    | Omit<WebhookNotice, keyof ToMember>
-    | Omit<Extract<MessagesNotice, { readonly about: 'sender-held' }>, keyof ToMember>
-    | Omit<Extract<MessagesNotice, { readonly about: 'segment-limit' }>, keyof ToMember>
+  readonly about: WithoutMember<NoticeFacts>
 }
-type ToMember = Pick<NoticeFacts, 'notice_id' | 'account_id' | 'member_id' | 'due_at'>
+type WithoutMember<Facts extends NoticeFacts> = Facts extends unknown
+  ? Omit<Facts, 'notice_id' | 'account_id' | 'member_id' | 'due_at'>
+  : never
 
 const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Promise<Told | undefined> => {
   const added = orThrow(await store.read(event.stream)).events[0]

@@ -1,5 +1,6 @@
 import type { Aggregate } from '../../domain/aggregate.js'
 import { streamOf, type Decider } from '../../domain/decider.js'
+import type { Position } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type {
   AnyCommand,
@@ -16,7 +17,7 @@ import type { Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
 
-type RetryPorts = {
+export type RetryPorts = {
   readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
@@ -44,6 +45,18 @@ export const readOrThrow = <A>(stream: string, result: Either<StoreFailure, A>):
   if (E.isLeft(result) && isPermanent(result.left)) throw new FailedForGood(stream, result.left)
   return orThrow(result)
 }
+
+/** An aggregate as its stream is now. @throws as `readOrThrow` */
+export const loadOrThrow = async <
+  State,
+  Command extends AnyCommand,
+  Event extends DomainEvent,
+  Refusal extends { readonly kind: string },
+>(
+  { load }: Pick<CommandHandler, 'load'>,
+  decider: Decider<State, Command, Event, Refusal>,
+  id: string,
+): Promise<Aggregate<State>> => readOrThrow(streamOf(decider, id), await load(decider, id))
 
 /**
  * Executes a command until the store takes it: what went out can't be called back, so its outcome is recorded however long that
@@ -77,6 +90,27 @@ export const executeWithRetry = async <
     await backoff(failures, lease.ending)
   }
 }
+
+/** As `executeWithRetry`, for a command that is refused where another process was first: then undefined. */
+export const recordWithRetry = async <
+  State,
+  Command extends AnyCommand,
+  Event extends DomainEvent,
+  Refusal extends { readonly kind: string },
+>(
+  ports: RetryPorts,
+  recording: Recording<State>,
+  decider: Decider<State, Command, Event, Refusal>,
+  id: string,
+  command: Command,
+): Promise<CommandResult<State> | undefined> => {
+  const done = await executeWithRetry(ports, recording, decider, id, command)
+  return E.isLeft(done) ? undefined : done.right
+}
+
+/** Of the last event that a command recorded; undefined where it recorded none. */
+export const positionOf = (recorded: CommandResult<unknown> | undefined): Position | undefined =>
+  recorded?.events.at(-1)?.position
 
 type Permanent = Extract<StoreFailure, { readonly kind: 'corrupt' }>
 

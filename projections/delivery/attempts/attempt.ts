@@ -9,7 +9,7 @@ import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import { executeWithRetry, readOrThrow } from '../../subscriptions/retried-command.js'
+import { loadOrThrow, readOrThrow, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
@@ -56,9 +56,9 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
     assumed: Aggregate<DeliveryState>,
     command: DeliveryCommand,
   ): Promise<AttemptEnd> => {
-    const done = await executeWithRetry(ports, { actor: 'delivery', lease, assumed }, delivery, id, command)
-    if (E.isLeft(done)) return unrecorded(false)
-    const last = done.right.events.at(-1)
+    const done = await recordWithRetry(ports, { actor: 'delivery', lease, assumed }, delivery, id, command)
+    if (done === undefined) return unrecorded(false)
+    const last = done.events.at(-1)
     if (last?.type === 'DeliveryAbandoned' && last.data.why === 'retries-exhausted') {
       const { webhook_id, outcome } = last.data
       logger.warn(
@@ -66,14 +66,13 @@ export const attemptWith = (ports: AttemptPorts, newDeliveries: Pick<NewDeliveri
         'the retries of a delivery are exhausted',
       )
     }
-    return { position: last?.position, isStillDue: done.right.state.kind === 'due' }
+    return { position: last?.position, isStillDue: done.state.kind === 'due' }
   }
 
   const receiverOf = async ({ webhookId }: WebhookQueue): Promise<WebhookState> =>
     readOrThrow(streamOf(webhook, webhookId), await currentWebhook(webhookId))
 
-  const load = async (id: DeliveryId): Promise<Aggregate<DeliveryState>> =>
-    readOrThrow(streamOf(delivery, id), await commandHandler.load(delivery, id))
+  const load = (id: DeliveryId): Promise<Aggregate<DeliveryState>> => loadOrThrow(commandHandler, delivery, id)
 
   /** What became due here. Where contacts were erased since, the stream says whether it was dropped. */
   const takenUnlessErased = async (id: DeliveryId): Promise<Aggregate<DeliveryState> | undefined> => {

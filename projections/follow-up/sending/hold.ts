@@ -1,11 +1,10 @@
 import type { AccountId } from '../../../domain/ids.js'
-import { sender, type SenderCommand, type SenderState } from '../../../domain/sender.js'
 import type { Clock } from '../../../domain/ports.js'
-import { E } from '../../../domain/prelude.js'
+import { sender, type SenderCommand, type SenderState } from '../../../domain/sender.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import { executeWithRetry } from '../../subscriptions/retried-command.js'
+import { recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
 
-type Ports = Parameters<typeof executeWithRetry>[0] & { readonly clock: Clock }
+type Ports = RetryPorts & { readonly clock: Clock }
 
 /** The provider blocks the sender of an account: its messages wait. Undefined where it is not held. */
 export const holdSender = async (
@@ -19,8 +18,9 @@ export const holdSender = async (
   return done?.state.held
 }
 
-/** Whether the message that is about to be sent is the one by which the sender is tried: another one may have been quicker. */
-export const mayProbe = async (ports: Ports, lease: Lease, accountId: AccountId): Promise<boolean> => {
+/** Whether a message may be tried now: of a sender that is held one at a time is, as a probe, and another one may have been quicker. */
+export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, isHeld: boolean): Promise<boolean> => {
+  if (!isHeld) return true
   const done = await record(ports, lease, { type: 'ProbeSender', accountId, at: ports.clock.now() })
   return done !== undefined && done.events.length > 0
 }
@@ -39,7 +39,5 @@ export const reachSegmentLimit = async (
   await record(ports, lease, { type: 'ReachSegmentLimit', accountId, month, segmentsPerMonth })
 }
 
-const record = async (ports: Ports, lease: Lease, command: SenderCommand) => {
-  const done = await executeWithRetry(ports, { actor: 'follow-up', lease }, sender, command.accountId, command)
-  return E.isLeft(done) ? undefined : done.right
-}
+const record = (ports: Ports, lease: Lease, command: SenderCommand) =>
+  recordWithRetry(ports, { actor: 'follow-up', lease }, sender, command.accountId, command)

@@ -19,22 +19,23 @@ const mostWaiting = 100_000
 export const sendingRates = (share: () => number): SendingRates => {
   const free = new Map<string, number>()
   const places = new LRUCache<TurnId, number>({ max: mostWaiting })
+  const taken = (from: string, interval: number, now: number): number => {
+    const place = Math.max(now, free.get(from) ?? 0)
+    free.set(from, place + interval)
+    return place
+  }
   return {
     placeOf: (sender, id, at) => {
       const perSecond = sender?.messages_per_second
       if (sender === null || typeof perSecond !== 'number') return undefined
       const now = millisecondsOf(at)
-      const own = places.get(id)
-      if (own === undefined || own > now) {
-        const place = own ?? Math.max(now, free.get(sender.from) ?? 0)
-        if (own === undefined) free.set(sender.from, place + 1_000 / (perSecond * share()))
-        if (place > now) {
-          places.set(id, place)
-          return instantOf(place)
-        }
+      const place = places.get(id) ?? taken(sender.from, 1_000 / (perSecond * share()), now)
+      if (place <= now) {
+        places.delete(id)
+        return undefined
       }
-      places.delete(id)
-      return undefined
+      places.set(id, place)
+      return instantOf(place)
     },
   }
 }

@@ -5,12 +5,11 @@ import type { Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds, type MessageState } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
 import type { Clock, CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
-import { E } from '../../../domain/prelude.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
-import { executeWithRetry } from '../../subscriptions/retried-command.js'
+import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
 import { holdSender, releaseSender } from './hold.js'
 
@@ -44,7 +43,10 @@ type Text = {
   readonly isProbe: boolean
 }
 
-/** In milliseconds: a provider lists what it has just taken by then; where it does not answer, it is asked again after twice as long each time. */
+/**
+ * In milliseconds: a provider lists what it has just taken by then. Where it does not answer, it is asked again after twice as long each
+ * time.
+ */
 const settlingTime = 5_000
 const mostSettlingTime = 40_000
 
@@ -75,9 +77,9 @@ export const sendMessage = async (
     ...whatFollows(sent, at),
   } as const
   const begun = await record(ports, sent, begin, assumed)
-  if (begun?.state === undefined || !('attempt' in begun.state)) return undefined
+  if (begun === undefined || !('attempt' in begun.state)) return undefined
   // The provider has reported on an earlier try.
-  if (begun.state.kind !== 'sending') return begun.position
+  if (begun.state.kind !== 'sending') return positionOf(begun)
   const { attempt, begunAt } = begun.state
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
@@ -96,9 +98,9 @@ export const sendMessage = async (
  */
 export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise<Position | undefined> => {
   const id = sent.facts.message_id
-  const loaded = await ports.commandHandler.load(message, id)
-  if (E.isLeft(loaded) || loaded.right.state.kind !== 'sending') return undefined
-  const { attempt, begunAt, text, sender: from } = loaded.right.state
+  const { state } = await loadOrThrow(ports.commandHandler, message, id)
+  if (state.kind !== 'sending') return undefined
+  const { attempt, begunAt, text, sender: from } = state
   return settled(ports, sent, attempt, { id, to: sent.to, text, from, validUntil: undefined }, begunAt)
 }
 
@@ -149,7 +151,7 @@ const ended = async (
   const { kind } = outcome
   if (kind !== 'accepted')
     ports.logger.warn({ message: sent.facts.message_id, attempt, reason: outcome.reason }, 'a message was not sent')
-  return recorded?.position
+  return positionOf(recorded)
 }
 
 const whatFollows = ({ after }: Sending, now: Instant): { readonly after?: AfterStep } =>
@@ -177,14 +179,12 @@ const endingOf = (
   return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...why, ...after }
 }
 
-const record = async (
+const record = (
   ports: SendingPorts,
   { lease, facts }: Sending,
   command: MessageCommand,
   assumed?: Aggregate<MessageState>,
 ) => {
   const recording = { actor: 'follow-up', lease, ...(assumed === undefined ? {} : { assumed }) }
-  const done = await executeWithRetry(ports, recording, message, facts.message_id, command)
-  if (E.isLeft(done)) return undefined
-  return { state: done.right.state, position: done.right.events.at(-1)?.position }
+  return recordWithRetry(ports, recording, message, facts.message_id, command)
 }

@@ -1,6 +1,6 @@
 import test from 'ava'
-import { webhookEmail } from '../../../projections/notices/email.js'
-import type { EmailContext } from '../../../projections/notices/email-context.js'
+import { webhookEmail } from '../../../projections/notices/webhook-email.js'
+import type { EmailContext } from '../../../projections/notices/webhook-email-context.js'
 import { accountId, at, noticeFacts, webhookId } from '../../kit/domain/samples.js'
 
 const context: EmailContext = {

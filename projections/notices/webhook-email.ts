@@ -1,21 +1,21 @@
-import type { Instant } from '../../domain/instant.js'
 import type { WebhookNotice } from '../../domain/notice.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { mostCounted } from '../ports.js'
-import type { EmailContext } from './email-context.js'
+import { readableTime } from './readable-time.js'
 import type { Mail } from './sender.js'
+import type { EmailContext } from './webhook-email-context.js'
 
 /** What an admin or a manager reads (contract 6.6.4): since when, why, what is held, and how to turn it on again. */
 export const webhookEmail = (facts: WebhookNotice, context: EmailContext): Pick<Mail, 'subject' | 'text'> => {
   const { account_id, webhook_id, turned_off_at, failing_since, reason } = facts
   const { origin } = new URL(context.url)
-  const since = failing_since === undefined ? [] : [`Failing since: ${shown(failing_since)}`]
+  const since = failing_since === undefined ? [] : [`Failing since: ${readableTime(failing_since)}`]
   const lines = [
     `The webhook ${webhook_id} to ${origin} was turned off:`,
     `one delivery failed ${maximalAttempts} times, and nothing is posted to it any more.`,
     '',
     ...since,
-    `Turned off at: ${shown(turned_off_at)}`,
+    `Turned off at: ${readableTime(turned_off_at)}`,
     `Why the last attempt failed: ${reason}`,
     '',
     ...outlook(new URL(`${context.siteUrl}/manage/v1/accounts/${account_id}/webhooks/${webhook_id}/turn_on`), context),
@@ -49,5 +49,3 @@ const outlook = (call: URL, { state, waiting }: EmailContext): ReadonlyArray<str
 
 const counted = (deliveries: number): string =>
   `${deliveries} ${deliveries === 1 ? 'delivery' : 'deliveries'}${deliveries < mostCounted ? '' : ' or more'}`
-
-export const shown = (instant: Instant): string => `${instant.slice(0, 10)} ${instant.slice(11, 19)} UTC`

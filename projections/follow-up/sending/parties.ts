@@ -1,0 +1,75 @@
+import { account, type AccountState } from '../../../domain/account.js'
+import { contact, type ContactState } from '../../../domain/contact.js'
+import { streamOf } from '../../../domain/decider.js'
+import type { AccountId, ContactId } from '../../../domain/ids.js'
+import { later, type Instant } from '../../../domain/instant.js'
+import type { Clock, CommandHandler, StoreFailure } from '../../../domain/ports.js'
+import type { Either } from '../../../domain/prelude.js'
+import type { SenderState } from '../../../domain/sender.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Documents } from '../../ports.js'
+import { collectionOf } from '../../projection.js'
+import { messages, type MessageDocument } from '../../read-models/messages.js'
+import { FailedForGood, loadOrThrow } from '../../subscriptions/retried-command.js'
+
+export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
+
+/** Whom a message would go to, and on whose behalf, as they are now. */
+export type Parties = {
+  readonly contact: ContactState
+  /** The contact's number, in E.164; undefined where it is not known any more. */
+  readonly to: string | undefined
+  readonly account: OpenAccount
+  /** Until when the provider lets nothing through that the account sends; undefined where it does. */
+  readonly heldUntil: Instant | undefined
+  /** When messages of the account went to the contact within the last 24 hours, oldest first. */
+  readonly sentInLastDay: ReadonlyArray<Instant>
+}
+
+export type PartiesPorts = {
+  readonly commandHandler: CommandHandler
+  readonly documents: Pick<Documents, 'find'>
+  readonly clock: Clock
+  readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
+  /** One that is held is read anew. */
+  readonly currentSender: (id: AccountId) => Promise<Either<StoreFailure, SenderState>>
+}
+
+const day = 24 * 60 * 60_000
+
+/** @throws FailedForGood, and where a store fails */
+export const partiesOf = async (
+  { commandHandler, documents, clock, currentAccount, currentSender }: PartiesPorts,
+  ids: { readonly account_id: AccountId; readonly contact_id: ContactId },
+): Promise<Parties> => {
+  const owner = orThrow(await currentAccount(ids.account_id))
+  if (owner.kind !== 'open') {
+    const reason = 'a conversation lacks its account'
+    throw new FailedForGood(streamOf(account, ids.account_id), { kind: 'corrupt', reason })
+  }
+  const { state: person } = await loadOrThrow(commandHandler, contact, ids.contact_id)
+  const sender = orThrow(await currentSender(ids.account_id))
+  return {
+    contact: person,
+    to: person.kind === 'known' ? person.details.phone : undefined,
+    account: owner,
+    heldUntil: sender.held?.until,
+    sentInLastDay: await sentSince(documents, ids.contact_id, later(clock.now(), -day)),
+  }
+}
+
+/** No state allows more messages in a day than these. */
+const mostInDay = 20
+
+export const sentSince = async (
+  { find }: Pick<Documents, 'find'>,
+  contactId: ContactId,
+  from: Instant,
+): Promise<ReadonlyArray<Instant>> => {
+  const query = { index: 'outbound', equals: [contactId], from, descending: true, limit: mostInDay }
+  const found = orThrow(await find(collectionOf(messages), query)).map(({ document }) => document as MessageDocument)
+  return found
+    .filter(({ state }) => state !== 'failed' && state !== 'waiting')
+    .flatMap(({ tried_at }) => tried_at ?? [])
+    .toReversed()
+}
