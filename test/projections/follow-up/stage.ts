@@ -3,8 +3,8 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
-import { engagement } from '../../../domain/engagement.js'
-import type { AccountId } from '../../../domain/ids.js'
+import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
+import type { AccountId, MessageId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
@@ -13,7 +13,7 @@ import { E } from '../../../domain/prelude.js'
 import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
-import type { MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -53,8 +53,8 @@ const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'H
 
 type Plan = {
   readonly answer?: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>
-  /** What the provider says to a message to this number. */
-  readonly outcome?: (to: string) => MessengerOutcome
+  /** What the provider says to a message to this number; `lost`: it takes it, and its answer does not arrive. */
+  readonly outcome?: (to: string) => MessengerOutcome | 'lost'
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
 }
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
@@ -73,6 +73,7 @@ export const openFollowUpStage = (
   const rates = sendingRates(() => 1)
   const asked: Array<Consent> = []
   const sent: Array<string> = []
+  const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
   const cause = { actor: 'test', eventId: ids.uuid }
   const portsOn = (opened: EventStore) => ({
@@ -86,13 +87,15 @@ export const openFollowUpStage = (
       },
     },
     messenger: {
-      send: ({ to }: { readonly to: string }) => {
+      send: ({ id, to }) => {
         sent.push(to)
-        return Promise.resolve(outcome(to))
+        const said = outcome(to)
+        if (said === 'lost' || said.kind === 'accepted') taken.add(id)
+        return Promise.resolve(said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said)
       },
-      settle: () => Promise.resolve({ kind: 'unknown' } as const),
-      eraseCopy: () => Promise.resolve({ kind: 'erased' } as const),
-    },
+      settle: ({ id }) => Promise.resolve(taken.has(id) ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
+      eraseCopy: () => Promise.resolve({ kind: 'erased' }),
+    } satisfies Messenger,
     currentAccount: (id: AccountId) =>
       Promise.resolve(
         E.right({
@@ -121,19 +124,24 @@ export const openFollowUpStage = (
       eventsIn(log).flatMap((event) =>
         event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],
       ),
-    /** The lead number `n` comes, with a phone number of its own. */
-    submit: async (n: number, account = 1, consent: { readonly consent?: 'awaited' } = { consent: 'awaited' }) => {
-      const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(n) }
-      const number = phone(n)
+    /** The lead number `n` comes, of the contact number `person`, which has a phone number of its own. */
+    submit: async (
+      n: number,
+      account = 1,
+      consent: { readonly consent?: 'awaited' | 'refused' } = { consent: 'awaited' },
+      person = n,
+    ) => {
+      const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(person) }
+      const number = phone(person)
       const facts = leadFacts({ ...own, engagement_id: engagementId(n), details: details({ phone: number }) })
       rightOf(await execute(lead, leadId(n), { type: 'SubmitLead', facts }, cause))
       const engaged = {
-        ...{ contactId: contactId(n), accountId: accountId(account), leadId: leadId(n), sourceId: sourceId() },
+        ...{ contactId: contactId(person), accountId: accountId(account), leadId: leadId(n), sourceId: sourceId() },
         ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(n) },
       }
       const times = { submittedAt: at(), at: at() }
       const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
-      rightOf(await execute(contact, contactId(n), engage, cause))
+      rightOf(await execute(contact, contactId(person), engage, cause))
       const followUp = { playbook_version: 1, first_step_at: at(), ...consent }
       const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), followUp, filtered: false }
       const command = { type: 'StartEngagement', ...start, submittedAt: at(), engagedAt: at() } as const
@@ -144,6 +152,10 @@ export const openFollowUpStage = (
     eraseLead: async (n: number) => {
       const erase = { type: 'EraseLead', erasureId: 'ers_00000000000000000000000001', submittedAt: at() } as const
       rightOf(await execute(lead, leadId(n), erase, cause))
+    },
+    /** Something else happens to the engagement of the lead number `n`. */
+    executeOnEngagement: async (n: number, command: EngagementCommand) => {
+      rightOf(await execute(engagement, engagementId(n), command, cause))
     },
     toTime: (instant: Instant): void => clock.set(instant),
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
