@@ -62,8 +62,8 @@ const ErasedEvent = t.intersection([
 export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
 
 /**
- * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are written before a try, the others after it. Their reasons are ours and
- * hold no word of a provider. What ends a step says what comes after it. `MessageErased` closes the stream.
+ * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are written before a
+ * try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step says what comes after it. `MessageErased` closes the stream.
  */
 export const MessageEvent = t.union([
   eventOf('MessageRequested', t.intersection([MessageIds, Request])),
@@ -142,6 +142,8 @@ export const MessageEvent = t.union([
       t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent), copies: t.readonlyArray(t.string) }),
     ]),
   ),
+  /** The provider took a try that was under way when the message was erased. */
+  eventOf('MessageCopyFound', t.intersection([MessageIds, t.type({ provider_id: t.string })])),
   /** The provider has it no longer. */
   eventOf('MessageCopiesErased', MessageIds),
   /** The provider still has it: `until` the next try, null after the last one. */
@@ -167,6 +169,8 @@ export type MessageState =
       readonly ids: MessageIds
       /** By these ids a provider still has it. */
       readonly copies: ReadonlyArray<string>
+      /** By these it had it. */
+      readonly erasedCopies: ReadonlyArray<string>
       /** How often somebody tried to erase them. */
       readonly attempts: number
     }
@@ -294,10 +298,21 @@ const evolve = (state: MessageState, event: MessageEvent): MessageState => {
     }
     case 'MessageErased': {
       const { message_id, account_id, contact_id, engagement_id, copies = [] } = event.data
-      return { kind: 'erased', ids: { message_id, account_id, contact_id, engagement_id }, copies, attempts: 0 }
+      return {
+        kind: 'erased',
+        ids: { message_id, account_id, contact_id, engagement_id },
+        copies,
+        erasedCopies: [],
+        attempts: 0,
+      }
     }
+    case 'MessageCopyFound':
+      if (state.kind !== 'erased') return state
+      return { ...state, copies: [...state.copies, event.data.provider_id], attempts: 0 }
     case 'MessageCopiesErased':
-      return state.kind === 'erased' ? { ...state, copies: [] } : state
+      return state.kind === 'erased'
+        ? { ...state, copies: [], erasedCopies: [...state.erasedCopies, ...state.copies] }
+        : state
     case 'MessageCopiesKept':
       return state.kind === 'erased' ? { ...state, attempts: event.data.attempt } : state
     default:
@@ -316,6 +331,7 @@ const afterTry = (
         | 'MessageBegun'
         | 'MessageReceived'
         | 'MessageErased'
+        | 'MessageCopyFound'
         | 'MessageCopiesErased'
         | 'MessageCopiesKept'
     }
@@ -422,8 +438,9 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       return E.right([{ type: 'MessageAttemptFailed', data: { ...state.facts, attempt, ...why, next_attempt_at } }])
     }
     case 'EndMessage': {
-      if (!isOutbound(state)) return E.right([])
       const { attempt, ending, after } = command
+      if (ending.kind === 'sent' && state.kind === 'erased') return E.right(copyFound(state, ending.providerId))
+      if (!isOutbound(state)) return E.right([])
       if (!isOfTry(state, attempt)) return E.right([])
       const reported = endingAsReported(state, after)
       if (reported !== undefined) return E.right([reported])
@@ -433,6 +450,7 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       return E.right([{ type: 'MessageFailed', data: { ...ended, kind: ending.kind, reason: ending.reason } }])
     }
     case 'ReportMessage':
+      if (state.kind === 'erased') return E.right(copyFound(state, command.report.providerId))
       return E.right(isOutbound(state) ? told(command, state) : [])
     default:
       return unreachable(command)
@@ -449,7 +467,7 @@ const endingAsReported = (
   return { type: 'MessageSent', data: { ...facts, attempt, provider_id, ...after } }
 }
 
-/** A phone that was not reached so often is not tried any more (issue 14, point 4). */
+/** A phone that was not reached so often is not tried any more. */
 const mostUnreached = 3
 
 /** Reports come twice and in any order: what has arrived, or is lost, stays so. */
@@ -533,6 +551,15 @@ const erase = (
   const segments = isOutbound(state) ? state.segments : 0
   return [{ type: 'MessageErased', data: { ...kept, direction: 'outbound', segments } }]
 }
+
+/** One that was erased already may be reported once more. */
+const copyFound = (
+  { ids, copies, erasedCopies }: Extract<MessageState, { readonly kind: 'erased' }>,
+  provider_id: string | null,
+): ReadonlyArray<MessageEvent> =>
+  provider_id === null || copies.includes(provider_id) || erasedCopies.includes(provider_id)
+    ? []
+    : [{ type: 'MessageCopyFound', data: { ...ids, provider_id } }]
 
 /** The ids by which a provider has a message. */
 const copiesOf = (state: MessageState): ReadonlyArray<string> => {

@@ -70,6 +70,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MessageUndelivered: [],
   MessageReceived: ['text'],
   MessageErased: [],
+  MessageCopyFound: [],
   MessageCopiesErased: [],
   MessageCopiesKept: [],
   SenderHeld: [],

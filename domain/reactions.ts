@@ -262,6 +262,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MessageUndelivered: onMessageFailed,
   MessageReceived: onMessageReceived,
   MessageErased: none,
+  MessageCopyFound: none,
   MessageCopiesErased: none,
   MessageCopiesKept: none,
   SenderHeld: none,

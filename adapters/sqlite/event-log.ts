@@ -1,6 +1,6 @@
-import type { Instant } from '../../domain/instant.js'
-import type { Category } from '../../domain/events.js'
 import { positionOf, type Position } from '../../domain/event.js'
+import type { Category } from '../../domain/events.js'
+import type { Instant } from '../../domain/instant.js'
 import type { EventBatch, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'

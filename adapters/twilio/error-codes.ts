@@ -10,7 +10,7 @@ type TwilioFailure = {
 /** One that an error code tells: what only a status tells may pass by itself. */
 type CodedFailure = TwilioFailure & { readonly kind: Exclude<TwilioFailure['kind'], 'failed'> }
 
-/** Twilio's error codes (issue 14, point 4), of an answer and of a status callback alike. */
+/** Twilio's error codes, of an answer and of a status callback alike. */
 const failures: ReadonlyMap<number, CodedFailure> = new Map(
   Object.entries({
     21610: ['opted-out', 'the number has opted out'],

@@ -170,6 +170,8 @@ const afterTry = (
     }
     case 'MessagePostponed':
       return { ...document, reason: event.data.reason, next_at: event.data.until }
+    case 'MessageCopyFound':
+      return { ...taken(document), ...dueCopies(document.contact_id, event.time) }
     case 'MessageCopiesErased':
       return withoutTurn(document)
     case 'MessageCopiesKept': {

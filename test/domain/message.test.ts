@@ -125,6 +125,13 @@ test('what a provider has of an erased text is erased once, however often somebo
   t.deepEqual(story(begin, sent(1, null as never), erase, erasedCopies).types.slice(2), ['MessageErased'])
 })
 
+test('a copy of a try that was under way in the moment of the erasure is known once it is told, by an answer or a report', (t) => {
+  const answered = story(begin, erase, sent(1, 'SM1'), sent(1, 'SM1'), erasedCopies, sent(1, 'SM1'), delivered)
+  t.deepEqual(answered.types.slice(1), ['MessageErased', 'MessageCopyFound', 'MessageCopiesErased'])
+  t.deepEqual(story(begin, erase, delivered, delivered).types.slice(1), ['MessageErased', 'MessageCopyFound'])
+  t.deepEqual(story(begin, sent(1, 'SM1'), erase, delivered).types.slice(2), ['MessageErased'])
+})
+
 test('an erased text names each copy that a provider has, also of tries that never arrived', (t) => {
   const lost = [begin, sent(1, 'SM1'), failing('unreached', 'SM1'), begin, sent(2, 'SM2')]
   const state = lost.reduce(

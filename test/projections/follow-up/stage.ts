@@ -3,10 +3,12 @@ import { randomIds } from '../../../adapters/node/ids.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
+import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
 import type { AccountId, MessageId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
+import { message } from '../../../domain/message.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -54,7 +56,7 @@ const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'H
 type Plan = {
   readonly answer?: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>
   /** What the provider says to a message to this number; `lost`: it takes it, and its answer does not arrive. */
-  readonly outcome?: (to: string) => MessengerOutcome | 'lost'
+  readonly outcome?: (to: string) => MessengerOutcome | 'lost' | Promise<MessengerOutcome>
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
 }
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
@@ -87,11 +89,11 @@ export const openFollowUpStage = (
       },
     },
     messenger: {
-      send: ({ id, to }) => {
+      send: async ({ id, to }) => {
         sent.push(to)
-        const said = outcome(to)
+        const said = await outcome(to)
         if (said === 'lost' || said.kind === 'accepted') taken.add(id)
-        return Promise.resolve(said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said)
+        return said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said
       },
       settle: ({ id }) => Promise.resolve(taken.has(id) ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
       eraseCopy: () => Promise.resolve({ kind: 'erased' }),
@@ -156,6 +158,13 @@ export const openFollowUpStage = (
     /** Something else happens to the engagement of the lead number `n`. */
     executeOnEngagement: async (n: number, command: EngagementCommand) => {
       rightOf(await execute(engagement, engagementId(n), command, cause))
+    },
+    /** The first message of the lead number `n` is erased. */
+    eraseMessage: async (n: number) => {
+      const message_id = stepMessageIdOf(engagementId(n), 0)
+      const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
+      const erase = { type: 'EraseMessage', of: { message_id, ...ids }, beganAt: at(), history: [] } as const
+      rightOf(await execute(message, message_id, erase, cause))
     },
     toTime: (instant: Instant): void => clock.set(instant),
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),

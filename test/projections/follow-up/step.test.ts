@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from 'ava'
-import type { MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
 import { at, phone } from '../../kit/domain/samples.js'
 import { openFollowUpStage } from './stage.js'
 
@@ -7,8 +6,10 @@ const accepted = { kind: 'accepted', providerId: 'SM1' } as const
 const failed = { kind: 'failed', reason: 'HTTP 503', retryAt: undefined } as const
 const nextTry = at(60_000)
 
+type Outcome = NonNullable<NonNullable<Parameters<typeof openFollowUpStage>[1]>['outcome']>
+
 /** A contact whose first message is due. */
-const openStage = async (t: ExecutionContext, outcome: (to: string) => MessengerOutcome | 'lost' = () => accepted) => {
+const openStage = async (t: ExecutionContext, outcome: Outcome = () => accepted) => {
   const stage = openFollowUpStage(t, { outcome })
   await stage.prepare()
   await stage.submit(1, 1, {})
@@ -70,6 +71,15 @@ test('what cannot be sent for good ends the message, and nothing repeats it', as
   await stage.takeTurn(1)
   await stage.takeTurn(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageFailed'])
+})
+
+test('what a provider took while its message was being erased is known as a copy that it is to erase', async (t) => {
+  const stage = await openStage(t, async () => {
+    await stage.eraseMessage(1)
+    return accepted
+  })
+  await stage.takeTurn(1)
+  t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageErased', 'MessageCopyFound'])
 })
 
 test('a newer lead takes over the messages of its contact', async (t) => {
