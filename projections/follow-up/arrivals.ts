@@ -52,10 +52,17 @@ export const arrivalsOf = (
 
 /** Where something becomes due by the event. */
 const shardOf = (event: ProjectedEvent): string | undefined => {
-  if (event.type === 'ActivityRecorded')
-    return endsCall(event.data.activity.label) ? contactShardOf(event.data.activity.contact_id) : undefined
-  if (event.type === 'MessageRequested' || event.type === 'MessageAttemptFailed' || event.type === 'MessageErased')
-    return contactShardOf(event.data.contact_id)
-  if (event.type !== 'EngagementStarted' || event.data.follow_up === undefined) return undefined
-  return contactShardOf(event.data.contact_id)
+  switch (event.type) {
+    case 'ActivityRecorded':
+      return endsCall(event.data.activity.label) ? contactShardOf(event.data.activity.contact_id) : undefined
+    case 'EngagementStarted':
+      return event.data.follow_up === undefined ? undefined : contactShardOf(event.data.contact_id)
+    case 'MessageRequested':
+    case 'MessageAttemptFailed':
+    case 'MessageErased':
+    case 'MessageCopyFound':
+      return contactShardOf(event.data.contact_id)
+    default:
+      return undefined
+  }
 }

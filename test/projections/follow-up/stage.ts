@@ -75,6 +75,7 @@ export const openFollowUpStage = (
   const rates = sendingRates(() => 1)
   const asked: Array<Consent> = []
   const sent: Array<string> = []
+  const erasedCopies: Array<string> = []
   const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
   const cause = { actor: 'test', eventId: ids.uuid }
@@ -96,7 +97,10 @@ export const openFollowUpStage = (
         return said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said
       },
       settle: ({ id }) => Promise.resolve(taken.has(id) ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
-      eraseCopy: () => Promise.resolve({ kind: 'erased' }),
+      eraseCopy: (id) => {
+        erasedCopies.push(id)
+        return Promise.resolve({ kind: 'erased' })
+      },
     } satisfies Messenger,
     currentAccount: (id: AccountId) =>
       Promise.resolve(
@@ -112,6 +116,7 @@ export const openFollowUpStage = (
   return {
     asked,
     sent,
+    erasedCopies,
     logger,
     /** What was recorded of consents and messages, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
@@ -165,6 +170,11 @@ export const openFollowUpStage = (
       const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
       const erase = { type: 'EraseMessage', of: { message_id, ...ids }, beganAt: at(), history: [] } as const
       rightOf(await execute(message, message_id, erase, cause))
+    },
+    /** The provider reports that it has taken the first message of the lead number `n`. */
+    reportTaken: async (n: number, providerId: string) => {
+      const command = { type: 'ReportMessage', report: { kind: 'taken', providerId }, retryAt: undefined } as const
+      rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, cause))
     },
     toTime: (instant: Instant): void => clock.set(instant),
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),

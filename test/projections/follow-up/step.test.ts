@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { at, phone } from '../../kit/domain/samples.js'
+import { until } from '../../kit/time/until.js'
 import { openFollowUpStage } from './stage.js'
 
 const accepted = { kind: 'accepted', providerId: 'SM1' } as const
@@ -80,6 +81,18 @@ test('what a provider took while its message was being erased is known as a copy
   })
   await stage.takeTurn(1)
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageErased', 'MessageCopyFound'])
+})
+
+test('a copy of which the provider tells after the erasure is erased there', async (t) => {
+  const stage = openFollowUpStage(t, { outcome: () => accepted })
+  await stage.submit(1, 1, {})
+  stage.work(1)
+  await until('the first message', 30_000, () => stage.recorded().includes('MessageSent'))
+  await stage.eraseMessage(1)
+  await until('the copy of the answer', 30_000, () => stage.erasedCopies.length === 1)
+  await stage.reportTaken(1, 'SM2')
+  await until('the copy of the report', 30_000, () => stage.erasedCopies.length === 2)
+  t.deepEqual(stage.erasedCopies, ['SM1', 'SM2'])
 })
 
 test('a newer lead takes over the messages of its contact', async (t) => {
