@@ -97,6 +97,14 @@ const stagesByName = {
       return { contact_id, meaning, recorded_at: type === 'MessageErased' ? data.began_at : time }
     },
   },
+  number_opts: {
+    category: 'contact',
+    columns: { contact_id: 'VARCHAR', meaning: 'VARCHAR' },
+    rowOf: ({ type, data }) =>
+      type === 'NumberOptedOut' || type === 'NumberOptedIn'
+        ? { ...data, meaning: type === 'NumberOptedOut' ? 'opted_out' : 'opted_in' }
+        : undefined,
+  },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },

@@ -49,7 +49,7 @@ const tablesByName = {
       ['email', 'VARCHAR', 'personal'],
       ['phone', 'VARCHAR', 'personal'],
     ],
-    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opts'],
+    stages: [...leadStages, 'activity_recorded', 'contact_details', 'contacts_erased', 'contact_opts', 'number_opts'],
     key: 'contact_id',
     order: ['created_at', 'contact_id'],
     sql: `
@@ -72,6 +72,7 @@ const tablesByName = {
         FROM (
           SELECT contact_id, recorded_at, label AS said FROM activity_recorded WHERE label = 'opted_out'
           UNION ALL SELECT contact_id, recorded_at, meaning FROM contact_opts
+          UNION ALL SELECT contact_id, recorded_at, meaning FROM number_opts
         ) GROUP BY contact_id
       ) AS opts USING (contact_id)
       LEFT JOIN (

@@ -123,6 +123,22 @@ test('a lead touches a conversion of its own moment and no earlier one, and a de
   for (const [moment, row] of states) t.deepEqual(await loaded(at(moment), columns), [row])
 })
 
+test('who opted out before the first lead is opted out, until the number opts in again', async (t) => {
+  const said = (type: 'NumberOptedOut' | 'NumberOptedIn') =>
+    [`contact-${contactId()}`, { type, data: { contact_id: contactId(), account_id: accountId() } }] as const
+  const submitted = { type: 'LeadSubmitted', data: leadFacts() } as const
+  const history = logOf(said('NumberOptedOut'), [`lead-${leadId()}`, submitted], said('NumberOptedIn'))
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const asOf = async (moment: Instant | undefined) => {
+    const { connection, close } = await loadTables(store, { asOf: moment, isPersonalShown: false }, neverAborted)
+    const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts')
+    await close()
+    return rows
+  }
+  t.deepEqual(await asOf(history[1]?.time), [{ opted_out: true, opted_out_at: history[0]?.time }])
+  t.deepEqual(await asOf(undefined), [{ opted_out: false, opted_out_at: history[0]?.time }])
+})
+
 test('a message that was erased while it waited is dropped, and one that was under way may have been sent', async (t) => {
   const concerned = { account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
   const began = { step: 0, text: 'A text', segments: 2, begun_at: at(0) }
