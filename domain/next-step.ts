@@ -21,8 +21,11 @@ type Situation = {
   readonly lastMessage: MessageState | undefined
   readonly settings: PlaybookSettings
   readonly contact: ContactState
-  /** Whether the contact has a newer engagement that was not filtered, so that its playbook writes to the contact instead. */
-  readonly hasNewer: boolean
+  /**
+   * Of a newer engagement of the contact that was not filtered: its playbook writes to the contact instead, once its consent is verified
+   * where that is awaited. Undefined where there is none.
+   */
+  readonly newer: 'awaits-consent' | 'writes' | undefined
   readonly account: { readonly title: string; readonly enabled: boolean }
   /** Until when the provider lets nothing through that the account sends; undefined where it does. */
   readonly heldUntil: Instant | undefined
@@ -65,7 +68,7 @@ const nothing: NextStep = { kind: 'nothing' }
 
 /** Pure, so that whoever asks twice is told the same. */
 export const nextStepOf = (situation: Situation): NextStep => {
-  const { engagement, lastMessage, contact, hasNewer, settings, now } = situation
+  const { engagement, lastMessage, contact, newer, settings, now } = situation
   if (engagement.kind !== 'started' || engagement.ended || engagement.followUp === undefined) return nothing
   if (contact.kind !== 'known') return nothing
   const { begun, attempts, messageId, nextAt } = engagement.followUp
@@ -82,7 +85,8 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (due === null || template === undefined) return { kind: 'end-silence', givesUpAt: after?.gives_up_at }
   if (due > now) return nothing
   const { engagement_id: id } = engagement.attribution
-  if (hasNewer) return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
+  if (newer === 'awaits-consent') return { ...postpone.forNewerLead(now), step }
+  if (newer === 'writes') return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
   return duly(
     situation,
     { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },

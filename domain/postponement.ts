@@ -9,6 +9,9 @@ export type Postponement = { readonly kind: 'postpone'; readonly until: Instant;
  */
 export const lookAgainAfter = 6 * 60 * 60_000
 
+/** In milliseconds, until it is seen anew what became of a consent. */
+const consentLookAgainAfter = 60 * 60_000
+
 const because =
   (reason: string) =>
   (until: Instant): Postponement => ({ kind: 'postpone', until, reason })
@@ -16,6 +19,8 @@ const because =
 /** Why a message waits. */
 export const postpone = {
   whileDisabled: (now: Instant) => because('the account is disabled')(later(now, lookAgainAfter)),
+  /** Its consent may still be refused. */
+  forNewerLead: (now: Instant) => because('a newer lead awaits its consent')(later(now, consentLookAgainAfter)),
   forQuietHours: because('quiet hours'),
   forStateLimit: because('the state allows no more messages a day'),
   forHeldSender: because('the provider lets nothing of the sender through'),

@@ -49,7 +49,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   const next = nextStepOf({
     ...parties,
     ...{ engagement: state, lastMessage, settings, now },
-    hasNewer: await hasNewer(ports, parties, id),
+    newer: await newerThan(ports, parties, id),
     segmentsLeft: await segmentsLeft(documents, parties.account, now),
     links: { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) },
   })
@@ -124,18 +124,21 @@ const reachLimit = async (
 }
 
 /** One that was filtered, such as for its consent, sends nothing that could stand for the older one's messages. */
-const hasNewer = async (
+const newerThan = async (
   { commandHandler }: StepPorts,
   { contact: person }: Parties,
   id: EngagementId,
-): Promise<boolean> => {
-  if (person.kind !== 'known' || person.newest === undefined || person.newest.engagementId === id) return false
+): Promise<'awaits-consent' | 'writes' | undefined> => {
+  if (person.kind !== 'known' || person.newest === undefined || person.newest.engagementId === id) return undefined
+  let isAwaiting = false
   const { newest, unconverted } = person
   for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
     const { state } = await loadOrThrow(commandHandler, engagement, newer)
-    if (state.kind === 'started' && !state.labels.has('filtered')) return true
+    if (state.kind !== 'started' || state.labels.has('filtered')) continue
+    if (state.followUp?.awaitedConsent === undefined) return 'writes'
+    isAwaiting = true
   }
-  return false
+  return isAwaiting ? 'awaits-consent' : undefined
 }
 
 const afterStepOf = (settings: PlaybookSettings, { contact: person }: Parties, step: number, key: EngagementId) => {

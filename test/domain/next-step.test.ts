@@ -81,7 +81,7 @@ type Known = {
   readonly engaged?: ReadonlyArray<EngagementEvent>
   readonly contact?: ReadonlyArray<ContactEvent>
   readonly message?: ReadonlyArray<MessageEvent>
-  readonly hasNewer?: boolean
+  readonly newer?: 'awaits-consent' | 'writes'
   readonly enabled?: boolean
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sent?: ReadonlyArray<ReturnType<typeof at>>
@@ -95,7 +95,7 @@ const next = (now: ReturnType<typeof at>, known: Known = {}) =>
     lastMessage: known.message && fold(message, message.initial, known.message),
     settings: { ...settings, quiet_hours: known.quiet ?? null },
     contact: fold(contact, contact.initial, [...person, ...(known.contact ?? [])]),
-    hasNewer: known.hasNewer ?? false,
+    newer: known.newer,
     account: { title: 'Example Agency', enabled: known.enabled ?? true },
     sentInLastDay: known.sent ?? [],
     heldUntil: known.heldUntil,
@@ -158,7 +158,11 @@ test('while a person answers nothing is sent', (t) => {
 
 test('of a contact with a newer lead the older one is followed up no more', (t) => {
   const givesUpAt = later(at(minute), settings.give_up_after_minutes * minute)
-  t.deepEqual(next(at(minute), { hasNewer: true }), { kind: 'end-steps', givesUpAt })
+  t.deepEqual(next(at(minute), { newer: 'writes' }), { kind: 'end-steps', givesUpAt })
+})
+
+test('of a contact whose newer lead awaits its consent the older one waits, since that may be refused', (t) => {
+  t.like(next(at(minute), { newer: 'awaits-consent' }), { kind: 'postpone', step: 0, until: at(61 * minute) })
 })
 
 test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {

@@ -59,6 +59,20 @@ test('a refusal ends the conversation as filtered, with the reason, and nothing 
   t.is(stage.asked.length, 1)
 })
 
+test('a newer lead whose consent is refused in the end leaves the messages of the older one as they are', async (t) => {
+  const refused: ConsentAnswer = { kind: 'refused', reason: undefined }
+  const stage = openFollowUpStage(t, { answer: () => refused })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, {})
+  await stage.submit(2, 1, { consent: 'awaited' }, 1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [], 'the consent may be there in a moment')
+  await stage.takeTurn(2)
+  stage.toTime(at(60 * minute))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [number])
+})
+
 test('an outage delays the message until somebody can tell', async (t) => {
   const stage = openFollowUpStage(t, { answer: (_, asked) => (asked < 3 ? down : verified) })
   await stage.prepare()
