@@ -1,3 +1,4 @@
+import type { FollowUp } from './follow-up.js'
 import { later, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
@@ -26,6 +27,8 @@ type Previewed = {
   readonly site: string
   /** Of the lead. */
   readonly fields: FieldValues
+  /** How it would stand when the lead comes. */
+  readonly consent: FollowUp['consent']
   readonly submittedAt: Instant
 }
 
@@ -35,14 +38,28 @@ const minute = 60_000
 const sampleCode = linkCodeFrom('X'.repeat(26))
 
 /** The messages that a lead would get if it never replied. */
-export const previewOf = ({ settings, accountTitle, site, fields, submittedAt }: Previewed): PlaybookPreview => {
+export const previewOf = ({
+  settings,
+  accountTitle,
+  site,
+  fields,
+  consent,
+  submittedAt,
+}: Previewed): PlaybookPreview => {
   const hours = hoursFor(settings, fields)
   let sent: Instant | undefined = submittedAt
   const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
     const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
     sent = due && sendingTime(hours, due, `step ${index}`)
     const text = messageOf(message, { ...fields, account: accountTitle }, (link) => linkUrl(site, sampleCode, link))
-    return { text, at: sent ?? null, held_by: heldBack(due, sent), ...segmentsOf(text) }
+    if (consent === 'refused') return { text, at: null, held_by: refusedConsent, ...segmentsOf(text) }
+    const verifies = index === 0 && consent === 'awaited'
+    return {
+      text,
+      at: sent ?? null,
+      held_by: heldBack(due, sent) ?? (verifies ? awaitedConsent : null),
+      ...segmentsOf(text),
+    }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
   return { messages, warnings: [...warningsFor(messages, accountTitle), ...unwatched] }
@@ -50,6 +67,10 @@ export const previewOf = ({ settings, accountTitle, site, fields, submittedAt }:
 
 const noQuietHours =
   'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.'
+
+const refusedConsent = 'the account accepts no consent of the host of tcpa_opt_in_url'
+
+const awaitedConsent = 'the verification of the consent'
 
 const heldBack = (due: Instant | undefined, sent: Instant | undefined): string | null => {
   if (sent === undefined) return 'no hour is left in which it may be sent'

@@ -25,6 +25,8 @@ export type ManagePorts = {
   readonly draining: AbortSignal
   /** The service's host root, without a slash at the end (contract 4.6). */
   readonly siteUrl: () => string
+  /** Whether a service is asked about each consent. */
+  readonly verifiesConsents: boolean
   /** What is wrong with a webhook's URL; undefined when nothing is. */
   readonly webhookUrlProblem: (url: string) => Promise<string | undefined>
 }

@@ -10,6 +10,7 @@ const preview = (
   first_name = 'Ada',
   at = submittedAt,
   quiet_hours = defaultSettings.quiet_hours,
+  consent?: 'refused' | 'awaited',
 ) =>
   previewOf({
     settings: {
@@ -20,6 +21,7 @@ const preview = (
     accountTitle: 'Acme Insurance',
     site: 'https://leads.example.com',
     fields: { first_name, phone: '(415) 555-0123', current_residence_state: 'CA' },
+    consent,
     submittedAt: at,
   })
 
@@ -96,4 +98,22 @@ test('a message that is blank for this lead is warned of', (t) => {
 test('a preview shows a short link where a message has a link, as long as a real one', (t) => {
   const { messages } = preview([['Your quote: {{link:https://www.example.com/quote}}', 0]])
   t.is(messages[0]?.text, `Your quote: https://leads.example.com/l/${'X'.repeat(14)}0`)
+})
+
+test('a preview shows that the consent of the lead holds the first message back, or all of them', (t) => {
+  const steps = [
+    ['{{account}}: reply STOP to end', 0],
+    ['Still there?', 60],
+  ] as const
+  const held = (consent?: 'refused' | 'awaited') =>
+    preview(steps, 'Ada', submittedAt, defaultSettings.quiet_hours, consent).messages.map(({ at, held_by }) => [
+      at === null,
+      held_by,
+    ])
+  const refused = [true, 'the account accepts no consent of the host of tcpa_opt_in_url']
+  t.deepEqual(held('refused'), [refused, refused])
+  t.deepEqual(held('awaited'), [
+    [false, 'the verification of the consent'],
+    [false, null],
+  ])
 })

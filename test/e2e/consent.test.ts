@@ -156,6 +156,29 @@ test('a consent of a host that the account does not accept is refused without as
   t.deepEqual(askedFor('unasked'), [])
 })
 
+test('a preview tells that the consent holds messages back, and asks nobody', async (t) => {
+  const { account } = await following(t)
+  const preview = async (lead: object) => {
+    const at = '2026-03-02T17:00:00Z'
+    const { status, body } = await account.manage('POST', `/playbooks/${account.playbookId}/preview`, { lead, at })
+    t.is(status, 200)
+    const { messages } = body as unknown as { readonly messages?: ReadonlyArray<{ readonly held_by: string | null }> }
+    return messages?.map(({ held_by }) => held_by)
+  }
+  const url = 'https://consent.example/previewed'
+  t.deepEqual(await preview({ first_name: 'Ada', tcpa_opt_in_url: url }), ['the verification of the consent'])
+  await account.manage('PUT', '/messaging', { accepted_consent_hosts: ['cert.example.com'] })
+  t.deepEqual(await preview({ first_name: 'Ada', tcpa_opt_in_url: url }), [
+    'the account accepts no consent of the host of tcpa_opt_in_url',
+  ])
+  t.deepEqual(await preview({ first_name: 'Ada' }), ['the verification of the consent'])
+  t.false(
+    opened()
+      .verifier.requests.map(askedIn)
+      .some((asked) => asked.url === url),
+  )
+})
+
 test('where a playbook sends nothing nobody is asked, whatever the consent is', async (t) => {
   const subscription = await following(t, { steps: [] })
   const { contact_id } = await subscription.account.submitted(lead('unneeded'))

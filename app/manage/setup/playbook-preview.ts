@@ -1,4 +1,6 @@
 import { optional, t } from '../../../domain/codec.js'
+import { consentOnArrival, type AcceptedHosts } from '../../../domain/consent.js'
+import type { FollowUp } from '../../../domain/follow-up.js'
 import { PlaybookId } from '../../../domain/ids.js'
 import { InstantFromText } from '../../../domain/instant.js'
 import { previewOf } from '../../../domain/playbook-preview.js'
@@ -18,6 +20,18 @@ const PreviewRequest = t.strict({
 
 const sampleLead = { first_name: 'Ada', last_name: 'Example', email: 'ada@example.com', phone: '(415) 555-0123' }
 
+/** A lead that is previewed without its consent has one that the account accepts. */
+const consentOf = (
+  { verifiesConsents }: ManagePorts,
+  accepted: AcceptedHosts,
+  { tcpa_opt_in_url }: Readonly<Record<string, string>> = {},
+): FollowUp['consent'] =>
+  consentOnArrival(
+    { tcpa_opt_in_url: tcpa_opt_in_url ?? '' },
+    tcpa_opt_in_url === undefined ? null : accepted,
+    verifiesConsents,
+  )
+
 /** Shows what a playbook would send, and sends nothing. */
 export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
@@ -36,6 +50,7 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
           accountTitle: account.title,
           site: ports.siteUrl(),
           fields: body.lead ?? sampleLead,
+          consent: consentOf(ports, account.consentHosts, body.lead),
           submittedAt: body.at ?? ports.clock.now(),
         }),
       ),
