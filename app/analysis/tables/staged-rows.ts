@@ -4,6 +4,7 @@ import type { Recorded } from '../../../domain/event.js'
 import type { Category, DomainEvent } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import { residenceStateOf } from '../../../domain/residence-state.js'
+import { contactOptOf } from './contact-opts.js'
 import { deliveryChanges } from './delivery-changes.js'
 import { messageChanges } from './message-changes.js'
 
@@ -40,6 +41,8 @@ const attribution = {
   playbook_id: 'VARCHAR',
   engagement_id: 'VARCHAR',
 } as const
+
+const optColumns = { contact_id: 'VARCHAR', meaning: 'VARCHAR' } as const
 
 const dueColumns = {
   delivery_id: 'VARCHAR',
@@ -86,25 +89,8 @@ const stagesByName = {
     columns: { contact_id: 'VARCHAR', opted_out: 'BOOLEAN' },
     rowOf: ({ type, data }) => (type === 'ContactErased' ? data : undefined),
   },
-  contact_opts: {
-    category: 'message',
-    columns: { contact_id: 'VARCHAR', meaning: 'VARCHAR' },
-    // As of a moment before the erasure it still counts, so its row has the time at which the contact wrote.
-    rowOf: ({ type, data, time }) => {
-      if (type !== 'MessageReceived' && type !== 'MessageErased') return undefined
-      const { contact_id, meaning } = data
-      if (meaning !== 'opted_in' && meaning !== 'opted_out') return undefined
-      return { contact_id, meaning, recorded_at: type === 'MessageErased' ? data.began_at : time }
-    },
-  },
-  number_opts: {
-    category: 'contact',
-    columns: { contact_id: 'VARCHAR', meaning: 'VARCHAR' },
-    rowOf: ({ type, data }) =>
-      type === 'NumberOptedOut' || type === 'NumberOptedIn'
-        ? { ...data, meaning: type === 'NumberOptedOut' ? 'opted_out' : 'opted_in' }
-        : undefined,
-  },
+  contact_opts: { category: 'message', columns: optColumns, rowOf: contactOptOf },
+  number_opts: { category: 'contact', columns: optColumns, rowOf: contactOptOf },
   engagement_started: {
     category: 'engagement',
     columns: { ...attribution, submitted_at: 'TIMESTAMPTZ', state: 'VARCHAR', playbook_version: 'INTEGER' },

@@ -9,7 +9,7 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
 import type { ExportRequest } from './export-request.js'
 import { makeTable } from './make-table.js'
-import { beginStaging, identityOf, stage, stagedSoFar, type Progress, type Staging } from './staging.js'
+import { beginStaging, identityOf, isStillIn, stage, stagedSoFar, type Progress, type Staging } from './staging.js'
 
 /** What the tables are made of, and how far the log was read: the next export may go on there. */
 const stagingFile = 'leadloop-staging.duckdb'
@@ -32,7 +32,7 @@ export const exportTables = async (
   const { connection, close } = opened.right
   try {
     const staged = await stagedSoFar(connection)
-    const difference = staged && differenceOf(staged, wanted)
+    const difference = staged && (await differenceOf(log, staged, wanted, signal))
     if (difference !== undefined) {
       return E.left(`--continue: the last export into this folder ${difference}. Without --continue it begins anew.`)
     }
@@ -60,9 +60,15 @@ const openStaging = async (folder: string, isContinued: boolean): Promise<Either
   }
 }
 
-const differenceOf = (staged: Progress, wanted: Staging): string | undefined => {
+const differenceOf = async (
+  log: LogReader,
+  staged: Progress,
+  wanted: Staging,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   if (!staged.isOfThisVersion) return 'was made by another version'
   if (staged.log !== wanted.log) return 'was of another log'
+  if (!(await isStillIn(log, staged, signal))) return 'was of this log before it was set back to an older copy'
   if (staged.isPersonalShown !== wanted.isPersonalShown)
     return `was made ${staged.isPersonalShown ? 'with' : 'without'} --personal`
   const isSame = [...staged.tables].sort().join() === [...wanted.tables].sort().join()

@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { rowAppender, type RowAppender } from '../../../adapters/duckdb/row-appender.js'
 import { beginning, positionOf, type Position, type Recorded } from '../../../domain/event.js'
-import { categoryOf, type DomainEvent } from '../../../domain/events.js'
-import type { LogReader } from '../../../domain/ports.js'
+import { categories, categoryOf, type DomainEvent } from '../../../domain/events.js'
+import type { EventBatch, LogReader } from '../../../domain/ports.js'
+import { orThrow } from '../../../domain/store-failed.js'
 import {
   categoryOfStage,
   erasures,
@@ -37,14 +38,22 @@ export const beginStaging = async (connection: DuckDBConnection, staging: Stagin
     await connection.run(`CREATE TABLE staged.${name} (${typed.join(', ')})`)
   }
   await connection.run(
-    `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log, $columns AS columns`,
+    `CREATE TABLE staged.progress AS SELECT ${beginning}::BIGINT AS position, $tables AS tables, $personal AS personal, $log AS log, $columns AS columns, NULL::BIGINT AS last_after, NULL::BIGINT AS last_position, NULL::VARCHAR AS last_id`,
     { tables: tables.join(','), personal: isPersonalShown, log, columns },
   )
   await connection.run('COMMIT')
-  return { ...staging, position: beginning, isOfThisVersion: true }
+  return { ...staging, position: beginning, last: undefined, isOfThisVersion: true }
 }
 
-export type Progress = Staging & { readonly position: Position; readonly isOfThisVersion: boolean }
+export type Progress = Staging & {
+  readonly position: Position
+  /** The last event that was staged; undefined where there was none. */
+  readonly last: Staged | undefined
+  readonly isOfThisVersion: boolean
+}
+
+/** An event, and the position of the one that was staged before it. */
+type Staged = { readonly after: Position; readonly position: Position; readonly id: string }
 
 type StoredProgress = {
   readonly tables: string
@@ -53,6 +62,9 @@ type StoredProgress = {
   readonly position: string
   /** Older versions did not tell. */
   readonly columns?: string
+  readonly last_after?: string | null
+  readonly last_position?: string | null
+  readonly last_id?: string | null
 }
 
 /** How far the log is staged, and for what; undefined where nothing is. */
@@ -60,14 +72,43 @@ export const stagedSoFar = async (connection: DuckDBConnection): Promise<Progres
   const begun = await connection.runAndReadAll("FROM duckdb_tables() WHERE schema_name = 'staged'")
   if (begun.currentRowCount === 0) return undefined
   const [row] = (await connection.runAndReadAll('FROM staged.progress')).getRowObjectsJson()
-  const { tables, personal, log, position, columns: stored } = row as unknown as StoredProgress
+  const { tables, personal, log, position, columns: stored, ...last } = row as unknown as StoredProgress
   return {
     tables: tables.split(',') as ReadonlyArray<TableName>,
     isPersonalShown: personal,
     log,
     position: positionOf(BigInt(position)),
+    last: lastIn(last),
     isOfThisVersion: stored === columns,
   }
+}
+
+const lastIn = ({
+  last_after: after,
+  last_position: position,
+  last_id: id,
+}: Pick<StoredProgress, 'last_after' | 'last_position' | 'last_id'>): Staged | undefined =>
+  typeof after === 'string' && typeof position === 'string' && typeof id === 'string'
+    ? { after: positionOf(BigInt(after)), position: positionOf(BigInt(position)), id }
+    : undefined
+
+/**
+ * Whether the log still holds what was staged: one that was set back to an older copy ends before it, or goes on with other events. What an
+ * erasure took away is no difference.
+ * @throws StoreFailed; the reason of `signal` where that aborts
+ */
+export const isStillIn = async (
+  log: LogReader,
+  { position, last }: Progress,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (orThrow(await log.head()) < position) return false
+  if (last === undefined) return true
+  for await (const { events } of log.history(last.after, categories, signal)) {
+    const found = events.find((event) => event.position >= last.position)
+    if (found !== undefined) return found.position > last.position || found.id === last.id
+  }
+  return true
 }
 
 export const identityOf = async (log: LogReader, signal: AbortSignal): Promise<string> => {
@@ -94,9 +135,15 @@ export const stage = async (
   const stages = await Promise.all(
     names.map(async (name) => ({ name, rows: await rowAppender(connection, 'staged', name) })),
   )
+  let newest = from.last
   const commit = async (position: Position): Promise<void> => {
     for (const { rows } of stages) rows.flush()
     await connection.run(`UPDATE staged.progress SET position = ${position}`)
+    if (newest !== undefined) {
+      const { after, id } = newest
+      const set = `last_after = ${after}, last_position = ${newest.position}, last_id = $id`
+      await connection.run(`UPDATE staged.progress SET ${set}`, { id })
+    }
     await connection.run('COMMIT')
   }
   let last = from.position
@@ -104,6 +151,7 @@ export const stage = async (
   await connection.run('BEGIN')
   for await (const { events, position } of log.history(last, [...new Set(names.map(categoryOfStage))], signal)) {
     for (const event of events) append(stages, event, from)
+    newest = newestOf(events, newest)
     last = position
     uncommitted += events.length
     if (uncommitted >= committedAtOnce) {
@@ -119,6 +167,12 @@ export const stage = async (
   }
   await commit(last)
   for (const { rows } of stages) rows.close()
+}
+
+const newestOf = (events: EventBatch['events'], before: Staged | undefined): Staged | undefined => {
+  const [previous, last] = [events.at(-2), events.at(-1)]
+  if (last === undefined) return before
+  return { after: previous?.position ?? before?.position ?? beginning, position: last.position, id: last.id }
 }
 
 const append = (

@@ -76,6 +76,27 @@ test.serial('an export of one history is the same bytes from the embedded store 
   }
 })
 
+test.serial(
+  'an export does not go on where the log was set back to an older one, whatever has happened in that since',
+  async (t) => {
+    const folder = await exported(await logOf(history.slice(0, middle + 50)), temporaryDirectory(t))
+    const older = history.slice(0, middle)
+    const [first] = history.slice(middle)
+    if (first === undefined) return t.fail('the history is too short')
+    const again = Array.from({ length: 100 }, (_, n) => ({
+      ...first,
+      id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+      stream: `account-set-back-${n}`,
+      revision: 0,
+    }))
+    for (const setBack of [older, [...older, ...again] as History]) {
+      const request = { ...everything, folder, isContinued: true }
+      const done = await exportTables(await logOf(setBack), request, neverAborted)
+      t.regex(E.isLeft(done) ? done.left : 'it went on', /before it was set back to an older copy/)
+    }
+  },
+)
+
 type Rows = ReadonlyArray<Readonly<Record<string, unknown>>>
 
 /** By another program than the one that wrote it. */

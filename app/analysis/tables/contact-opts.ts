@@ -1,0 +1,25 @@
+import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Instant } from '../../../domain/instant.js'
+import type { ReplyMeaning } from '../../../domain/reply-meaning.js'
+
+type Opt = { readonly contact_id: string; readonly meaning: ReplyMeaning; readonly recorded_at: Instant }
+
+/** Whether somebody opted out or in by an event, whose number may have had no contact yet. */
+export const contactOptOf = ({ type, data, time }: Recorded<DomainEvent>): Opt | undefined => {
+  switch (type) {
+    case 'NumberOptedOut':
+      return { contact_id: data.contact_id, meaning: 'opted_out', recorded_at: time }
+    case 'NumberOptedIn':
+      return { contact_id: data.contact_id, meaning: 'opted_in', recorded_at: time }
+    case 'MessageReceived':
+    case 'MessageErased': {
+      const { contact_id, meaning } = data
+      if (meaning !== 'opted_in' && meaning !== 'opted_out') return undefined
+      // As of a moment before the erasure it still counts, so its row has the time at which the contact wrote.
+      return { contact_id, meaning, recorded_at: type === 'MessageErased' ? data.began_at : time }
+    }
+    default:
+      return undefined
+  }
+}
