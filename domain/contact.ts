@@ -10,6 +10,7 @@ import {
   EngagementId,
   ErasureId,
   LeadId,
+  MessageId,
   PlaybookId,
   RecordId,
   SourceId,
@@ -81,6 +82,8 @@ export const ContactEvent = t.union([
   ),
   /** The lead was accepted while the contact was being erased. */
   eventOf('LateLeadRefused', t.type({ contact_id: ContactId, lead_id: LeadId, erasure_id: ErasureId })),
+  /** The text was recorded while the contact was being erased. */
+  eventOf('LateMessageRefused', t.intersection([MessageIds, t.type({ erasure_id: ErasureId })])),
 ])
 export type ContactEvent = t.TypeOf<typeof ContactEvent>
 type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['data']
@@ -117,14 +120,18 @@ const ContactState = t.union([
     unconverted: t.readonlyArray(EngagementId),
     records: t.readonlyArray(RecordId),
   }),
-  t.type({
-    kind: t.literal('erased'),
-    accountId: AccountId,
-    erasureId: ErasureId,
-    optedOut: t.boolean,
-    /** Those that were refused last. */
-    lateLeads: t.readonlyArray(LeadId),
-  }),
+  t.intersection([
+    t.type({
+      kind: t.literal('erased'),
+      accountId: AccountId,
+      erasureId: ErasureId,
+      optedOut: t.boolean,
+      /** Those that were refused last. */
+      lateLeads: t.readonlyArray(LeadId),
+    }),
+    /** As above; left out where there are none. */
+    t.partial({ lateMessages: t.readonlyArray(MessageId) }),
+  ]),
 ])
 export type ContactState = t.TypeOf<typeof ContactState>
 
@@ -159,6 +166,8 @@ export type ContactCommand =
   /** Whether the number has a contact or not. */
   | { readonly type: 'OptOutNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
   | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
+  /** A text to the contact, or from it, was recorded. */
+  | { readonly type: 'NoteMessage'; readonly ids: MessageIds }
   | { readonly type: 'EraseContact'; readonly contactId: ContactId; readonly erasureId: ErasureId }
 
 export type ContactRefusal = { readonly kind: 'contact-not-found' }
@@ -207,6 +216,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
     case 'ContactOptedIn':
       return { ...state, optedOut: false }
     case 'LateLeadRefused':
+    case 'LateMessageRefused':
       return state
     default:
       return unreachable(event)
@@ -216,6 +226,8 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
   if (event.type === 'ContactOptedIn') return { ...state, optedOut: false }
+  if (event.type === 'LateMessageRefused')
+    return { ...state, lateMessages: [...(state.lateMessages ?? []), event.data.message_id].slice(-rememberedLeads) }
   if (event.type !== 'LateLeadRefused') return state
   return { ...state, lateLeads: [...state.lateLeads, event.data.lead_id].slice(-rememberedLeads) }
 }
@@ -249,6 +261,7 @@ const decide = (
 ): Either<ContactRefusal | ForgottenLead, ReadonlyArray<ContactEvent>> => {
   if (command.type === 'EngageLead') return engage(command, state)
   if (command.type === 'OptOutNumber' || command.type === 'OptInNumber') return E.right(ofNumber(command, state))
+  if (command.type === 'NoteMessage') return E.right(late(command.ids, state))
   if (state.kind === 'unknown') return E.left({ kind: 'contact-not-found' })
   switch (command.type) {
     case 'MarkConverted': {
@@ -274,6 +287,12 @@ const decide = (
       return unreachable(command)
   }
 }
+
+/** What comes to a contact that was erased is refused, so that the erasure takes it too. */
+const late = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent> =>
+  state.kind !== 'erased' || state.lateMessages?.includes(ids.message_id) === true
+    ? []
+    : [{ type: 'LateMessageRefused', data: { ...ids, erasure_id: state.erasureId } }]
 
 type OfNumber = Extract<ContactCommand, { readonly type: 'OptOutNumber' | 'OptInNumber' }>
 

@@ -1,7 +1,8 @@
 import { NaturalNumber, refined, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
-import { AccountId, ContactId, DeliveryId, ErasureId, LeadId, WebhookId } from './ids.js'
+import { AccountId, ContactId, DeliveryId, ErasureId, LeadId, type MessageId, WebhookId } from './ids.js'
+import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
 
 /** An id, so that no name and no e-mail address is kept of who asked. */
@@ -29,6 +30,8 @@ export const ErasureEvent = t.union([
   eventOf('ErasureRequested', Facts),
   /** The lead was accepted while its contact was being erased, so it is erased too. */
   eventOf('LateLeadFound', t.type({ erasure_id: ErasureId, lead_id: LeadId })),
+  /** The same of a text to the contact, or from it. */
+  eventOf('LateMessageFound', t.intersection([MessageIds, t.type({ erasure_id: ErasureId })])),
   eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), Summary])),
 ])
 export type ErasureEvent = t.TypeOf<typeof ErasureEvent>
@@ -39,6 +42,7 @@ type ErasureState =
       readonly kind: 'requested' | 'completed'
       readonly facts: ErasureFacts
       readonly lateLeads: ReadonlyArray<LeadId>
+      readonly lateMessages: ReadonlyArray<MessageId>
       /** Undefined until it is completed. */
       readonly summary: ErasureSummary | undefined
     }
@@ -46,14 +50,19 @@ type ErasureState =
 export type ErasureCommand =
   | { readonly type: 'RequestErasure'; readonly facts: ErasureFacts }
   | { readonly type: 'AddLateLead'; readonly erasureId: ErasureId; readonly leadId: LeadId }
+  | { readonly type: 'AddLateMessage'; readonly erasureId: ErasureId; readonly ids: MessageIds }
   | { readonly type: 'CompleteErasure'; readonly summary: ErasureSummary }
 
 const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
   switch (event.type) {
     case 'ErasureRequested':
-      return { kind: 'requested', facts: event.data, lateLeads: [], summary: undefined }
+      return { kind: 'requested', facts: event.data, lateLeads: [], lateMessages: [], summary: undefined }
     case 'LateLeadFound':
       return state.kind === 'unknown' ? state : { ...state, lateLeads: [...state.lateLeads, event.data.lead_id] }
+    case 'LateMessageFound':
+      return state.kind === 'unknown'
+        ? state
+        : { ...state, lateMessages: [...state.lateMessages, event.data.message_id] }
     case 'ErasureCompleted': {
       const { webhooks, dropped, dropped_count } = event.data
       return state.kind === 'unknown'
@@ -72,6 +81,9 @@ const decide = (command: ErasureCommand, state: ErasureState): Either<never, Rea
     case 'AddLateLead':
       if (state.kind !== 'unknown' && state.lateLeads.includes(command.leadId)) return E.right([])
       return E.right([{ type: 'LateLeadFound', data: { erasure_id: command.erasureId, lead_id: command.leadId } }])
+    case 'AddLateMessage':
+      if (state.kind !== 'unknown' && state.lateMessages.includes(command.ids.message_id)) return E.right([])
+      return E.right([{ type: 'LateMessageFound', data: { ...command.ids, erasure_id: command.erasureId } }])
     case 'CompleteErasure': {
       if (state.kind !== 'requested') return E.right([])
       const data = { erasure_id: state.facts.erasure_id, ...command.summary }

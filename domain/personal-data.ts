@@ -41,6 +41,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   NumberOptedIn: [],
   ContactErased: [],
   LateLeadRefused: [],
+  LateMessageRefused: [],
   ConversionRecorded: [],
   EngagementStarted: [],
   // Of older versions: now they stand in remarks.
@@ -108,6 +109,7 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   ParkedEventHandled: [],
   ErasureRequested: [],
   LateLeadFound: [],
+  LateMessageFound: [],
   ErasureCompleted: [],
 }
 

@@ -179,6 +179,19 @@ const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) =>
   ]
 }
 
+/** What is written while its contact is being erased must not stay. */
+const noted = ({ message_id, account_id, contact_id, engagement_id }: MessageIds): Intent => ({
+  decider: contact,
+  id: contact_id,
+  command: { type: 'NoteMessage', ids: { message_id, account_id, contact_id, engagement_id } },
+})
+
+const onMessageRequested: Reaction<'MessageRequested'> = ({ data }) => (data.text === null ? [] : [noted(data)])
+
+const onLateMessageRefused: Reaction<'LateMessageRefused'> = ({ data: { erasure_id: erasureId, ...ids } }) => [
+  { decider: erasure, id: erasureId, command: { type: 'AddLateMessage', erasureId, ids } },
+]
+
 const onLateLeadRefused: Reaction<'LateLeadRefused'> = ({ data: { lead_id: leadId, erasure_id: erasureId } }) => [
   { decider: erasure, id: erasureId, command: { type: 'AddLateLead', erasureId, leadId } },
 ]
@@ -236,6 +249,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   NumberOptedIn: none,
   ContactErased: none,
   LateLeadRefused: onLateLeadRefused,
+  LateMessageRefused: onLateMessageRefused,
   ConversionRecorded: onConversionRecorded,
   EngagementStarted: none,
   ActivityRecorded: onActivityRecorded,
@@ -250,7 +264,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ContactReplied: none,
   EngagementPaused: none,
   EngagementResumed: none,
-  MessageRequested: none,
+  MessageRequested: onMessageRequested,
   MessagePostponed: none,
   MessageBegun: none,
   MessageTriedAgain: none,
@@ -260,7 +274,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   MessageTaken: none,
   MessageDelivered: none,
   MessageUndelivered: onMessageFailed,
-  MessageReceived: onMessageReceived,
+  MessageReceived: (event) => [...onMessageReceived(event), noted(event.data)],
   MessageErased: none,
   MessageCopyFound: none,
   MessageCopiesErased: none,
@@ -300,6 +314,7 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   ParkedEventHandled: none,
   ErasureRequested: none,
   LateLeadFound: none,
+  LateMessageFound: none,
   ErasureCompleted: none,
 }
 

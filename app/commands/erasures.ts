@@ -5,8 +5,10 @@ import { contact } from '../../domain/contact.js'
 import { erasureIdOf } from '../../domain/derived-id.js'
 import { erasure, type ErasureSummary } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
-import type { AccountId, ContactId, ErasureId, LeadId } from '../../domain/ids.js'
+import type { EventType } from '../../domain/events.js'
+import type { AccountId, ContactId, ErasureId, LeadId, MessageId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
+import { message } from '../../domain/message.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
@@ -59,7 +61,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
       if (E.isLeft(state)) return state
       const summary = state.right.kind === 'unknown' ? undefined : state.right.summary
       if (summary === undefined || state.right.kind === 'unknown') return E.right({ summary, isPurged: false })
-      const closed = await lastClosing(ports, id, state.right.lateLeads)
+      const closed = await lastClosing(ports, id, state.right)
       if (E.isLeft(closed)) return closed
       if (closed.right === undefined || isRebuilding() || !(await isShownBy(ports, closed.right)))
         return E.right({ summary, isPurged: false })
@@ -104,20 +106,30 @@ export const eraseContact = async (
   return E.isLeft(end) ? end : E.right({ ...end.right, events })
 }
 
-/** The position of the newest event that closes something of the contact; undefined while a late lead is not closed. */
+/** What closes the stream of something that came late, and may follow that. */
+const closings: ReadonlySet<string> = new Set<EventType>([
+  ...(['LeadErased', 'MessageErased'] as const),
+  ...(['MessageCopyFound', 'MessageCopiesErased', 'MessageCopiesKept'] as const),
+])
+
+/** The position of the newest event that closes something of the contact; undefined while something that came late is not closed. */
 const lastClosing = async (
   { store }: Ports,
   id: ErasureId,
-  lateLeads: ReadonlyArray<LeadId>,
+  {
+    lateLeads,
+    lateMessages,
+  }: { readonly lateLeads: ReadonlyArray<LeadId>; readonly lateMessages: ReadonlyArray<MessageId> },
 ): Promise<Either<StoreFailure, Position | undefined>> => {
   const completed = await store.readLast(streamOf(erasure, id), 1)
   if (E.isLeft(completed)) return completed
   let newest = completed.right.at(-1)?.position ?? beginning
-  for (const leadId of lateLeads) {
-    const read = await store.readLast(streamOf(lead, leadId), 1)
+  const late = [...lateLeads.map((one) => streamOf(lead, one)), ...lateMessages.map((one) => streamOf(message, one))]
+  for (const stream of late) {
+    const read = await store.readLast(stream, 1)
     if (E.isLeft(read)) return read
     const last = read.right.at(-1)
-    if (last?.type !== 'LeadErased') return E.right(undefined)
+    if (last === undefined || !closings.has(last.type)) return E.right(undefined)
     if (last.position > newest) newest = last.position
   }
   return E.right(newest)

@@ -20,7 +20,7 @@ import type { Follower } from '../subscriptions/follower.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './closing.js'
 import { entriesOf } from './contact-entries.js'
-import { eraseLastMessage, eraseMessages } from './erased-messages.js'
+import { eraseLastMessage, eraseMessage, eraseMessages } from './erased-messages.js'
 import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from './erased-delivery.js'
 
 type EraserPorts = DeliveryErasurePorts & {
@@ -60,6 +60,8 @@ export const eraser = (ports: EraserPorts): Follower => {
   const work = async (event: ProjectedEvent): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
+    else if (event.type === 'LateMessageFound')
+      await eraseMessage(ports, event.data, event.time, (what) => causeOf(event, what))
     else return
     // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
     for (const purge of [ports.store.purge, ports.documents.purge]) orThrow(await purge())

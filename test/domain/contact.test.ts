@@ -13,6 +13,7 @@ import {
   engagementId,
   erasureId,
   leadId,
+  messageId,
   phone,
   playbookId,
   recordId,
@@ -362,6 +363,20 @@ test('a lead that comes while its contact is erased does not join it', (t) => {
   }
   given(t, contact, erased()).when(engageLead(2)).then(refused)
   given(t, contact, erased(), refused).when(engageLead(2)).isAlreadySo()
+})
+
+test('a text that comes while its contact is erased is refused once, and one of a known contact never', (t) => {
+  const ids = {
+    message_id: messageId(),
+    account_id: accountId(),
+    contact_id: contactId(),
+    engagement_id: engagementId(),
+  }
+  const note: ContactCommand = { type: 'NoteMessage', ids }
+  const refused: ContactEvent = { type: 'LateMessageRefused', data: { ...ids, erasure_id: erasureId() } }
+  given(t, contact, created, engaged(1)).when(note).isAlreadySo()
+  given(t, contact, erased()).when(note).then(refused)
+  given(t, contact, erased(), refused).when(note).isAlreadySo()
 })
 
 test('an opt-out that comes while its contact is erased counts', (t) => {

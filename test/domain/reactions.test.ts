@@ -26,6 +26,7 @@ import {
   erasureId,
   leadFacts,
   leadId,
+  messageId,
   playbookId,
   recordId,
   sourceId,
@@ -198,7 +199,9 @@ test('nothing follows from any other event', (t) => {
     [...reactingTypes],
     [
       ...['AccountOpened', 'LeadSubmitted', 'ContactEngaged', 'ContactOptedOut', 'LateLeadRefused'],
-      ...['ConversionRecorded', 'ActivityRecorded', 'MessageFailed', 'MessageUndelivered', 'MessageReceived'],
+      'LateMessageRefused',
+      ...['ConversionRecorded', 'ActivityRecorded', 'MessageRequested', 'MessageFailed', 'MessageUndelivered'],
+      'MessageReceived',
       'DeliveryAbandoned',
     ],
   )
@@ -213,6 +216,19 @@ test('whoever follows what has reactions follows the categories of those events,
     [...reactingCategories],
     ['account', 'lead', 'contact', 'conversion_contact', 'engagement', 'message', 'delivery'],
   )
+})
+
+test('a text that came while its contact was erased is handed to the erasure', (t) => {
+  const ids = {
+    message_id: messageId(),
+    account_id: accountId(),
+    contact_id: contactId(),
+    engagement_id: engagementId(),
+  }
+  const command = { type: 'AddLateMessage', erasureId: erasureId(), ids }
+  t.deepEqual(reactionsTo({ type: 'LateMessageRefused', data: { ...ids, erasure_id: erasureId() } }), [
+    { decider: erasure, id: erasureId(), command },
+  ])
 })
 
 test('a lead that came while its contact was erased is handed to the erasure', (t) => {

@@ -164,6 +164,13 @@ export const submissionKeyCommands: fc.Arbitrary<SubmissionKeyCommand> = fc.reco
   leadId: few(leadId),
 })
 
+const ofMessage = fc.record({
+  message_id: few(messageId),
+  account_id: few(accountId),
+  contact_id: few(contactId),
+  engagement_id: few(engagementId),
+})
+
 /** A lead says the same each time that it comes; some leads were submitted in the same millisecond. */
 export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   {
@@ -194,6 +201,7 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   fc.record({ type: is('OptOut'), engagementId: few(engagementId) }),
   fc.record({ type: is('OptOutNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
   fc.record({ type: is('OptInNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
+  fc.record({ type: is('NoteMessage'), ids: ofMessage }),
 )
 
 const step = fc.nat(2)
@@ -289,13 +297,6 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
   fc.record({ type: is('ResumeEngagement'), accountId: few(accountId) }),
 )
-
-const ofMessage = fc.record({
-  message_id: few(messageId),
-  account_id: few(accountId),
-  contact_id: few(contactId),
-  engagement_id: few(engagementId),
-})
 
 export const senderCommands: fc.Arbitrary<SenderCommand> = fc.oneof(
   fc.record({

@@ -1,3 +1,5 @@
+import { randomIds } from '../../../adapters/node/ids.js'
+import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
 import { erasure } from '../../../domain/erasure.js'
@@ -5,7 +7,8 @@ import { beginning, type Recorded } from '../../../domain/event.js'
 import { categories, type DomainEvent } from '../../../domain/events.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { Decider } from '../../../domain/decider.js'
+import type { AnyCommand, EventStore } from '../../../domain/ports.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
@@ -56,6 +59,22 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     now: clock.now,
     /** The streams whose snapshots were removed. */
     removed,
+    /** What somebody does, and all that follows from it. */
+    execute: async <
+      State,
+      Command extends AnyCommand,
+      Event extends DomainEvent,
+      Refusal extends { readonly kind: string },
+    >(
+      decider: Decider<State, Command, Event, Refusal>,
+      id: string,
+      command: Command,
+    ): Promise<void> => {
+      const commandHandler = sharedHandler(store, clock)
+      const cause = { actor: 'test', eventId: randomIds(clock).uuid }
+      const { events } = rightOf(await commandHandler.execute(decider, id, command, cause))
+      await reactor({ commandHandler, logger: recordingLogger() }).react(events)
+    },
     request: async ({ id, accountId }: Contact): Promise<void> => {
       const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
       const command = { type: 'RequestErasure', facts } as const

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { personalFields } from '../../../domain/personal-data.js'
+import { message } from '../../../domain/message.js'
 import { readModels } from '../../../projections/read-models/registry.js'
+import { at, messageId } from '../../kit/domain/samples.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -164,6 +166,32 @@ test.serial('after a scavenge EventStoreDB holds no byte of what was personal to
   await stage.run()
   double.scavenge()
   t.deepEqual(texts.filter(double.holds), [])
+})
+
+test('a text that is recorded after its contact was erased is erased too, and one of another contact stays', async (t) => {
+  const stage = await openStage(history)
+  const [one, other] = ['one', 'other'].map((_, index) =>
+    history
+      .filter((event) => event.type === 'EngagementStarted')
+      .find(({ data }) => (data.contact_id === first.id) === (index === 0)),
+  )
+  if (one?.type !== 'EngagementStarted' || other?.type !== 'EngagementStarted') return t.fail('nobody is engaged')
+  await stage.request(first)
+  await stage.run()
+  for (const [n, { data }] of [one, other].entries()) {
+    const { account_id, contact_id, engagement_id } = data
+    const ids = { message_id: messageId(9_000 + n), account_id, contact_id, engagement_id }
+    const until = { paused_until: at(1), gives_up_at: at(2) }
+    const facts = { ...ids, ...until, text: `Written ${n}`, meaning: 'reply' } as const
+    await stage.execute(message, ids.message_id, { type: 'ReceiveMessage', facts })
+    const byHand = { ...ids, message_id: messageId(9_100 + n) }
+    const request = { purpose: 'member', text: `By hand ${n}`, expires_at: at(3) } as const
+    await stage.execute(message, byHand.message_id, { type: 'RequestMessage', ids: byHand, request })
+  }
+  await stage.run()
+  const left = JSON.stringify((await stage.visible()).map(({ data }) => data))
+  for (const text of ['Written 0', 'By hand 0']) t.false(left.includes(text), text)
+  for (const text of ['Written 1', 'By hand 1']) t.true(left.includes(text), text)
 })
 
 class Crash extends Error {}

@@ -78,6 +78,8 @@ const story = historyOf([
   does('submit a lead', 8),
   does('begin the erasure of a contact'),
   does('submit a lead', 4),
+  does('write a text'),
+  does('write by hand'),
 ])
 
 test('two that run one reaction write the same bytes, and go on with what is stored', async (t) => {
