@@ -9,7 +9,7 @@ import type { Lease } from '../subscriptions/leases.js'
 
 type RetentionPorts = {
   readonly store: Pick<EventStore, 'purge' | 'read' | 'readLast'>
-  readonly documents: Pick<Documents, 'find'>
+  readonly documents: Pick<Documents, 'find' | 'exists'>
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -36,6 +36,7 @@ export type Kept<Document extends Json> = {
 
 /** In milliseconds: between two looks for what has been kept for long enough. */
 const pause = 60 * 60 * 1_000
+const pauseWhileBuilt = 10 * 1_000
 
 /** Documents that are looked at together, and in a second at most: the store is left to others. */
 const batchSize = 32
@@ -51,14 +52,17 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
     let isPurged = false
     while (!lease.ending.aborted) {
       const limit = later(ports.clock.now(), -days * 24 * 60 * 60 * 1_000)
+      let next = pause
       try {
         const erased = (await finish(ports, kept, lease)) + (await sweep(ports, kept, limit, lease))
         if (erased > 0) ports.logger.info({ erased, before: limit }, `${kept.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
+        // What is built is looked at when it is there.
+        if (!orThrow(await ports.documents.exists(collectionOf(kept.projection)))) next = pauseWhileBuilt
       } catch (error) {
         ports.logger.warn({ reason: reasonOf(error) }, `${kept.what} could not all be removed`)
       }
-      await ports.clock.sleepUntil(later(ports.clock.now(), pause), lease.ending)
+      await ports.clock.sleepUntil(later(ports.clock.now(), next), lease.ending)
     }
   },
 })

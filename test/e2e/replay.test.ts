@@ -1,15 +1,17 @@
 import test from 'ava'
+import Database from 'better-sqlite3'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { personalFields } from '../../domain/personal-data.js'
 import { bearer, having } from '../kit/network/http.js'
 import { openReceiver, type Receiver } from '../kit/network/receiver.js'
-import { runProgram, type Ended } from '../kit/parts/program.js'
+import { launch, runProgram, type Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account, type SubmittedIds } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor, type Service } from '../kit/service/in-process-service.js'
@@ -17,6 +19,7 @@ import { operatorKey } from '../kit/service/settings.js'
 import { deliveriesIn } from '../kit/service/subscription.js'
 import { dataDirectory } from '../kit/service/data-directory.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 
 type Line = {
   readonly position: number
@@ -176,6 +179,34 @@ test('CSV and Parquet hold what the lines hold, as other programs read them', as
   )
 })
 
+test('a file that follows the log grows while it is read', async (t) => {
+  const file = join(temporaryDirectory(t), 'events.jsonl')
+  const { stdout } = await replay()
+  const settings = { ...process.env, DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
+  const following = launch(process.execPath, [fileURLToPath(program), 'replay', '--follow', '--out', file], settings)
+  await until('all that was', 30_000, () => existsSync(file) && readFileSync(file, 'utf8').startsWith(stdout))
+  following.signal('SIGTERM')
+  t.deepEqual(await following.exited, { code: 0, signal: null })
+  t.true(readFileSync(file, 'utf8').startsWith(stdout))
+})
+
+test('where an event cannot be read the file holds what comes before it', async (t) => {
+  const other = dataDirectory(t)
+  const stopped = await openService(other)
+  await openAccount(stopped)
+  await stopped.stop()
+  const database = new Database(join(other, 'leadloop.db'))
+  const { position } = database.prepare('SELECT max(position) AS position FROM events').get() as { position: number }
+  database.prepare("UPDATE events SET type = 'NoSuchEvent' WHERE position = ?").run(position)
+  database.close()
+  const file = join(temporaryDirectory(t), 'events.jsonl')
+  const settings = { DATA_DIR: other, EVENTSTORE_URL: undefined }
+  const ended = await runProgram(program, ['replay', '--out', file], settings)
+  t.is(ended.code, 1)
+  t.true(ended.stderr.includes(`--after ${position} goes on after it`), ended.stderr)
+  t.is(linesIn(readFileSync(file, 'utf8')).at(-1)?.position, position - 1)
+})
+
 test('what a contact was at a moment is told with what came later, and what changed between two', async (t) => {
   const settings = { DATA_DIR: directory.path, EVENTSTORE_URL: undefined }
   const [created] = linesIn((await replay('--contact', ids.contact_id, '--type', 'ContactCreated')).stdout)
@@ -224,6 +255,18 @@ test('a wrong use of export ends with 2 and names the option', async (t) => {
   const { code, stderr } = await leadloop('export', '--out', 'x', '--tables', 'leads,people')
   t.is(code, 2)
   t.regex(stderr, /--tables.*leads, contacts, engagements, activities, conversions, touches, sources, deliveries/)
+})
+
+test('a wrong use of attribution ends with 2 and names the option', async (t) => {
+  for (const wrong of [
+    ['--account', 'bogus'],
+    ['--label', 'Sold'],
+    ['--label', 'sold,,quoted'],
+  ]) {
+    const { code, stderr } = await leadloop('attribution', ...wrong)
+    t.is(code, 2, wrong.join(' '))
+    t.true(stderr.includes(wrong[0] ?? '-'), stderr)
+  }
 })
 
 test('a wrong use ends with 2, a folder without a log with 1, and both say why', async (t) => {

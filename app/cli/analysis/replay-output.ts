@@ -17,10 +17,10 @@ type ReplayOutput = {
   readonly discard: () => Promise<void>
 }
 
-/** On standard output where no `file` is named; Parquet needs one. */
-export const replayOutput = (format: ReplayFormat, file: string | undefined): ReplayOutput => {
+/** On standard output where no `file` is named; Parquet needs one. `isGrowing`: others read the file while it is written. */
+export const replayOutput = (format: ReplayFormat, file: string | undefined, isGrowing: boolean): ReplayOutput => {
   if (format === 'parquet') return parquetIn(file ?? 'replay.parquet')
-  const lines = file === undefined ? standardOutput() : fileOutput(file)
+  const lines = file === undefined ? standardOutput() : isGrowing ? growingFile(file) : fileOutput(file)
   return format === 'csv' ? csvTo(lines) : jsonLinesTo(lines)
 }
 
@@ -38,22 +38,28 @@ const standardOutput = (): TextOutput => ({
   discard: () => Promise.resolve(),
 })
 
-/** The file has its name once it is whole. */
-const fileOutput = (file: string): TextOutput => {
-  const part = `${file}.part`
-  const stream = createWriteStream(part)
-  const ended = async (): Promise<void> => {
+/** The file has its name from the beginning, and keeps what was written whatever comes. */
+const growingFile = (file: string): TextOutput => {
+  const stream = createWriteStream(file)
+  const end = async (): Promise<void> => {
     stream.end()
     await finished(stream)
   }
+  return { write: writingTo(stream), end, discard: end }
+}
+
+/** The file has its name once it is whole. */
+const fileOutput = (file: string): TextOutput => {
+  const part = `${file}.part`
+  const { write, end } = growingFile(part)
   return {
-    write: writingTo(stream),
+    write,
     end: async () => {
-      await ended()
+      await end()
       await rename(part, file)
     },
     discard: async () => {
-      await ended().catch(() => undefined)
+      await end().catch(() => undefined)
       await rm(part, { force: true })
     },
   }

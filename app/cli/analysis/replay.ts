@@ -1,4 +1,5 @@
 import { E, type Either } from '../../../domain/prelude.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Config } from '../../composition/config.js'
 import { readingLog } from './log.js'
@@ -15,18 +16,19 @@ export const replayTo = (
   readingLog(
     config,
     async (log, { signal, onPosition }) => {
-      const output = replayOutput(format, file)
-      let isWhole = false
+      const output = replayOutput(format, file, request.isFollowing)
       try {
         for await (const { events, position } of replay(log, request, signal)) {
           await output.write(events)
           onPosition(position)
         }
-        isWhole = true
-      } finally {
-        // What was followed until somebody stopped it is whole, too.
-        await (isWhole || (request.isFollowing && signal.aborted) ? output.end() : output.discard())
+      } catch (error) {
+        // What comes before an event that can't be read is whole: the next replay goes on after that.
+        const isWhole = error instanceof UndecodableEvent || (request.isFollowing && signal.aborted)
+        await (isWhole ? output.end() : output.discard())
+        throw error
       }
+      await output.end()
       return E.right(undefined)
     },
     {

@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { ConversionLabel } from '../../../domain/conversion.js'
+import { AccountId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import { attributionFormats, type AttributionFormat } from '../../analysis/attribution/attribution-output.js'
 import {
@@ -6,7 +8,7 @@ import {
   attributionModels,
   type AttributionRequest,
 } from '../../analysis/attribution/attribution-query.js'
-import { timeIn } from '../arguments.js'
+import { idIn, timeIn } from '../arguments.js'
 import { run } from '../run.js'
 
 type AttributionOptions = Pick<AttributionRequest, 'model' | 'halfLife' | 'window' | 'by' | 'from' | 'to'> & {
@@ -26,8 +28,9 @@ const daysIn = (text: string): number => {
 
 const labelsIn = (text: string): ReadonlyArray<string> => {
   const labels = text.split(',').map((label) => label.trim())
-  if (labels.includes('')) throw new InvalidArgumentError('It must be labels with commas between them.')
-  return labels
+  if (labels.every(ConversionLabel.is)) return labels
+  const known = Object.keys(ConversionLabel.keys).join(', ')
+  throw new InvalidArgumentError(`It must be one of ${known}, or several with commas between them.`)
 }
 
 export const attributionCommand = new Command('attribution')
@@ -39,7 +42,7 @@ export const attributionCommand = new Command('attribution')
   )
   .addOption(new Option('--by <grouping>', 'what a row stands for').choices(attributionGroupings).default('source'))
   .option('--label <labels>', 'only conversions with one of these labels', labelsIn)
-  .option('--account <id>', 'only what concerns this account')
+  .option('--account <id>', 'only what concerns this account', idIn(AccountId))
   .option('--from <time>', 'conversions, and leads that are counted, at or after this time', timeIn)
   .option('--to <time>', 'conversions, and leads that are counted, before this time', timeIn)
   .option('--costs <file>', 'CSV with source_id,from,to,cost_per_lead in cents')
