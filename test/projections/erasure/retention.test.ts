@@ -115,6 +115,30 @@ test('webhook, label, attempts and times of a delivery outlast its body', async 
     t.like(before[id], { webhook_id, label, state, attempts, created_at, last_outcome })
 })
 
+test('while the read model is being built it is looked at again soon', async (t) => {
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const documents = memoryDocuments(documentState())
+  const clock = manualClock()
+  const lease = testLease('retention')
+  const waits: Array<Instant> = []
+  const ports = {
+    ...{ store, documents, time: turnTime, logger: recordingLogger(), ids: { uuid } },
+    commandHandler: sharedHandler(store, clock),
+    clock: {
+      now: clock.now,
+      sleepUntil: async (until: Instant) => {
+        if (until === clock.now()) return
+        waits.push(until)
+        if (waits.length === 2) lease.recall()
+        else rightOf(await documents.prepare(collectionOf(deliveries)))
+      },
+    },
+    resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
+  }
+  await retention(ports, keptDeliveries(ports), 30).run(lease)
+  t.deepEqual(waits, [later(clock.now(), 10_000), later(clock.now(), hour)])
+})
+
 test('nothing is removed before its time', async (t) => {
   const before = history.filter(({ stream }) => stream.startsWith('delivery-'))
   const first = of(history, 'DeliveryDue')[0]?.time
