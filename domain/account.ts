@@ -10,7 +10,9 @@ export type MemberRole = t.TypeOf<typeof MemberRole>
 
 const Limit = t.union([t.number, t.null])
 
-/** `from`: a number in E.164, or what the provider calls a pool of numbers. `messages_per_second`: null where the provider keeps the pace. */
+/**
+ * `from`: a number in E.164, or what the provider calls a pool of numbers. `messages_per_second`: null where the provider keeps the pace.
+ */
 export const OwnSender = t.type({ from: t.string, messages_per_second: t.union([t.number, t.null]) }, 'a sender')
 export type OwnSender = t.TypeOf<typeof OwnSender>
 

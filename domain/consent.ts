@@ -26,8 +26,8 @@ const hostFrom = (text: string): string | undefined => {
 }
 
 /**
- * How the consent of a lead stands when it comes (contract 4.6.1): the URL of its proof must be of a host that the account accepts, and what
- * else there is to verify a service is asked, where the settings name one. Undefined: nothing more is asked.
+ * How the consent of a lead stands when it comes (contract 4.6.1): the URL of its proof must be of a host that the account accepts, and
+ * what else there is to verify a service is asked, where the settings name one. Undefined: nothing more is asked.
  */
 export const consentOnArrival = (
   { tcpa_opt_in_url }: { readonly tcpa_opt_in_url: string },

@@ -35,8 +35,9 @@ const Attribution = t.type(
 export type Attribution = t.TypeOf<typeof Attribution>
 
 /**
- * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was, `remark`, a
- * revision in the stream of the engagement's remarks, to what was said of it. Before `call_until` a scheduled call holds the steps back. Of older versions the activity itself holds that.
+ * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was,
+ * `remark`, a revision in the stream of the engagement's remarks, to what was said of it. Before `call_until` a scheduled call holds the
+ * steps back. Of older versions the activity itself holds that.
  */
 export const EngagementEvent = t.union([
   /**
@@ -496,7 +497,9 @@ type StepCommand = Extract<
   }
 >
 
-/** A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn. */
+/**
+ * A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn.
+ */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, attribution } = state
   const pausedUntil = heldUntil(state)

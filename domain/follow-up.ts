@@ -3,8 +3,8 @@ import { Instant } from './instant.js'
 
 /**
  * How an engagement is followed up: by the settings that its playbook had at this version. `first_step_at` is null where no hour is left
- * in which its contact may be written to. `consent`, where it is there: `awaited`, so that nothing is sent before a service has verified it,
- * or `refused`, since its URL is of no host that the account accepts.
+ * in which its contact may be written to. `consent`, where it is there: `awaited`, so that nothing is sent before a service has verified
+ * it, or `refused`, since its URL is of no host that the account accepts.
  */
 export const FollowUp = t.intersection(
   [

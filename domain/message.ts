@@ -27,8 +27,8 @@ export type Purpose = t.TypeOf<typeof Purpose>
 
 /**
  * Why a message was not, or may not have been, sent. `opted-out`: the provider knows that the number wants nothing; `undeliverable`: the
- * number can't be reached; `refused`: the provider won't take this message; `expired`: it is too late for it; `withdrawn`: what it waited for
- * has changed; `unknown`: it may have been sent.
+ * number can't be reached; `refused`: the provider won't take this message; `expired`: it is too late for it; `withdrawn`: what it waited
+ * for has changed; `unknown`: it may have been sent.
  */
 const FailureKind = t.keyof(
   { 'opted-out': null, undeliverable: null, refused: null, expired: null, withdrawn: null, unknown: null },
@@ -63,7 +63,8 @@ export type ErasedMessageEvent = t.TypeOf<typeof ErasedEvent>
 
 /**
  * The story of one message. `MessageRequested` is asked for and is no step. `MessageBegun` and `MessageTriedAgain` are written before a
- * try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step says what comes after it. `MessageErased` closes the stream.
+ * try, the others after it. Their reasons are ours and hold no word of a provider. What ends a step says what comes after it.
+ * `MessageErased` closes the stream.
  */
 export const MessageEvent = t.union([
   eventOf('MessageRequested', t.intersection([MessageIds, Request])),
@@ -112,8 +113,8 @@ export const MessageEvent = t.union([
     t.intersection([Sent, t.type({ provider_id: t.string, kind: FailureKind, reason: t.string })]),
   ),
   /**
-   * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it. `answer`: what is sent at
-   * once; left out where nothing is, or the provider does it.
+   * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it. `answer`: what is
+   * sent at once; left out where nothing is, or the provider does it.
    */
   eventOf(
     'MessageReceived',
@@ -136,8 +137,8 @@ export const MessageEvent = t.union([
         began_at: Instant,
       }),
       /**
-       * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older versions
-       * left them out. `copies`: the ids by which a provider still has it; left out where there are none.
+       * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older
+       * versions left them out. `copies`: the ids by which a provider still has it; left out where there are none.
        */
       t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent), copies: t.readonlyArray(t.string) }),
     ]),

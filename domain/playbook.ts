@@ -165,7 +165,9 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
   }
 }
 
-/** The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, and the account's title. */
+/**
+ * The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, and the account's title.
+ */
 const knownNames = ({ required_fields }: PlaybookSettings): ReadonlySet<string> =>
   new Set(['account', ...standardFields, ...required_fields])
 

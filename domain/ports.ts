@@ -93,8 +93,8 @@ export type EventStore = {
   readonly checkpoint: (follower: string) => Promise<Either<StoreFailure, Position>>
 
   /**
-   * Saves how far a follower has come, never backward; a power cut may take the newest save away. It stands beside the log and is no event of it: no history and
-   * no subscription gives it, though on a server the head may move.
+   * Saves how far a follower has come, never backward; a power cut may take the newest save away. It stands beside the log and is no
+   * event of it: no history and no subscription gives it, though on a server the head may move.
    */
   readonly saveCheckpoint: (follower: string, position: Position) => Promise<Either<StoreFailure, void>>
 

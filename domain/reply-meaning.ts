@@ -63,8 +63,8 @@ const wordsOf = (text: string): string =>
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
 /**
- * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`: then a
- * YES opts in again.
+ * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`:
+ * then a YES opts in again.
  */
 export const meaningOf = (
   text: string,

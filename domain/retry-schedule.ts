@@ -19,13 +19,16 @@ export const nextAttemptAt = (attempt: number, at: Instant, random: number): Ins
 /** Tries of one message, over a day: after the last one it is too late for its step. */
 export const maximalMessageTries = 28
 
-/** When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each time, an hour at most. */
+/**
+ * When a message is tried again after `attempt`, from 1 on, failed at `at`: a minute later, then twice as long each time, an hour at
+ * most.
+ */
 export const nextMessageTryAt = (attempt: number, at: Instant): Instant =>
   later(at, Math.min(60_000 * 2 ** (attempt - 1), 60 * 60_000))
 
 /**
- * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a day later each time. Undefined
- * after two weeks.
+ * When a provider is asked again to erase its copy, after `attempt`, from 1 on, failed at `at`: an hour later, then a day later each
+ * time. Undefined after two weeks.
  */
 export const nextCopyErasureAt = (attempt: number, at: Instant): Instant | undefined =>
   attempt > 14 ? undefined : later(at, (attempt === 1 ? 1 : 24) * 60 * 60_000)

@@ -20,7 +20,8 @@ const daily = (from: number, to: number, limit?: { readonly messagesIn24Hours: n
 
 /**
  * The states that are stricter than the federal rule: 8 a.m. to 9 p.m. where the called party is, 47 CFR 64.1200(c)(1), which is
- * what a standard playbook keeps. Legal holidays (Alabama, Louisiana, Rhode Island, Utah and others) are not in it, nor are rules for recorded voices alone.
+ * what a standard playbook keeps. Legal holidays (Alabama, Louisiana, Rhode Island, Utah and others) are not in it, nor are rules for
+ * recorded voices alone.
  */
 export const stateHours: Readonly<Partial<Record<ResidenceState, StateHours>>> = {
   /** Ala. Admin. Code r. 770-X-5-.17(1)(b), on automated solicitation. */

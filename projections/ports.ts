@@ -97,7 +97,9 @@ export type Documents = {
   readonly checkpoint: (collection: Collection) => Promise<Either<StoreFailure, Position>>
   /** The same for who only looks: nothing is written. */
   readonly progress: (collection: Collection) => Promise<Either<StoreFailure, Position>>
-  /** Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable` it may be repeated. */
+  /**
+   * Puts the `next` generation in the place of the live one, and of every other version, at once. After `unavailable` it may be repeated.
+   */
   readonly promote: (collection: Collection) => Promise<Either<StoreFailure, void>>
   readonly drop: (collection: Collection) => Promise<Either<StoreFailure, void>>
   /** Whether no byte of what was removed is left in the files that this process keeps; tries to make it so. */

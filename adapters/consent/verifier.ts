@@ -20,8 +20,8 @@ const Answer = t.intersection(
 )
 
 /**
- * The `ConsentVerifier` port: asks the service at this address. Without one no lead that comes waits for it; what waits already must not pass
- * because a process lacks the setting.
+ * The `ConsentVerifier` port: asks the service at this address. Without one no lead that comes waits for it; what waits already must not
+ * pass because a process lacks the setting.
  */
 export const consentVerifier = (address: string | undefined, time: Time = monotonicTime): ConsentVerifier =>
   address === undefined ? { verify: () => Promise.resolve(failed('no service is set')) } : service(address, time)

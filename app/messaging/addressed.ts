@@ -38,8 +38,8 @@ export type Addressed = {
 type CameTo = ReadonlyArray<string> | undefined
 
 /**
- * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all are looked up
- * with one query: a few microseconds for each account, and no read model has to hold a number in an index.
+ * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all
+ * are looked up with one query: a few microseconds for each account, and no read model has to hold a number in an index.
  */
 export const addressedBy = async (
   ports: AddressedPorts,

@@ -43,8 +43,8 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
 }
 
 /**
- * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account that wrote to
- * the number from there last. Nothing is kept of one that is for nobody.
+ * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
+ * that wrote to the number from there last. Nothing is kept of one that is for nobody.
  */
 const received = async (
   ports: InboundPorts,

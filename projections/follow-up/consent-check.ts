@@ -23,8 +23,8 @@ export type ConsentPorts = {
 }
 
 /**
- * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends between
- * the two, the next one asks anew. Nothing is asked of a lead that was erased.
+ * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends
+ * between the two, the next one asks anew. Nothing is asked of a lead that was erased.
  * @throws FailedForGood, and where the store fails
  */
 export const checkConsent = async (

@@ -45,8 +45,8 @@ const mostChecks = 16
 const mostChecksOfAccount = 4
 
 /**
- * What is late goes out at a pace that providers and carriers bear. No more of it is under way in a shard at a time: each turn that is takes its
- * share of the processor from first messages.
+ * What is late goes out at a pace that providers and carriers bear. So many late turns are under way in a
+ * shard at most, since each takes its share of the processor from first messages.
  */
 const lateAtOnce = 4
 const lateInterval = 125

@@ -13,8 +13,8 @@ import { sendMessage, settleMessage, type Sending } from './sending/try.js'
 import type { StepPorts } from './step.js'
 
 /**
- * Tries a message that is no step, where it may be sent now: resolves with the position of its last record, or with undefined where there was
- * nothing to record.
+ * Tries a message that is no step, where it may be sent now: resolves with the position of its last record, or with undefined where there
+ * was nothing to record.
  * @throws FailedForGood, and where a store fails
  */
 export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {

@@ -1,8 +1,8 @@
 import type { ContactId } from '../../domain/ids.js'
 
 /**
- * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all that goes to one contact is
- * sent by one process.
+ * Follow-up workers share the contacts out by shards: one process at a time holds the lease on a shard, so that all that goes to one
+ * contact is sent by one process.
  */
 export const contactShards: ReadonlyArray<string> = Array.from({ length: 16 }, (_, n) => `contacts_${n}`)
 

@@ -39,8 +39,8 @@ export type FollowUpDocument = {
 }
 
 /**
- * First messages have a queue of their own, so that none waits for what is late, and so have those whose consent is to be verified, so that none
- * waits for whoever does that.
+ * First messages have a queue of their own, so that none waits for what is late, and so have those whose consent is to be verified, so
+ * that none waits for whoever does that.
  */
 export const followUpQueueOf = (shard: string, kind: 'first' | 'later' | 'consent'): string => `${shard}/${kind}`
 

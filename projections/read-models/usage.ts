@@ -8,8 +8,8 @@ import { accountMonthOf, messages } from './messages.js'
 export type Usage = { readonly messages: number; readonly segments: number }
 
 /**
- * What an account has sent in a month, such as 2026-01, as providers bill it. It costs one count for each segment of the longest message: those
- * that have at least one, those that have at least two, and so on.
+ * What an account has sent in a month, such as 2026-01, as providers bill it. It costs one count for each segment of the longest message:
+ * those that have at least one, those that have at least two, and so on.
  */
 export const usageIn = async (
   { count }: Pick<Documents, 'count'>,

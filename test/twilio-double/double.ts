@@ -48,8 +48,8 @@ const path = `/2010-04-01/Accounts/${accountSid}/Messages.json`
 const messagePath = new RegExp(`^/2010-04-01/Accounts/${accountSid}/Messages/(SM[0-9a-f]{32})\\.json$`)
 
 /**
- * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most, `reached`
- * where a public URL leads to, as a proxy would know.
+ * A server that speaks as Twilio's message resource does, on this machine; `largestPage` is how many messages a page lists at most,
+ * `reached` where a public URL leads to, as a proxy would know.
  */
 export const openTwilioDouble = async (
   now: () => Instant,

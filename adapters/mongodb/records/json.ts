@@ -10,7 +10,8 @@ const deepest = 50
 /**
  * A value of JSON as a value of BSON. An instant becomes a date, and no other text does, so that every date is that very text when it
  * is read. Numbers stay numbers, and -0 and what is no number become what JSON makes of them. What BSON can't hold stands as
- * its JSON text: names that are blank, begin with `$`, hold a dot or NUL or are the driver's own, halves of surrogate pairs, and what lies too deep.
+ * its JSON text: names that are blank, begin with `$`, hold a dot or NUL or are the driver's own, halves of surrogate pairs, and what
+ * lies too deep.
  */
 export const bsonOf = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return isInstant(value) ? new Date(value) : textOf(value)

@@ -10,7 +10,10 @@ import type { LeasedQueues } from '../queue/leased-queues.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 type SetAside = {
-  /** Makes an attempt as `attempt` does. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be read. */
+  /**
+   * Makes an attempt as `attempt` does. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be
+   * read.
+   */
   readonly guarded: (attempt: Attempt) => Attempt
   /**
    * Has what is set aside tried again where somebody asked for it.

@@ -26,7 +26,10 @@ type ProviderPorts = {
   readonly taken: (arrival: Arrival) => void
 }
 
-/** Sends texts for whoever asks, and fails, refuses and forgets to answer. What it took stays, whatever becomes of the process that sent it. */
+/**
+ * Sends texts for whoever asks, and fails, refuses and forgets to answer. What it took stays, whatever becomes of the process that sent
+ * it.
+ */
 export const openProvider = ({ random, clock, head, taken }: ProviderPorts) => {
   const arrivals: Array<Arrival> = []
   const kept = new Set<string>()

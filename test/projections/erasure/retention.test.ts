@@ -34,8 +34,8 @@ const day = 24 * 60 * 60 * 1_000
 const of = (events: History, type: DomainEvent['type']): History => events.filter((event) => event.type === type)
 
 /**
- * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty days, of a store that behaves as `stored`
- * says in the first of them.
+ * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty days, of a store
+ * that behaves as `stored` says in the first of them.
  */
 const sweptAt = async (
   now: Instant,

@@ -66,7 +66,10 @@ const other: ContactEvent = {
 const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
 const optedIn: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId() } }
 
-/** Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never, and then in again or not. */
+/**
+ * Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never, and
+ * then in again or not.
+ */
 const streams = fc
   .record({
     length: fc.integer({ min: 1, max: 400 }),
