@@ -174,7 +174,8 @@ const eraseDeliveries = async (
       const { webhook_id, delivery_id, state, under_way } = one
       mayBeUnderWay ||= under_way === true
       if (wasReceived(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
-      if (state !== 'dropped') continue
+      // One that had ended was to be posted once more, since somebody asked for it.
+      if (state !== 'dropped' && under_way !== true) continue
       droppedCount += 1
       if (dropped.length < mostNamed) dropped.push(delivery_id)
     }

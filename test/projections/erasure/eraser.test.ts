@@ -110,7 +110,8 @@ test('an erasure says what was told to which webhooks, and which deliveries it d
       t.is(deliveries, delivered.length)
       told += deliveries
     }
-    const isWaiting = (id: string) => ['due', 'held'].includes(String(waiting[id]?.['state']))
+    const isWaiting = (id: string) =>
+      ['due', 'held'].includes(String(waiting[id]?.['state'])) || waiting[id]?.['resend'] !== undefined
     t.deepEqual(
       [...dropped].toSorted(),
       due
