@@ -66,6 +66,7 @@ export const messageOf = (template: string, values: FieldValues, linkAt: (index:
       new RegExp(`(^|[.!?]\\s+|\\n\\s*)(?:${blank}[\\s,;:]*)+(\\p{Ll})?`, 'gu'),
       (_, before: string, letter: string | undefined) => `${before}${(letter ?? '').toUpperCase()}`,
     )
+    .replaceAll(new RegExp(`,\\s*(?:${blank}\\s*)+(?=[.,;:!?\\n]|$)`, 'g'), '')
     .replaceAll(new RegExp(`\\s*${blank}`, 'g'), '')
     .trim()
 }

@@ -16,37 +16,34 @@ export const ReplyMeaning = t.keyof(
 )
 export type ReplyMeaning = t.TypeOf<typeof ReplyMeaning>
 
-/** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where it stands alone. */
-const stopWords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout', 'opt out']
+/** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where no word but `besideStop` stands beside it. */
+const stopWords: ReadonlySet<string> = new Set([
+  ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout'],
+  ...['alto', 'basta', 'cancelar', 'pare', 'parar'],
+])
+const besideStop: ReadonlySet<string> = new Set([
+  ...['please', 'pls', 'plz', 'now', 'already', 'it', 'this', 'all', 'just', 'ok', 'okay', 'thanks', 'thank', 'you'],
+  ...['por', 'favor', 'ya', 'gracias'],
+])
 
-/** Plain refusals, in English and Spanish, wherever in a text they stand. */
-const refusals = [
-  'stop texting',
-  'stop messaging',
-  'stop contacting',
-  'stop sending',
-  'stop calling',
-  'please stop',
-  'remove me',
-  'take me off',
-  'unsubscribe me',
-  'no more messages',
-  'no more texts',
-  'wrong number',
-  'do not text',
-  'don t text',
-  'do not contact',
-  'don t contact',
-  'leave me alone',
-  'no me escriba más',
-  'no me escriba mas',
-  'no me escriban más',
-  'no me escriban mas',
-  'no más mensajes',
-  'no mas mensajes',
-  'número equivocado',
-  'numero equivocado',
-  'deje de escribirme',
+/** Plain refusals, in English and Spanish, wherever in a sentence they stand. */
+const refusals: ReadonlyArray<RegExp> = [
+  /\b(stop|quit) (texting|txting|messaging|contacting|sending|calling|bothering|writing)\b/,
+  /\bplease stop( it| this| now| already| thanks| thank you)?$/,
+  /\b(dont|do not|never) (text|txt|message|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)/,
+  /\bno more (messages|texts|txts)\b/,
+  /\b(remove me|delete me|unsubscribe me|take me off|opt me out)\b/,
+  /\b(remove|delete|lose) my number\b/,
+  /\b(want|wish|like) to (optout|unsubscribe)\b/,
+  /\bwrong (number|person)\b(?! \d)/,
+  /\bleave me alone\b/,
+  /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|$)/,
+  /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
+  /\bno (quiero )?mas (mensajes|textos)\b/,
+  /\bdej(a|e|en|es) de (escribirme|mandarme|enviarme|contactarme|molestarme)\b/,
+  /\b(quite|quiten|saque|saquen)me de\b/,
+  /\b(borre|borren|elimine|eliminen|quite|quiten) mi numero\b/,
+  /\b(numero equivocado|persona equivocada)\b/,
 ]
 
 const startWords = ['start', 'unstop']
@@ -55,12 +52,29 @@ const helpWords = ['help', 'info']
 /** In lower case, without punctuation: its words with one blank between them. */
 const wordsOf = (text: string): string =>
   text
-    .normalize('NFC')
+    .normalize('NFKC')
     .toLowerCase()
+    .replaceAll(/['’`´]/g, '')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
+/** The same without accents, which people leave out; `opt out` is one word. */
+const plainWordsOf = (text: string): string =>
+  wordsOf(text.normalize('NFKD').replaceAll(/\p{M}/gu, '')).replaceAll(/\bopt out\b/g, 'optout')
+
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
+
+/** What follows the first line may be the signature of a telephone. */
+const isStop = (text: string): boolean => {
+  const [line = ''] = text.trim().split('\n')
+  const rest = plainWordsOf(line)
+    .split(' ')
+    .filter((word) => !besideStop.has(word))
+  return rest.length > 0 && rest.every((word) => stopWords.has(word))
+}
+
+const isRefusal = (text: string): boolean =>
+  text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(plainWordsOf(sentence))))
 
 /**
  * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`:
@@ -72,7 +86,7 @@ export const meaningOf = (
   isOptedOut: boolean,
 ): ReplyMeaning => {
   const words = wordsOf(text)
-  if (stopWords.includes(words) || refusals.some((phrase) => holds(words, phrase))) return 'opted_out'
+  if (isStop(text) || isRefusal(text)) return 'opted_out'
   if (startWords.includes(words) || (isOptedOut && words === 'yes')) return 'opted_in'
   if (helpWords.includes(words)) return 'help'
   const rule = reply_rules.find((one) => one.words.map(wordsOf).some((phrase) => phrase !== '' && holds(words, phrase)))

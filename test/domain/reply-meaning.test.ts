@@ -29,8 +29,22 @@ test('a word of opting out counts where it stands alone, in any case and with pu
     'OPTOUT',
     'opt-out',
     'Opt out',
+    'stop now',
+    'STOP STOP',
+    'Stop it please',
+    'stop all',
+    'please unsubscribe',
+    'Unsubscribe, thank you',
+    'STOP\n\nSent from my telephone',
+    'ＳＴＯＰ',
+    'Alto',
+    'cancelar por favor',
+    'ya pare',
   ]
-  t.deepEqual(new Set(meanings(false, ...alone)), new Set(['opted_out']))
+  t.deepEqual(
+    alone.filter((text) => meaningOf(text, rules, false) !== 'opted_out'),
+    [],
+  )
   t.deepEqual(meanings(false, 'When does it end?', 'I quit smoking'), ['reply', 'reply'])
 })
 
@@ -42,8 +56,46 @@ test('a plain refusal opts out wherever in a text it stands, in English and Span
     'You have the WRONG NUMBER',
     'no more messages please',
     'No me escriba más, gracias',
+    'no me escribas mas',
+    'No me manden más mensajes',
+    'no envíe más mensajes por favor',
+    'Por favor no me contacte',
+    'dejen de escribirme',
+    'quíteme de la lista',
+    'Número equivocado',
+    'Please stop. I am driving',
+    'I want to opt out',
+    'opt me out',
+    'dont text me',
+    "Don't message me again",
+    'quit texting me',
+    'stop txting me',
+    'delete my number',
+    'lose my number',
+    'Sorry, wrong person',
   ]
-  t.deepEqual(new Set(meanings(false, ...refusals)), new Set(['opted_out']))
+  t.deepEqual(
+    refusals.filter((text) => meaningOf(text, rules, false) !== 'opted_out'),
+    [],
+  )
+})
+
+test('what only looks like a refusal is a reply', (t) => {
+  const replies = [
+    'Please stop by tomorrow at 5',
+    'Please do not contact my employer, call me',
+    'I was the wrong number 3 in line',
+    'When does the offer end?',
+    'Can I cancel my old insurance?',
+    'Is the parking lot in front? I could not stop there',
+    'Take your time',
+    'Can you take me through the options?',
+    'Do not call me before 5',
+    'Out of town',
+    'ok thanks',
+    'please',
+  ]
+  for (const text of replies) t.is(meaningOf(text, { reply_rules: [] }, false), 'reply', text)
 })
 
 test('the first rule with one of its words or phrases counts, as whole words only', (t) => {

@@ -31,10 +31,12 @@ const SenderRequest = t.strict(
   'a sender with from and messages_per_second',
 )
 
+const hostsName = `null or a list of 1 to ${maximalConsentHosts} hosts`
+
 /** Null lifts the restriction, leaves it to the provider's default, or gives the service's own words. */
 const MessagingRequest = t.strict({
-  accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)]),
-  provider_answers_keywords: t.union([t.undefined, t.null, t.boolean]),
+  accepted_consent_hosts: t.union([t.undefined, t.null, t.readonlyArray(ConsentHost)], hostsName),
+  provider_answers_keywords: t.union([t.undefined, t.null, t.boolean], 'true, false or null'),
   help_text: t.union([t.undefined, t.null, MessageText], `${MessageText.name}, or null`),
   sender: t.union([t.undefined, t.null, SenderRequest], `${SenderRequest.name}, or null`),
   segments_per_month: t.union([t.undefined, t.null, NaturalNumber], `${NaturalNumber.name}, or null`),
@@ -48,7 +50,7 @@ const nothingSent: Problem = {
 
 const badHosts: Problem = {
   kind: 'invalid',
-  messages: [`accepted_consent_hosts must be null or a list of 1 to ${maximalConsentHosts} hosts`],
+  messages: [`accepted_consent_hosts must be ${hostsName}`],
 }
 
 /** How an account writes to its contacts. */
