@@ -33,10 +33,7 @@ const isAlternative = (parent: t.ContextEntry | undefined): boolean =>
   parent !== undefined && (parent.type instanceof t.UnionType || parent.type instanceof t.IntersectionType)
 
 /** A codec for the values of `A` that `accepts` lets through unchanged; `name` completes "must be …". */
-export const refined = <A extends string | number>(
-  name: string,
-  accepts: (value: unknown) => value is A,
-): t.Type<A, A> =>
+export const refined = <A>(name: string, accepts: (value: unknown) => value is A): t.Type<A, A> =>
   new t.Type<A, A, unknown>(
     name,
     accepts,

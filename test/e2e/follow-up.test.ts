@@ -179,6 +179,20 @@ test('a call that was scheduled holds the steps back until it is over', async (t
   t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
 })
 
+test('a call that is scheduled for what is no time is refused, and nothing is recorded', async (t) => {
+  const account = await following()
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
+  const schedule = (at: unknown) =>
+    account.report(next_engagement_id, 'event', 'phone_call_scheduled', { properties: { at } })
+  for (const at of ['tomorrow', 5, '']) {
+    const { status, body } = await schedule(at)
+    t.is(status, 400)
+    t.deepEqual(body, { errors: ['properties.at must be an ISO 8601 timestamp'] })
+  }
+  t.false((await labelsOf(account, contact_id)).includes('phone_call_scheduled'))
+  t.is((await schedule(null)).status, 201)
+})
+
 test('nothing is sent while the account is disabled', async (t) => {
   const account = await following()
   const silent = await following()

@@ -43,7 +43,16 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
     [{ steps: [{ message: 'Hi', delay_minutes: 600_000 }] }, /^steps\.0\.delay_minutes must be a whole number/],
     [{ days: [] }, /^days must be a list of at least one day of the week$/],
     [{ days: ['mardi'] }, /^days\.0 must be a day of the week in English$/],
-    [{ reply_rules: [{ words: [''], outcome: 'qualified' }] }, /^reply_rules\.0\.words\.0 must be a text/],
+    [{ reply_rules: [{ words: ['yes', ''], outcome: 'qualified' }] }, /^reply_rules\.0\.words\.1 must be a word/],
+    [{ reply_rules: [{ words: ['!!!'], outcome: 'qualified' }] }, /^reply_rules\.0\.words\.0 must be a word or phrase/],
+    [
+      { reply_rules: [{ words: [], outcome: 'qualified' }] },
+      /^reply_rules\.0\.words must be a list of one word or more$/,
+    ],
+    [
+      { reply_rules: [{ words: ['x'.repeat(1_001)], outcome: 'qualified' }] },
+      /^reply_rules\.0\.words\.0 must be a text of at most 1,000/,
+    ],
     [{ reply_rules: [{ words: ['ok'], outcome: 'sold' }] }, /^reply_rules\.0\.outcome must be qualified, unqualified/],
   ] as const) {
     const { status, body } = await account.manage('POST', '/playbooks', { title: 'x', ...wrong })

@@ -33,7 +33,7 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       withAccount(ports),
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
-      check(({ body }) => labelProblem(body)),
+      check(({ body }) => labelProblem(body) ?? callProblem(body)),
       TE.bindW('reportId', ({ request, account, engagement_id }) =>
         TE.fromEither(reportIdIn(ports, request, account, engagement_id)),
       ),
@@ -63,14 +63,21 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
 /** In milliseconds: a call whose end nobody reports is over then. */
 const longestCall = 60 * 60_000
 
-/** A call that is scheduled for a time (`properties.at`) holds the steps back until it is over. */
-const callIn = ({
-  label,
-  properties,
-}: Pick<ReportRequest, 'label' | 'properties'>): { readonly callUntil?: Instant } => {
-  const at = label === 'phone_call_scheduled' ? decode(InstantFromText, properties?.['at']) : undefined
-  return at === undefined || E.isLeft(at) ? {} : { callUntil: later(at.right, longestCall) }
+/** For which time a call is scheduled (`properties.at`), if it is said. */
+const callTime = ({ label, properties }: Pick<ReportRequest, 'label' | 'properties'>) =>
+  decode(optional(InstantFromText), label === 'phone_call_scheduled' ? properties?.['at'] : undefined)
+
+/** A call that is scheduled for a time holds the steps back until it is over. */
+const callIn = (report: Pick<ReportRequest, 'label' | 'properties'>): { readonly callUntil?: Instant } => {
+  const at = callTime(report)
+  return E.isLeft(at) || at.right === undefined ? {} : { callUntil: later(at.right, longestCall) }
 }
+
+/** A time that nobody can read would let the steps go on before the call. */
+const callProblem = (report: ReportRequest): Problem | undefined =>
+  E.isLeft(callTime(report))
+    ? { kind: 'invalid', messages: [`properties.at must be ${InstantFromText.name}`] }
+    : undefined
 
 /** What tells a repetition of an activity report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
 const reportIdIn = (

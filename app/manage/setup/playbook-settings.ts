@@ -15,7 +15,20 @@ const Minutes = refined(
 )
 
 const Step = t.strict({ message: Text, delay_minutes: Minutes })
-const ReplyRule = t.strict({ words: t.readonlyArray(Title, 'a list of words'), outcome: ReplyOutcome })
+
+const wordName = 'a word or phrase with a letter or a digit'
+const Word = Title.pipe(
+  refined(wordName, (value): value is string => typeof value === 'string' && /[\p{L}\p{N}]/u.test(value)),
+  wordName,
+)
+
+const wordsName = 'a list of one word or more'
+const Words = t.readonlyArray(Word, wordsName).pipe(
+  refined(wordsName, (value): value is ReadonlyArray<string> => Array.isArray(value) && value.length > 0),
+  wordsName,
+)
+
+const ReplyRule = t.strict({ words: Words, outcome: ReplyOutcome })
 
 const settings = {
   required_fields: optional(t.readonlyArray(Text, 'a list of field names')),
