@@ -157,6 +157,11 @@ test('a member who takes over is not interrupted, until the engagement is resume
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/pause`)).status, 200)
+  const paused = await account.manage('GET', '/follow_ups?state=paused')
+  const [shown] = (paused.body as { readonly follow_ups: ReadonlyArray<{ readonly [name: string]: unknown }> })
+    .follow_ups
+  t.truthy(shown?.['paused_until'])
+  t.is(shown?.['next_step_at'], shown?.['paused_until'])
   const other = await following()
   t.is((await other.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 404)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)

@@ -69,14 +69,19 @@ const stateIn = ({ query }: Request): Either<Problem, string> => {
     : E.left({ kind: 'invalid', messages: ['state must be running, paused or ended'] })
 }
 
+/** `next_step_at`: after the pause, or the call, that holds the step back. */
 const shown = ({
   account_id: _account,
   account_state: _a,
   playbook_state: _p,
   queue: _queue,
   id,
+  next_at,
+  next_step_at,
   ...rest
 }: FollowUpDocument) => ({
   next_engagement_id: id,
   ...rest,
+  next_step_at: next_step_at === null ? null : (next_at ?? next_step_at),
+  ...(next_at === undefined ? {} : { next_at }),
 })
