@@ -503,6 +503,8 @@ const putOff = (
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {
   if (state.kind !== 'requested' && state.kind !== 'waiting') return []
+  const reported = state.kind === 'waiting' ? endingAsReported(state, undefined) : undefined
+  if (reported !== undefined && command.type === 'WithdrawMessage') return [reported]
   const { reason } = command
   const ids = state.kind === 'requested' ? state.ids : state.facts
   const attempt = state.kind === 'requested' ? 0 : state.attempt

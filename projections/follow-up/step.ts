@@ -16,6 +16,7 @@ import { usageIn } from '../read-models/usage.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
+import { closeLastMessage } from './last-messages.js'
 import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
 import { mayTry, reachSegmentLimit } from './sending/hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
@@ -33,14 +34,15 @@ export type StepPorts = SendingPorts &
   }
 
 /**
- * Does what an engagement's turn asks for, at most one step of it: resolves with the position of its last record, or with undefined where
+ * Does what an engagement's turn asks for, at most one step of it; where it has ended, closes its last message: resolves with the position of its last record, or with undefined where
  * there was nothing to record, as where another process was first.
  * @throws FailedForGood, and where a store fails
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
   const { commandHandler, clock, documents } = ports
   const { state } = await loadOrThrow(commandHandler, engagement, id)
-  if (state.kind !== 'started' || state.ended || state.followUp === undefined) return undefined
+  if (state.kind !== 'started' || state.followUp === undefined) return undefined
+  if (state.ended) return closeLastMessage(ports, lease, state)
   const { attribution, followUp } = state
   const settings = await settingsOf(ports, state)
   const parties = await partiesOf(ports, attribution)

@@ -33,6 +33,8 @@ export type FollowUpDocument = {
   readonly gives_up_at: Instant | null
   /** Present only until the consent is verified: nothing is sent before. */
   readonly consent?: 'awaited'
+  /** Present only while the message of its last step is neither sent nor given up: since when. Where it has ended that is still to come. */
+  readonly message_pending_since?: Instant
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
@@ -50,8 +52,8 @@ type Facts = Omit<FollowUpDocument, 'account_state' | 'playbook_state' | 'queue'
 const derived = (facts: Facts): FollowUpDocument => {
   const { account_id, playbook_id, contact_id, state, steps_done, next_step_at, gives_up_at } = facts
   const states = { account_state: `${account_id}/${state}`, playbook_state: `${playbook_id}/${state}` }
-  const due = next_step_at ?? gives_up_at
-  if (state === 'ended' || due === null) return { ...facts, ...states }
+  const due = state === 'ended' ? (facts.message_pending_since ?? null) : (next_step_at ?? gives_up_at)
+  if (due === null) return { ...facts, ...states }
   const next_at = latest(due, facts.paused_until, facts.call_until)
   const timely = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
   const kind = facts.consent === undefined ? timely : 'consent'
@@ -71,6 +73,14 @@ const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDo
 
 const withoutCall = ({ call_until: _call, ...facts }: Facts): Facts => facts
 
+const withPending = (document: FollowUpDocument, message_pending_since: Instant): FollowUpDocument =>
+  derived({ ...factsIn(document), message_pending_since })
+
+const withoutPending = (document: FollowUpDocument): FollowUpDocument => {
+  const { message_pending_since: _since, ...facts } = factsIn(document)
+  return derived(facts)
+}
+
 const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
 /** What comes after a step that is over. */
@@ -79,7 +89,7 @@ const afterStep = (document: FollowUpDocument, step: number, { next_step_at, giv
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 1,
+  version: 2,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
@@ -104,6 +114,7 @@ export const followUps: Projection<FollowUpDocument> = {
         return idIn(engagement, event.stream)
       case 'ActivityRecorded':
         return concernsCall(event.data) ? idIn(engagement, event.stream) : undefined
+      case 'MessageBegun':
       case 'MessageAttemptFailed':
       case 'MessageSent':
       case 'MessageFailed':
@@ -126,10 +137,14 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'StepPostponed':
         return changed(document, { next_step_at: event.data.until })
       case 'StepSkipped':
+        return afterStep(document, event.data.step, event.data)
+      case 'MessageBegun':
+        return withPending(document, event.time)
       case 'MessageSent':
       case 'MessageFailed': {
         const over = stepOver(event.data)
-        return over === undefined ? document : afterStep(document, over.step, over.after)
+        const closed = withoutPending(document)
+        return over === undefined ? closed : afterStep(closed, over.step, over.after)
       }
       case 'StepsEnded':
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
@@ -145,7 +160,8 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'MessageAttemptFailed': {
         const { step = 0, next_attempt_at } = event.data
         // Where the next step has begun it is too late for this one.
-        return step < document.steps_done - 1 ? document : changed(document, { next_step_at: next_attempt_at })
+        if (step < document.steps_done - 1) return document
+        return withPending(changed(document, { next_step_at: next_attempt_at }), event.time)
       }
       case 'ContactReplied': {
         const { paused_until, gives_up_at } = event.data

@@ -75,6 +75,7 @@ const shown = ({
   account_state: _a,
   playbook_state: _p,
   queue: _queue,
+  message_pending_since: _pending,
   id,
   next_at,
   next_step_at,

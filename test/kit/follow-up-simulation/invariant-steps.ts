@@ -4,9 +4,14 @@ import { accountNumber } from './accounts.js'
 import type { Month } from './month.js'
 import { storiesIn, type Story } from './story.js'
 
-/** Steps come in their order and not early, the first always, and each engagement has ended or goes on. */
+/** Steps come in their order and not early, the first always, and each engagement, with its messages, has ended or goes on. */
 export const stepBreaches = (month: Month): ReadonlyArray<string> =>
-  storiesIn(month).flatMap((story) => [...early(story), ...skipped(story), ...stranded(story, month)])
+  storiesIn(month).flatMap((story) => [
+    ...early(story),
+    ...skipped(story),
+    ...stranded(story, month),
+    ...leftOver(story),
+  ])
 
 const early = ({ begun, overs, person, id, started }: Story): ReadonlyArray<string> => {
   const { steps } = accountNumber(person.account).settings
@@ -32,3 +37,14 @@ const stranded = ({ id, ended }: Story, { followUps }: Month): ReadonlyArray<str
   if (ended !== undefined) return shown?.state === 'ended' ? [] : [`${id} has ended and is not shown so`]
   return shown?.next_at === undefined ? [`${id} is open and has no timer`] : []
 }
+
+/** A message whose try failed is no longer waiting where its engagement has ended. */
+const leftOver = ({ id, ended, begun, messages }: Story): ReadonlyArray<string> =>
+  ended === undefined
+    ? []
+    : [...new Set(begun.map(({ data: { message_id } }) => message_id))].flatMap((messageId) => {
+        const last = messages.get(messageId)?.at(-1)
+        return last !== undefined && openedBy.has(last.type) ? [`${messageId} of ${id}, which has ended, is open`] : []
+      })
+
+const openedBy: ReadonlySet<string> = new Set(['MessageBegun', 'MessageTriedAgain', 'MessageAttemptFailed'])

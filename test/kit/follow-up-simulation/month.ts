@@ -72,6 +72,12 @@ export const followUpMonth = async (seed: number, leads: number): Promise<Month>
       const person = numbers.get(to)
       if (person !== undefined && random() < 0.5) after(delayOf(random), () => answer(person))
     },
+    failed: ({ to }) => {
+      const person = numbers.get(to)
+      // Who buys now is not written to by the next try.
+      if (person !== undefined && random() < 0.3)
+        after(below(random, 2 * minute), () => ask(convert(person, 'sold', false, clock.now())))
+    },
   })
   const lives = openLives(
     {
@@ -101,10 +107,11 @@ export const followUpMonth = async (seed: number, leads: number): Promise<Month>
     const person = again ?? personNumber(people.size + 1, random)
     people.set(person.contactId, person)
     numbers.set(person.phone, person)
-    engaged.set(person.contactId, engagementId(submitted))
     const drawn = random()
     const consent = drawn < 0.05 ? 'refused' : drawn < 0.15 ? 'awaited' : undefined
-    ask(submitLead(submitted, person, detailsOf(person, random), consent, clock.now()))
+    const submit = submitLead(submitted, person, detailsOf(person, random), consent, clock.now())
+    const id = engagementId(submitted)
+    ask((process) => submit(process).then(() => void engaged.set(person.contactId, id)))
     if (submitted < leads) after(Math.floor((random() * 2 * days) / leads), submitNext)
   }
 

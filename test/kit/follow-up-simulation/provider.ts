@@ -24,13 +24,15 @@ type ProviderPorts = {
   readonly clock: ManualClock
   readonly head: () => Position
   readonly taken: (arrival: Arrival) => void
+  /** It could not take it, and may be asked again. */
+  readonly failed: (arrival: Arrival) => void
 }
 
 /**
  * Sends texts for whoever asks, and fails, refuses and forgets to answer. What it took stays, whatever becomes of the process that sent
  * it.
  */
-export const openProvider = ({ random, clock, head, taken }: ProviderPorts) => {
+export const openProvider = ({ random, clock, head, taken, failed }: ProviderPorts) => {
   const arrivals: Array<Arrival> = []
   const kept = new Set<string>()
 
@@ -61,7 +63,7 @@ export const openProvider = ({ random, clock, head, taken }: ProviderPorts) => {
           if (isTaken) {
             kept.add(id)
             taken(arrival)
-          }
+          } else if (typeof drawn === 'object' && drawn.kind === 'failed') failed(arrival)
           await clock.sleep(random() < 0.9 ? 0 : Math.ceil(random() * 3_000))
           return typeof drawn === 'string' ? { kind: 'unknown', reason: 'no answer' } : drawn
         }),

@@ -1,6 +1,6 @@
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Recorded } from '../../../domain/event.js'
-import type { ContactId, EngagementId } from '../../../domain/ids.js'
+import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { grouped } from '../simulation/grouped.js'
 import type { Month } from './month.js'
 import type { Person } from './people.js'
@@ -19,6 +19,8 @@ export type Story = {
   readonly overs: ReadonlyMap<number, Event>
   readonly ended: Of<'EngagementEnded'> | undefined
   readonly begun: ReadonlyArray<Of<'StepBegun'>>
+  /** The streams of the messages of its steps. */
+  readonly messages: ReadonlyMap<MessageId, ReadonlyArray<Event>>
 }
 
 export const storiesIn = ({ events, people }: Month): ReadonlyArray<Story> => {
@@ -37,12 +39,16 @@ export const storiesIn = ({ events, people }: Month): ReadonlyArray<Story> => {
     const person = people.get(contact_id)
     if (person === undefined) throw new Error('an engagement of nobody')
     const own = streams.get(started.stream) ?? []
+    const begun = own.filter((event) => event.type === 'StepBegun')
     return [
       {
         ...{ id, started, person, events: own, contact: streams.get(`contact-${contact_id}`) ?? [] },
         overs: overs.get(id) ?? new Map<number, Event>(),
         ended: own.find((event) => event.type === 'EngagementEnded'),
-        begun: own.filter((event) => event.type === 'StepBegun'),
+        begun,
+        messages: new Map(
+          begun.map(({ data: { message_id: message } }) => [message, streams.get(`message-${message}`) ?? []]),
+        ),
       },
     ]
   })

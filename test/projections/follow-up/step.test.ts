@@ -67,6 +67,31 @@ test('a conversation that ended between two tries is not written to any more', a
   t.is(stage.sent.length, 1)
 })
 
+test('a message that waits for its next try is withdrawn as soon as its engagement ends, and that of another goes on', async (t) => {
+  const stage = await openStage(t, () => failed)
+  await stage.submit(2, 2, {})
+  await stage.takeTurn(1)
+  await stage.takeTurn(2)
+  stage.work(1)
+  await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
+  await until('the message is withdrawn', 30_000, () => stage.recorded().includes('MessageFailed'))
+  await stage.takeTurn(1)
+  stage.toTime(nextTry)
+  await stage.takeTurn(2)
+  t.is(stage.recorded().filter((type) => type === 'MessageFailed').length, 1)
+  t.deepEqual(stage.sent, [phone(1), phone(2), phone(2)])
+})
+
+test('what the provider took before its engagement ended is recorded as sent, also where the process died in between', async (t) => {
+  const stage = await openStage(t)
+  await stage.takeTurn(1, 2)
+  await stage.executeOnEngagement(1, { type: 'EndEngagement', reason: 'conversion', at: at(1) })
+  stage.work(1)
+  await until('the message is settled', 30_000, () => stage.recorded().includes('MessageSent'))
+  t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
+  t.deepEqual(stage.sent, [phone(1)])
+})
+
 test('what cannot be sent for good ends the message, and nothing repeats it', async (t) => {
   const stage = await openStage(t, () => ({ kind: 'refused', reason: 'a code' }))
   await stage.takeTurn(1)
