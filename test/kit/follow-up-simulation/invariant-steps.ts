@@ -10,7 +10,7 @@ export const stepBreaches = (month: Month): ReadonlyArray<string> =>
     ...early(story),
     ...skipped(story),
     ...stranded(story, month),
-    ...leftOver(story),
+    ...leftOver(story, month),
   ])
 
 const early = ({ begun, overs, person, id, started }: Story): ReadonlyArray<string> => {
@@ -38,13 +38,17 @@ const stranded = ({ id, ended }: Story, { followUps }: Month): ReadonlyArray<str
   return shown?.next_at === undefined ? [`${id} is open and has no timer`] : []
 }
 
-/** A message whose try failed is no longer waiting where its engagement has ended. */
-const leftOver = ({ id, ended, begun, messages }: Story): ReadonlyArray<string> =>
-  ended === undefined
-    ? []
-    : [...new Set(begun.map(({ data: { message_id } }) => message_id))].flatMap((messageId) => {
-        const last = messages.get(messageId)?.at(-1)
-        return last !== undefined && openedBy.has(last.type) ? [`${messageId} of ${id}, which has ended, is open`] : []
-      })
+/** In milliseconds: for so long a provider that does not answer is asked what became of a try. */
+const longestClosing = 5 * 60_000
+
+/** No message of an engagement that has ended waits for another try. */
+const leftOver = ({ ended, id, messages }: Story, { events }: Month): ReadonlyArray<string> => {
+  const last = events.at(-1)
+  if (ended === undefined || last === undefined) return []
+  if (millisecondsOf(last.time) - millisecondsOf(ended.time) < longestClosing) return []
+  return [...messages].flatMap(([messageId, stream]) =>
+    openedBy.has(stream.at(-1)?.type ?? '') ? [`${messageId} of ${id}, which has ended, is open`] : [],
+  )
+}
 
 const openedBy: ReadonlySet<string> = new Set(['MessageBegun', 'MessageTriedAgain', 'MessageAttemptFailed'])
