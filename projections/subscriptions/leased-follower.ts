@@ -1,4 +1,4 @@
-import { aborted, abortable } from '../../domain/abortable.js'
+import { aborted, abortable, over } from '../../domain/abortable.js'
 import { beginning, type Position } from '../../domain/event.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -85,11 +85,11 @@ const sharedPoll = (look: LeasedFollower['position'], isHere: () => boolean, bac
       } else if (polls > 1) {
         // The shortest pause is over soon: ended by each who joins, there would be a look for each.
         polls = 0
-        pause.abort()
+        pause.abort(over)
       }
       return () => {
         waiting.delete(one)
-        if (waiting.size === 0) pause.abort()
+        if (waiting.size === 0) pause.abort(over)
       }
     })
     return result
