@@ -24,6 +24,8 @@ export type FollowUpDocument = {
   readonly reason: string | null
   readonly started_at: Instant
   readonly steps_done: number
+  /** Steps of which nothing was sent, and why. Steps count from 0. */
+  readonly steps_skipped: ReadonlyArray<{ readonly step: number; readonly reason: string }>
   /** When the next step, or the next try of it, is due; null where none follows. */
   readonly next_step_at: Instant | null
   readonly paused_until: Instant | null
@@ -83,13 +85,18 @@ const withoutPending = (document: FollowUpDocument): FollowUpDocument => {
 
 const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
+const withSkipped = (
+  document: FollowUpDocument,
+  { step, reason }: { readonly step: number; readonly reason: string },
+): FollowUpDocument => changed(document, { steps_skipped: [...document.steps_skipped, { step, reason }] })
+
 /** What comes after a step that is over. */
 const afterStep = (document: FollowUpDocument, step: number, { next_step_at, gives_up_at }: AfterStep) =>
   changed(document, { steps_done: step + 1, next_step_at, gives_up_at })
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 2,
+  version: 3,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
@@ -137,7 +144,7 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'StepPostponed':
         return changed(document, { next_step_at: event.data.until })
       case 'StepSkipped':
-        return afterStep(document, event.data.step, event.data)
+        return afterStep(withSkipped(document, event.data), event.data.step, event.data)
       case 'MessageBegun':
         return withPending(document, event.time)
       case 'MessageSent':
@@ -200,6 +207,7 @@ const begun = ({
     reason: null,
     started_at: submitted_at ?? time,
     steps_done: 0,
+    steps_skipped: [],
     next_step_at,
     paused_until: null,
     gives_up_at: null,

@@ -95,6 +95,17 @@ test('a reply fires interested and holds the steps back, and a rule tells its ou
   t.deepEqual((await labelsOf(account, contact_id)).length, 3, 'after an outcome a text fires nothing')
 })
 
+test('a step whose message is blank is skipped, and the list says so', async (t) => {
+  const steps = [{ message: '{{last_name}}', delay_minutes: 0 }, ...settings.steps]
+  const account = await following({ steps, required_fields: ['first_name'], give_up_after_minutes: 100_000 })
+  const { contact_id } = await account.submitted({ ...lead(), last_name: '' })
+  await soon(async () => (await messagesOf(account, contact_id)).length === 2)
+  t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
+  const { body } = await account.manage('GET', '/follow_ups')
+  const [shown] = (body as { readonly follow_ups: ReadonlyArray<{ readonly [name: string]: unknown }> }).follow_ups
+  t.deepEqual(shown?.['steps_skipped'], [{ step: 0, reason: 'the message is blank' }])
+})
+
 test('STOP opts out at once, of all that is open, and a later lead of the number gets nothing', async (t) => {
   const account = await following()
   const phone = newPhone()
