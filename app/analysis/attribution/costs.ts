@@ -1,4 +1,5 @@
 import { E, type Either } from '../../../domain/prelude.js'
+import { SourceId } from '../../../domain/ids.js'
 import { instantFromText, type Instant } from '../../../domain/instant.js'
 
 /** What a lead of a source costs that was submitted at or after `from` and before `to`; without one of them it is open there. */
@@ -38,7 +39,7 @@ const cellsOf = (row: string): ReadonlyArray<string> =>
 const costIn = (cells: ReadonlyArray<string>): Either<string, CostLine> => {
   const [sourceId = '', fromText = '', toText = '', centsText = ''] = cells
   if (cells.length !== 4) return E.left(`it must have the four fields ${header}`)
-  if (sourceId === '') return E.left('source_id must not be empty')
+  if (!SourceId.is(sourceId)) return E.left(`source_id must be ${SourceId.name}`)
   const [from, to] = [instantFromText(fromText), instantFromText(toText)]
   if (fromText !== '' && from === undefined) return E.left('from must be a time in ISO 8601, or empty')
   if (toText !== '' && to === undefined) return E.left('to must be a time in ISO 8601, or empty')

@@ -104,7 +104,7 @@ test('a wrong use is named, and ends with 2', async (t) => {
 test('a folder without a log, and costs that cannot be read, end with 1 and say why', async (t) => {
   const folder = temporaryDirectory(t)
   const costs = join(folder, 'costs.csv')
-  writeFileSync(costs, 'source_id,from,to,cost_per_lead\nmks_a,,,12.50\n')
+  writeFileSync(costs, `source_id,from,to,cost_per_lead\nmks_${'A'.repeat(26)},,,12.50\n`)
   const wrong = await attribution(directory.path, '--costs', costs)
   t.is(wrong.code, 1)
   t.is(
