@@ -6,7 +6,7 @@ import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, contactOf, type Contact, type ContactDocument } from './contact.js'
 import { contacts } from './read-models/contacts.js'
 import { messages } from './read-models/messages.js'
-import { usageIn, type Usage } from './read-models/usage.js'
+import { usageIn, type Usage } from './read-models/messages.js'
 import {
   mostCounted,
   type Collection,

@@ -12,7 +12,7 @@ import { afterStep, fieldsOf, hoursFor } from '../../domain/step-times.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { linkCodeFrom } from '../../domain/tracked-link.js'
 import type { Documents } from '../ports.js'
-import { usageIn } from '../read-models/usage.js'
+import { usageIn } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
@@ -34,8 +34,8 @@ export type StepPorts = SendingPorts &
   }
 
 /**
- * Does what an engagement's turn asks for, at most one step of it; where it has ended, closes its last message: resolves with the position of its last record, or with undefined where
- * there was nothing to record, as where another process was first.
+ * Does what the turn of an engagement asks for: at most one step, or where it has ended the closing of its last message. Resolves with the
+ * position of what was recorded last, or with undefined where nothing was, such as where another process was first.
  * @throws FailedForGood, and where a store fails
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {

@@ -2,7 +2,10 @@ import { idIn } from '../../domain/decider.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message, type MessageEvent, type Purpose } from '../../domain/message.js'
-import type { Projection } from '../projection.js'
+import type { StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { Documents } from '../ports.js'
+import { collectionOf, type Projection } from '../projection.js'
 import { contactShardOf } from './contact-shards.js'
 
 /** A text that was sent to a contact, or came from it. */
@@ -121,7 +124,7 @@ export const messages: Projection<MessageDocument> = {
 }
 
 /** `month` such as 2026-01. */
-export const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`
+const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`
 
 const taken = (document: MessageDocument): MessageDocument => ({
   ...document,
@@ -198,5 +201,26 @@ const afterTry = (
     }
     default:
       return document
+  }
+}
+
+export type Usage = { readonly messages: number; readonly segments: number }
+
+/**
+ * What an account has sent in a month, such as 2026-01, as providers bill it. It costs one count for each segment of the longest message:
+ * those that have at least one, those that have at least two, and so on.
+ */
+export const usageIn = async (
+  { count }: Pick<Documents, 'count'>,
+  account: AccountId,
+  month: string,
+): Promise<Either<StoreFailure, Usage>> => {
+  const part = { index: 'by_month', equals: [accountMonthOf(account, month)], limit: Number.MAX_SAFE_INTEGER }
+  let usage: Usage = { messages: 0, segments: 0 }
+  for (let from = 1; ; from += 1) {
+    const counted = await count(collectionOf(messages), { ...part, from })
+    if (E.isLeft(counted)) return counted
+    if (counted.right === 0) return E.right(usage)
+    usage = { messages: from === 1 ? counted.right : usage.messages, segments: usage.segments + counted.right }
   }
 }

@@ -1,6 +1,7 @@
 import test from 'ava'
+import { readdirSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import * as prettier from 'prettier'
-import { resolve } from 'node:path'
 import ts from 'typescript'
 import { distinct, documentNamed, matches, sourcesIn } from './documents.js'
 
@@ -96,5 +97,11 @@ test('the tutorial can be followed: its changes fit the sources, and the compile
   for (const path of paths) {
     const config = { ...(await prettier.resolveConfig(path)), filepath: path }
     t.true(await prettier.check(changed.get(path) ?? '', config), path)
+  }
+  // What it adds must find room, as `test/architecture.test.ts` asks for.
+  for (const folder of distinct(paths.map(dirname)).filter((one) => one.startsWith('projections'))) {
+    const added = paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
+    const rooms = distinct([...readdirSync(folder), ...added]).filter((name) => !name.endsWith('.md'))
+    t.true(rooms.length <= 12, `${folder}: ${rooms.join(', ')}`)
   }
 })

@@ -24,7 +24,7 @@ import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { usageIn } from '../../../projections/read-models/usage.js'
+import { usageIn } from '../../../projections/read-models/messages.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import {
