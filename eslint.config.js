@@ -55,8 +55,12 @@ export default tseslint.config(
     files: ['domain/**/*.ts', 'projections/**/*.ts', 'adapters/**/*.ts', 'app/**/*.ts'],
     rules: { 'max-lines-per-function': ['error', 80] },
   },
-  // An aggregate is one file, however long.
-  { files: ['projections/**/*.ts', 'adapters/**/*.ts', 'app/**/*.ts'], rules: { 'max-lines': ['error', 250] } },
+  {
+    files: ['domain/**/*.ts', 'projections/**/*.ts', 'adapters/**/*.ts', 'app/**/*.ts'],
+    // An aggregate is one file, however long.
+    ignores: ['domain/{account,contact,delivery,engagement,message}.ts'],
+    rules: { 'max-lines': ['error', 250] },
+  },
   {
     files: ['domain/**/*.ts'],
     rules: { 'no-restricted-imports': outsideIsForbidden('projections', 'adapters', 'app') },

@@ -1,0 +1,92 @@
+import { contact, type ContactCommand } from './contact.js'
+import { engagement, type EngagementCommand } from './engagement.js'
+import { answerOf } from './message-reactions.js'
+import type { Intent, Reaction } from './reaction.js'
+
+export const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
+  const command: ContactCommand = {
+    type: 'EngageLead',
+    contactId: data.contact_id,
+    accountId: data.account_id,
+    leadId: data.lead_id,
+    sourceId: data.source_id,
+    sourceTitle: data.source_title,
+    playbookId: data.playbook_id,
+    engagementId: data.engagement_id,
+    details: data.details,
+    submittedAt: time,
+    at: time,
+    ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
+    ...(data.follow_up === undefined ? {} : { followUp: data.follow_up }),
+  }
+  return [{ decider: contact, id: data.contact_id, command }]
+}
+
+export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
+  const { contact_id, account_id, lead_id, source_id, playbook_id, engagement_id } = data
+  const attribution = { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id }
+  const {
+    submitted_at: submittedAt,
+    state,
+    engaged_at: engagedAt,
+    filtered,
+    supersedes = [],
+    follow_up: followUp,
+  } = data
+  const lead = {
+    submittedAt,
+    ...(state === undefined ? {} : { state }),
+    ...(followUp === undefined ? {} : { followUp }),
+  }
+  const command: EngagementCommand = { type: 'StartEngagement', attribution, ...lead, engagedAt, filtered }
+  return [
+    { decider: engagement, id: engagement_id, command },
+    ...supersedes.map((id): Intent => {
+      const end: EngagementCommand = { type: 'EndEngagement', reason: 'superseded', at: engagedAt }
+      return { decider: engagement, id, command: end }
+    }),
+  ]
+}
+
+export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
+  const { label, contact_id, engagement_id } = data.activity
+  if (label !== 'opted_out') return []
+  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id } }]
+}
+
+/** Nothing more is sent to the contact, whichever of its engagements it answered. */
+export const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) => {
+  const others = (data.ended ?? []).filter((id) => id !== data.engagement_id)
+  return [
+    ...(data.confirmation === undefined ? [] : [answerOf(data.confirmation, 'confirmation', time)]),
+    ...others.map((id): Intent => {
+      const command: EngagementCommand = { type: 'EndEngagement', reason: 'opted_out', at: time }
+      return { decider: engagement, id, command }
+    }),
+  ]
+}
+
+export const onConversionRecorded: Reaction<'ConversionRecorded'> = ({ data, time }) => {
+  const { record_id, conversion_id, contact_id, engagement_id, label, title, ends } = data
+  const activity: EngagementCommand = {
+    type: 'RecordConversionActivity',
+    recordId: record_id,
+    label,
+    title,
+    ends: ends.includes(engagement_id),
+    at: time,
+  }
+  const others = ends.filter((id) => id !== engagement_id)
+  return [
+    { decider: engagement, id: engagement_id, command: activity },
+    ...others.map((id): Intent => {
+      const command: EngagementCommand = { type: 'EndEngagement', reason: 'conversion', at: time }
+      return { decider: engagement, id, command }
+    }),
+    {
+      decider: contact,
+      id: contact_id,
+      command: { type: 'MarkConverted', recordId: record_id, conversionId: conversion_id, ended: ends },
+    },
+  ]
+}
