@@ -1,7 +1,7 @@
 import test from 'ava'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { distinct, filesIn } from './documents.js'
+import { distinct, documentNamed, filesIn, tableIn } from './documents.js'
 
 const compose = readFileSync('docker-compose.yml', 'utf8')
 
@@ -20,6 +20,17 @@ test('docker-compose publishes every port to this machine alone, unless it is to
   t.is(published.length, 3)
   t.is(compose.match(/^ +ports:$/gm)?.length, 3)
   for (const port of published) t.regex(port, /^(127\.0\.0\.1|\$\{PUBLISH_AT:-127\.0\.0\.1\}):/, port)
+})
+
+test('every setting can be given to the containers, but those that the image or the file itself decides', (t) => {
+  const settings = tableIn(documentNamed('app/README.md'), 'setting').map(([cell = '']) => cell.replaceAll('`', ''))
+  t.true(settings.length > 15)
+  // No two processes agree on a clock that runs faster.
+  const decided = ['HOST', 'DATA_DIR', 'EVENTSTORE_URL', 'MONGODB_URL', 'CLOCK_RATE']
+  t.deepEqual(
+    settings.filter((name) => !decided.includes(name) && !compose.includes(`\${${name}:-`)),
+    [],
+  )
 })
 
 test('the image has the files of SQL that commands run, where they look for them', (t) => {
