@@ -9,7 +9,7 @@ import type { WebhookQueue } from './queue/webhook-queue.js'
 
 /**
  * What there may be to do for a webhook: `due`, a delivery became due; `resend`, a resend was requested; `jobs`, its
- * scheduled jobs have work: a backlog to be settled, or a bulk resend.
+ * scheduled jobs have work: a backlog to be reconciled, or a bulk resend.
  */
 const kinds = ['due', 'resend', 'jobs'] as const
 type ArrivalKind = (typeof kinds)[number]

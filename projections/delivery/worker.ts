@@ -13,7 +13,7 @@ import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
 import { deliveryWorkerName, setAside } from './attempts/set-aside.js'
-import { settleBacklog } from './jobs/backlog.js'
+import { reconcileBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
 import { scheduledJob } from './jobs/scheduled-job.js'
@@ -41,7 +41,7 @@ type WorkerPorts = AttemptPorts &
 /**
  * The half of the process manager of deliveries that sends: events in, requests to webhooks and commands out. The fan-out is
  * the half that makes deliveries due. What the log tells waits in `arrivals` until the read model shows it; then the scheduler
- * begins the attempts of the webhook's queue, and jobs settle its backlog and carry out its bulk resends.
+ * begins the attempts of the webhook's queue, and jobs reconcile its backlog and carry out its bulk resends.
  */
 export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { store, projected } = ports
@@ -53,14 +53,17 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
-  const settling = scheduledJob({ name: 'settling a backlog', work: (queue) => settleBacklog(jobPorts, queue) }, ports)
+  const reconciling = scheduledJob(
+    { name: 'reconciling a backlog', work: (queue) => reconcileBacklog(jobPorts, queue) },
+    ports,
+  )
   const resending = scheduledJob({ name: 'a bulk resend', work: resends.carryOut }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
   const lookForWork = (queue: WebhookQueue): void => {
     expect(queue, 'resend')
     expect(queue, 'retry')
-    settling.run(queue)
+    reconciling.run(queue)
     if (resends.areRunning(queue.webhookId)) resending.run(queue)
   }
 
@@ -117,7 +120,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       shardHeads.end(lease)
       fresh.forget()
       await Promise.all(
-        queues.release(lease).flatMap((queue) => [end(queue), settling.ended(queue), resending.ended(queue)]),
+        queues.release(lease).flatMap((queue) => [end(queue), reconciling.ended(queue), resending.ended(queue)]),
       )
     },
     open: inFlight,

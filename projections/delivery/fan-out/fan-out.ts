@@ -84,7 +84,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
       const subscribed = new Map<RecordedActivity, ReadonlyArray<WebhookDocument>>()
       for (const event of events) {
         followedTo = event.position
-        leads.pass(event)
+        leads.learn(event)
         if (event.type !== 'ActivityRecorded') {
           await handle(event)
           continue
@@ -92,7 +92,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
         const to = webhooks.subscribed(event.data.activity)
         if (to.length > 0) subscribed.set(event, to)
       }
-      const shown = await contacts.pass(events, new Set(subscribed.keys()))
+      const shown = await contacts.fold(events, new Set(subscribed.keys()))
       fanned = new Map([...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone }]))
       const making = [...subscribed.keys()]
       for (let next = making.splice(0, madeAtOnce); next.length > 0; next = making.splice(0, madeAtOnce)) {

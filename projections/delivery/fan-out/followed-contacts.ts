@@ -64,7 +64,7 @@ export const followedContacts = (ports: ContactPorts) => {
      * Folds the next events of the log. Gives for each of these activities the contact as it was then. What can't be read
      * concerns its own activities alone, and is read again for the next ones.
      */
-    pass: async (
+    fold: async (
       events: ReadonlyArray<ProjectedEvent>,
       activities: ReadonlySet<RecordedActivity>,
     ): Promise<ReadonlyMap<RecordedActivity, Shown>> => {

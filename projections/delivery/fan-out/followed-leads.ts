@@ -24,7 +24,7 @@ export const followedLeads = (store: Pick<EventStore, 'read'>) => {
   const cache = new LRUCache<LeadId, Submitted>({ maxSize: capacity, sizeCalculation: approximateBytes })
 
   return {
-    pass: (event: ProjectedEvent): void => {
+    learn: (event: ProjectedEvent): void => {
       if (event.type === 'LeadSubmitted') cache.set(event.data.lead_id, submittedIn(event))
     },
     /**

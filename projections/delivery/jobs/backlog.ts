@@ -24,10 +24,10 @@ const collection = collectionOf(deliveries)
  * Brings what a webhook has not received in line with its state, until nothing is left to do. While it is off, what is
  * due is held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever
  * turned it on chose. After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns,
- * so a settling that was interrupted begins anew and does nothing twice.
+ * so a job that was interrupted begins anew and does nothing twice.
  * @throws where a store fails
  */
-export const settleBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
+export const reconcileBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   if (isEnding(queue.lease)) return
   const receiver = await receiverNow(ports, queue)
   switch (receiver.kind) {
@@ -51,7 +51,7 @@ const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: Deliver
     const batch = await dueNow(ports, queue)
     if (batch.length > 0) {
       looks = 0
-      await settle(ports, queue, batch, () => command)
+      await execute(ports, queue, batch, () => command)
     } else if (reserved.size > 0) {
       // An attempt that is in flight may leave its delivery due.
       await ports.backoff(looks, lease.ending)
@@ -65,7 +65,7 @@ const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: Deliver
 const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   while (!isEnding(queue.lease)) {
     const batch = await backlogAfter(ports, queue, undefined)
-    await settle(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
+    await execute(ports, queue, batch, () => ({ type: 'AbandonDelivery' }))
     if (batch.length < batchSize) return
     await throttle(ports, queue, batch.length, perSecond.recorded)
   }
@@ -81,7 +81,7 @@ const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void
     const batch = page.filter(({ backlog_version }) => isOlderThanTurningOn(backlog_version, receiver))
     const { catchUp, by } = receiver.turnedOn
     if (catchUp) await resume(ports, queue, batch)
-    else await settle(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
+    else await execute(ports, queue, batch, () => ({ type: 'SkipDelivery', by }))
     const last = page.at(-1)
     if (last === undefined || page.length < batchSize) return
     after = { key: last.id, value: last.backlog_order ?? '' }
@@ -93,7 +93,7 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
   await roomInQueue(ports, queue)
   const now = ports.clock.now()
   // A millisecond apart, since what is due at the same time has no order; in the past, so that all of them are due now.
-  await settle(ports, queue, batch, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - batch.length) }))
+  await execute(ports, queue, batch, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - batch.length) }))
   ports.expect(queue, 'caught-up')
 }
 
@@ -104,7 +104,7 @@ const roomInQueue = async ({ documents, backoff }: JobPorts, queue: WebhookQueue
   while (!isEnding(lease) && (await waiting()).length >= batchSize) await backoff(0, lease.ending)
 }
 
-const settle = async (
+const execute = async (
   ports: JobPorts,
   queue: WebhookQueue,
   batch: Batch,

@@ -9,7 +9,7 @@ import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
-/** What the jobs need: settling a backlog, and carrying out a bulk resend. */
+/** What the jobs need: reconciling a backlog, and carrying out a bulk resend. */
 export type JobPorts = {
   readonly store: EventStore
   readonly documents: Documents

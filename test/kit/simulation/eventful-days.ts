@@ -141,14 +141,14 @@ export const eventfulDays = async (seed: number, crashes: boolean): Promise<Hist
   for (let count = 0; count < 24; count += 1) {
     await act()
     if (count === 6) await simulation.ask(addWebhook(3, { format: 'flat' }))
-    await simulation.pass(oneOf([0, 0, 5, 800, 20 * second, hour, day, untilAllIsOver]))
+    await simulation.advance(oneOf([0, 0, 5, 800, 20 * second, hour, day, untilAllIsOver]))
   }
   // A crash now makes followers handle events again: what came to its end must stay as it is.
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   if (crashes) simulation.crash()
   await simulation.ask(recordActivity(1, 'interested'), turnOnOne(oneOf(numbers)), turnOnOne(oneOf(numbers)))
   simulation.crashNoMore()
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   return simulation.history()
 }
 

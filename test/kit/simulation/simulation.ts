@@ -19,7 +19,7 @@ export type Simulation = {
   /** Asks all of them at the same time, and again those that a crash left unanswered; resolves when each has its answer. */
   readonly ask: (...commands: ReadonlyArray<Command>) => Promise<void>
   /** Lets this many milliseconds pass. */
-  readonly pass: (milliseconds: number) => Promise<void>
+  readonly advance: (milliseconds: number) => Promise<void>
   /**
    * Ends the process, at once or at its n-th durable step from now, from 1 on; another begins so many milliseconds later, or some
    * time later.
@@ -102,7 +102,7 @@ export const openSimulation = (scene: Scene): Simulation => {
         await settleUntil(() => unanswered.size === 0 || current().life !== life)
       }
     },
-    pass: async (milliseconds) => {
+    advance: async (milliseconds) => {
       const end = clock.time() + milliseconds
       await settle()
       while (toNextTimer(end)) await settle()

@@ -49,7 +49,7 @@ const busyDays = async ({ seed, takes, activities, burst, resends }: Busy): Prom
   const pause = (takes * minute * burst) / activities
   for (let hours = 0; hours < 192; hours += 6) {
     for (let passed = 0; passed < 6 * 60 * minute; passed += pause) {
-      await simulation.pass(pause)
+      await simulation.advance(pause)
       await simulation.ask(...Array.from({ length: burst }, () => recordActivity(1, 'interested')))
     }
     const log = simulation.log()

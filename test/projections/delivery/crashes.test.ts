@@ -37,14 +37,14 @@ const openWithOff = async (isAway: boolean, step: number): Promise<Simulation> =
   if (isAway) {
     await simulation.ask(recordActivity(1, 'interested'), recordActivity(1, 'phone_call_started'))
     // Seventeen retries take 68 hours, and the last one comes 23 later.
-    await simulation.pass(70 * 3_600_000)
+    await simulation.advance(70 * 3_600_000)
     simulation.crash(longAway)
   }
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   await simulation.ask(submitLead(2, 2))
-  await simulation.pass(1_000)
+  await simulation.advance(1_000)
   await simulation.ask(recordActivity(1, 'interested'), recordActivity(2, 'interested'))
-  await simulation.pass(1_000)
+  await simulation.advance(1_000)
   simulation.crashAt(step)
   return simulation
 }
@@ -90,7 +90,7 @@ const scenarios: ReadonlyArray<Scenario> = [
 const crashedAt = async ({ isAway, command }: Scenario, step: number): Promise<History> => {
   const simulation = await openWithOff(isAway, step)
   await simulation.ask(command)
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   return simulation.history()
 }
 
@@ -117,7 +117,7 @@ test('one delivery is resent: a crash at any durable step loses nothing', async 
     const [first] = deliveriesIn(simulation)
     if (first === undefined) return t.fail()
     await simulation.ask(resendOne(first))
-    await simulation.pass(untilAllIsOver)
+    await simulation.advance(untilAllIsOver)
     const history = await simulation.history()
     t.deepEqual(breaches(history), [], `step ${step}`)
     // Whoever got no answer asks once more, though the first request may have been recorded.

@@ -66,7 +66,7 @@ const crashedAt = async (step: number, seed: number, stores: Stores): Promise<Hi
   simulation.crashAt(step)
   await simulation.ask(addWebhook(1), addWebhook(2))
   await simulation.ask(submitLead(1, 1))
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   return simulation.history()
 }
 
@@ -113,9 +113,9 @@ test('a delivery that fails for four days is tried as often as its schedule says
   })
   await simulation.ask(addWebhook(1))
   await simulation.ask(submitLead(1, 1))
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   await simulation.ask(recordActivity(1, 'interested'))
-  await simulation.pass(untilAllIsOver)
+  await simulation.advance(untilAllIsOver)
   const history = await simulation.history()
   t.deepEqual(breaches(history), [])
   t.is(history.arrivals.length, maximalAttempts)

@@ -38,7 +38,7 @@ const endsAtOnce = async (t: ExecutionContext, batches: () => number, stop: () =
   t.true(batches() <= before + 1, `${batches() - before} batches were read after the end`)
 }
 
-test('what the projector of deliveries reads of the log before it begins ends with its lease', async (t) => {
+test('what the fan-out of deliveries reads of the log before it begins ends with its lease', async (t) => {
   const { store: embedded, documents, close } = await openSqliteStores()
   t.teardown(close)
   const { store, batches } = withLongHistory(embedded)

@@ -42,7 +42,7 @@ test('wherever it begins and in whatever batches, an activity meets its contact 
       for (const place of places) {
         const batch = history.slice(from, place)
         const activities = activitiesIn(batch)
-        const shown = await contacts.pass(batch, activities)
+        const shown = await contacts.fold(batch, activities)
         for (const activity of activities) {
           const found = shown.get(activity)
           assert.deepEqual(found && rightOf(found), asOf(history, activity))
@@ -60,14 +60,14 @@ test('a contact that the log showed is not read, and any other once, however man
     fc.asyncProperty(histories, fc.nat(80), async (history, begin) => {
       const { store, taken } = await storeOf(history)
       const contacts = followedContacts({ store, documents: memoryDocuments(documentState()) })
-      for (const event of history.slice(begin)) await contacts.pass([event], activitiesIn([event]))
+      for (const event of history.slice(begin)) await contacts.fold([event], activitiesIn([event]))
       const seen = history.slice(begin)
       const created = new Set(seen.flatMap((event) => (event.type === 'ContactCreated' ? [event.data.contact_id] : [])))
       const active = new Set([...activitiesIn(seen)].map(({ data }) => data.activity.contact_id))
       assert.equal(taken().calls, [...active].filter((id) => !created.has(id)).length)
       contacts.forget()
       const [last] = [...activitiesIn(seen)].slice(-1)
-      if (last !== undefined) await contacts.pass([last], new Set([last]))
+      if (last !== undefined) await contacts.fold([last], new Set([last]))
       assert.equal(taken().calls, last === undefined ? 0 : 1)
     }),
   )
@@ -96,7 +96,7 @@ test('a contact that can not be read is told of in its own activities alone, and
     },
     documents: memoryDocuments(documentState()),
   })
-  const told = async () => [...(await contacts.pass(activities, new Set(activities))).values()].map(E.isRight)
+  const told = async () => [...(await contacts.fold(activities, new Set(activities))).values()].map(E.isRight)
   t.deepEqual(await told(), [false, true])
   isMended = true
   t.deepEqual(await told(), [true, true])
