@@ -87,7 +87,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const { engagement_id: id } = engagement.attribution
   if (newer === 'awaits-consent') return { ...postpone.forNewerLead(now), step }
   if (newer === 'writes') return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
-  return duly(
+  return dueStep(
     situation,
     { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },
     contact,
@@ -105,8 +105,8 @@ type Turn = {
   readonly key: string
 }
 
-/** Its turn has come: whether it may go out. */
-const duly = (
+/** The step is due: whether it may be sent now, or what keeps it. */
+const dueStep = (
   situation: Situation,
   { step, attempt, template, messageId, key }: Turn,
   { details }: Extract<ContactState, { readonly kind: 'known' }>,

@@ -4,12 +4,12 @@ import { later, type Instant } from './instant.js'
 export type Postponement = { readonly kind: 'postpone'; readonly until: Instant; readonly reason: string }
 
 /**
- * In milliseconds, until an account that is disabled, or whose month is used up, is looked at again: each look is an event of each of its
- * engagements.
+ * In milliseconds: how soon a message is looked at again that waits because its account is disabled, or its month used up. No sooner, since
+ * each look appends an event for each engagement of the account.
  */
 export const lookAgainAfter = 6 * 60 * 60_000
 
-/** In milliseconds, until it is seen anew what became of a consent. */
+/** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
 const consentLookAgainAfter = 60 * 60_000
 
 const because =

@@ -39,10 +39,7 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker 
       begin: async () => {
         const [one, other] = await Promise.all([projected.followUps.position(), projected.messages.position()])
         if (one === undefined || other === undefined) throw new Error('a read model of the follow-ups does not answer')
-        for (const {
-          wakeUp: { wake },
-        } of shards.values())
-          wake()
+        for (const shard of shards.values()) shard.wakeUp.wake()
         return one < other ? one : other
       },
       handle: async ({ events }) => {
@@ -57,18 +54,16 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker 
     },
     work: async (lease) => {
       const shard: Shard = {
-        ...{
-          lease,
-          wakeUp: wakeUp(),
-          underWay: new Map(),
-          checking: new Map(),
-          erasing: new Set(),
-          writingTo: new Map(),
-          late: new Set(),
-          setAside: new Map(),
-          retried: new Map(),
-          latePaceUntil: 0,
-        },
+        lease,
+        wakeUp: wakeUp(),
+        underWay: new Map(),
+        checking: new Map(),
+        erasing: new Set(),
+        writingTo: new Map(),
+        late: new Set(),
+        setAside: new Map(),
+        retried: new Map(),
+        latePaceUntil: 0,
       }
       shards.set(lease.name, shard)
       void aborted(lease.ending).then(shard.wakeUp.wake)
