@@ -53,10 +53,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
   const jobPorts: JobPorts = { ...ports, expect }
   const resends = bulkResends(jobPorts)
-  const reconciling = scheduledJob(
-    { name: 'reconciling a backlog', work: (queue) => reconcileBacklog(jobPorts, queue) },
-    ports,
-  )
+  const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcileBacklog(jobPorts) }, ports)
   const resending = scheduledJob({ name: 'a bulk resend', work: resends.carryOut }, ports)
 
   /** Looks for all that may be due to the webhook, or was left undone by this process or another. */

@@ -27,21 +27,23 @@ const collection = collectionOf(deliveries)
  * so a job that was interrupted begins anew and does nothing twice.
  * @throws where a store fails
  */
-export const reconcileBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
-  if (isEnding(queue.lease)) return
-  const receiver = await receiverNow(ports, queue)
-  switch (receiver.kind) {
-    case 'on':
-      return catchUpOrSkip(ports, queue)
-    case 'off':
-      return clearQueue(ports, queue, { type: 'HoldDelivery', webhookVersion: receiver.version })
-    case 'removed':
-      await clearQueue(ports, queue, { type: 'AbandonDelivery' })
-      return abandonBacklog(ports, queue)
-    case 'unknown':
-      return
+export const reconcileBacklog =
+  (ports: JobPorts) =>
+  async (queue: WebhookQueue): Promise<void> => {
+    if (isEnding(queue.lease)) return
+    const receiver = await receiverNow(ports, queue)
+    switch (receiver.kind) {
+      case 'on':
+        return catchUpOrSkip(ports, queue)
+      case 'off':
+        return clearQueue(ports, queue, { type: 'HoldDelivery', webhookVersion: receiver.version })
+      case 'removed':
+        await clearQueue(ports, queue, { type: 'AbandonDelivery' })
+        return abandonBacklog(ports, queue)
+      case 'unknown':
+        return
+    }
   }
-}
 
 /** Gives the command to all that is due, until nothing is or the webhook was turned on. */
 const clearQueue = async (ports: JobPorts, queue: WebhookQueue, command: DeliveryCommand): Promise<void> => {
