@@ -1,9 +1,9 @@
-import { newAggregate } from '../../domain/aggregate.js'
+import type { CausingEvent } from '../../domain/aggregate.js'
 import { engagement, type EngagementCommand } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
-import { message, type MessageState } from '../../domain/message.js'
+import { message } from '../../domain/message.js'
 import { nextStepOf, type NextStep } from '../../domain/next-step.js'
 import type { PlaybookSettings } from '../../domain/playbook.js'
 import { postpone } from '../../domain/postponement.js'
@@ -40,7 +40,7 @@ export type StepPorts = SendingPorts &
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
   const { commandHandler, clock, documents } = ports
-  const { state } = await loadOrThrow(commandHandler, engagement, id)
+  const { state, last } = await loadOrThrow(commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   if (state.ended) return closeLastMessage(ports, lease, state)
   const { attribution, followUp } = state
@@ -63,7 +63,8 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const after = afterStepOf(settings, parties, next.step, id)
     const sending: Sending = { facts, to: parties.to, lease, after }
     if (next.kind === 'settle') return settleMessage(ports, sending)
-    return sendStep(ports, parties, sending, next, followUp.messageId === next.messageId ? lastMessage : undefined)
+    const isNew = followUp.messageId !== next.messageId || lastMessage?.kind === 'unknown'
+    return sendStep(ports, parties, sending, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone' && next.limitedSince !== undefined) await reachLimit(ports, lease, parties.account, now)
   const command = commandFor(next, now)
@@ -72,13 +73,13 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
 
 type OfKind<Kind extends NextStep['kind']> = Extract<NextStep, { readonly kind: Kind }>
 
-/** `tried`: what was recorded of it, undefined where nothing was. */
+/** `beginsAfter`: the last event of the engagement, where nothing was recorded of the message yet. */
 const sendStep = async (
   ports: StepPorts,
   { account, heldUntil }: Parties,
   sending: Sending,
   { step, attempt, messageId, text, links, validUntil }: OfKind<'send'>,
-  tried: MessageState | undefined,
+  beginsAfter: CausingEvent | undefined,
 ): Promise<Position | undefined> => {
   const { clock, rates } = ports
   const { lease, facts } = sending
@@ -91,9 +92,9 @@ const sendStep = async (
   const begin = { type: 'BeginStep', step, attempt, messageId, at: clock.now() } as const
   const begun = await recordWithRetry(ports, recording(lease), engagement, id, begin)
   if (begun === undefined) return undefined
-  const assumed = tried === undefined ? newAggregate(message) : undefined
   const from = account.sender?.from
-  return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, assumed)
+  const beginsBy = beginsAfter && (begun.events.at(-1) ?? beginsAfter)
+  return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, beginsBy)
 }
 
 const record = async (

@@ -1,4 +1,4 @@
-import type { Aggregate } from '../../domain/aggregate.js'
+import type { Aggregate, CausingEvent } from '../../domain/aggregate.js'
 import { streamOf, type Decider } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
@@ -25,7 +25,13 @@ export type RetryPorts = {
 }
 
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
-type Recording<State> = { readonly actor: string; readonly lease: Lease; readonly assumed?: Aggregate<State> }
+type Recording<State> = {
+  readonly actor: string
+  readonly lease: Lease
+  readonly assumed?: Aggregate<State>
+  /** What brought it about, where its stream begins with it; left out, it is the last event of the stream. */
+  readonly cause?: CausingEvent
+}
 
 /** Trying again gives the same: the stream can't be decoded, or never takes what is to be recorded in it. */
 export class FailedForGood extends StoreFailed {
@@ -70,7 +76,7 @@ export const executeWithRetry = async <
   Refusal extends { readonly kind: string },
 >(
   { commandHandler, ids, logger, backoff }: RetryPorts,
-  { actor, lease, assumed }: Recording<State>,
+  { actor, lease, assumed, cause: causing }: Recording<State>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
   command: Command,
@@ -78,7 +84,7 @@ export const executeWithRetry = async <
   const { execute } = guardedCommandHandler(commandHandler, lease)
   // The same on every try, so that it is written once.
   const event = ids.uuid()
-  const cause = { actor, event: 'last-of-stream', eventId: () => event } as const
+  const cause = { actor, event: causing ?? 'last-of-stream', eventId: () => event } as const
   for (let failures = 0; ; failures += 1) {
     const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
     if (E.isRight(done)) return done

@@ -1,8 +1,8 @@
-import type { Aggregate } from '../../../domain/aggregate.js'
+import { newAggregate, type CausingEvent } from '../../../domain/aggregate.js'
 import type { Position } from '../../../domain/event.js'
 import type { AfterStep } from '../../../domain/follow-up.js'
 import type { Instant } from '../../../domain/instant.js'
-import { message, type MessageCommand, type MessageIds, type MessageState } from '../../../domain/message.js'
+import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
 import type { Clock, CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
@@ -52,13 +52,13 @@ const mostSettlingTime = 40_000
 
 /**
  * Tries once to send a message, and records it before and after. After a crash between the two its outcome is settled, so that it is not
- * sent twice.
+ * sent twice. `beginsBy`: what brings the message about, where nothing was recorded of it yet.
  * @throws where the lease is lost before the outcome was recorded, and FailedForGood
  */
 export const sendMessage = async (
   ports: SendingPorts,
   sent: Sending & Text,
-  assumed?: Aggregate<MessageState>,
+  beginsBy?: CausingEvent,
 ): Promise<Position | undefined> => {
   const { messenger, clock, time } = ports
   const { facts, text, links, validUntil, to, lease, from } = sent
@@ -76,7 +76,7 @@ export const sendMessage = async (
     at,
     ...whatFollows(sent, at),
   } as const
-  const begun = await record(ports, sent, begin, assumed)
+  const begun = await record(ports, sent, begin, beginsBy)
   if (begun === undefined || !('attempt' in begun.state)) return undefined
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return positionOf(begun)
@@ -179,12 +179,8 @@ const endingOf = (
   return { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...why, ...after }
 }
 
-const record = (
-  ports: SendingPorts,
-  { lease, facts }: Sending,
-  command: MessageCommand,
-  assumed?: Aggregate<MessageState>,
-) => {
-  const recording = { actor: 'follow-up', lease, ...(assumed === undefined ? {} : { assumed }) }
+const record = (ports: SendingPorts, { lease, facts }: Sending, command: MessageCommand, beginsBy?: CausingEvent) => {
+  const beginning = beginsBy === undefined ? {} : { assumed: newAggregate(message), cause: beginsBy }
+  const recording = { actor: 'follow-up', lease, ...beginning }
   return recordWithRetry(ports, recording, message, facts.message_id, command)
 }
