@@ -30,7 +30,7 @@ export const triggers = {
 
 export type Trigger = keyof typeof triggers
 
-/** Triggers that end a conversation because its contact can't, or may not, be written to. */
+/** Triggers that end an engagement because its contact can't, or may not, be written to. */
 export type GivingUp = Extract<
   Trigger,
   'opted-out-before' | 'no-hour' | 'consent-refused' | 'number-opted-out' | 'number-unreachable'

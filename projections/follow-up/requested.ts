@@ -23,15 +23,15 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   if (!('request' in state) || state.request === undefined) return undefined
   const facts = state.kind === 'requested' ? state.ids : state.facts
   const { account_id, engagement_id } = facts
-  const { state: conversation } = await loadOrThrow(commandHandler, engagement, engagement_id)
-  if (conversation.kind === 'unknown') {
+  const { state: belongsTo } = await loadOrThrow(commandHandler, engagement, engagement_id)
+  if (belongsTo.kind === 'unknown') {
     const reason = 'a message lacks its engagement'
     throw new FailedForGood(streamOf(engagement, engagement_id), { kind: 'corrupt', reason })
   }
-  const settings = await settingsOf(ports, conversation)
+  const settings = await settingsOf(ports, belongsTo)
   const parties = await partiesOf(ports, facts)
   const now = clock.now()
-  const next = nextTryOf({ ...parties, ...{ message: state, engagement: conversation, settings, now } })
+  const next = nextTryOf({ ...parties, message: state, engagement: belongsTo, settings, now })
   if (next.kind === 'send' || next.kind === 'settle') {
     const { to, account, heldUntil } = parties
     if (to === undefined) return undefined

@@ -93,7 +93,7 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
   const ids = randomIds(clock)
   const { commandHandler, reactor } = commandSide(stores, { clock, logger: jsonLogger('silent'), time: monotonicTime })
 
-  /** Gives all events that come of it; none where it is refused: a conversation that has ended hears no more outcomes. */
+  /** Gives all events that come of it; none where it is refused: an engagement that has ended hears no more outcomes. */
   const run = async <State, Command extends AnyCommand, Event extends DomainEvent, Refusal>(
     decider: Decider<State, Command, Event, Refusal>,
     id: string,

@@ -61,11 +61,11 @@ const idsOf = async (
 ): Promise<Either<Problem, MessageIds>> => {
   const loaded = await loadState(ports.commandHandler, engagement, id)
   if (E.isLeft(loaded)) return loaded
-  const { right: conversation } = loaded
-  if (conversation.kind !== 'started' || conversation.erased) return E.left(notFound)
-  const { account_id, contact_id, engagement_id } = conversation.attribution
+  const { right: state } = loaded
+  if (state.kind !== 'started' || state.erased) return E.left(notFound)
+  const { account_id, contact_id, engagement_id } = state.attribution
   if (account_id !== accountId) return E.left(notFound)
-  if (conversation.ended) return E.left({ kind: 'engagement-ended' })
+  if (state.ended) return E.left({ kind: 'engagement-ended' })
   const person = await loadState(ports.commandHandler, contact, contact_id)
   if (E.isLeft(person)) return person
   if (person.right.optedOut === true) return E.left({ kind: 'contact-opted-out' })

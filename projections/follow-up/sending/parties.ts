@@ -44,7 +44,7 @@ export const partiesOf = async (
 ): Promise<Parties> => {
   const owner = orThrow(await currentAccount(ids.account_id))
   if (owner.kind !== 'open') {
-    const reason = 'a conversation lacks its account'
+    const reason = 'an engagement lacks its account'
     throw new FailedForGood(streamOf(account, ids.account_id), { kind: 'corrupt', reason })
   }
   const { state: person } = await loadOrThrow(commandHandler, contact, ids.contact_id)
