@@ -102,6 +102,21 @@ export type EventStore = {
   readonly positionUnit: 'events' | 'bytes'
 }
 
+/** An append to one stream, as the arguments of `EventStore.append`. */
+export type StreamAppend = {
+  readonly stream: string
+  readonly expected: Revision
+  readonly events: readonly [NewEvent, ...ReadonlyArray<NewEvent>]
+}
+
+/**
+ * Appends to several streams in this order, all or nothing, durably; a stream may come more than once. Gives the events as they stand
+ * in the log. Only a store that one process writes to has it, and here a repeat is a conflict.
+ */
+export type AppendAll = (
+  appends: ReadonlyArray<StreamAppend>,
+) => Promise<Either<StoreFailure | Conflict, ReadonlyArray<Recorded<DomainEvent>>>>
+
 /** The log, for those who only read it. */
 export type LogReader = Pick<EventStore, 'read' | 'history' | 'subscribe' | 'head'>
 

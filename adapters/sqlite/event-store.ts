@@ -1,7 +1,7 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
-import { categoryOf } from '../../domain/events.js'
-import { positionOf } from '../../domain/event.js'
-import type { EventStore } from '../../domain/ports.js'
+import { categoryOf, type DomainEvent } from '../../domain/events.js'
+import { positionOf, type Position, type Recorded, type Revision } from '../../domain/event.js'
+import type { AppendAll, EventStore, StreamAppend } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
@@ -9,36 +9,47 @@ import { logTail } from '../in-process/log-tail.js'
 import type { SqliteDatabase } from './database.js'
 import { encodeEvent, recordedAs } from './event-codec.js'
 import { sqliteLog } from './event-log.js'
+import type { AppendWrite } from './writer/writer-protocol.js'
 
 /** Events that live subscriptions find in memory. */
 const tailCapacity = { events: 1_024, bytes: 8_000_000 }
 
 /** The `EventStore` port on the embedded database. */
-export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
+export const sqliteEventStore = (database: SqliteDatabase): EventStore & { readonly appendAll: AppendAll } => {
   const { head, newestTime, history, read, readLast } = sqliteLog(database)
   const tail = logTail(orThrow(head()), tailCapacity)
 
+  /** What was just written, the last of it at `position`, goes on to the live subscriptions. */
+  const tell = (events: ReadonlyArray<Recorded<DomainEvent>>, position: Position): void =>
+    tail.add(positionOf(position - BigInt(events.length)), { entries: events, position })
+
   const append: EventStore['append'] = async (stream, expected, events) => {
     if (exceedsLargestAppend(events)) return E.left(tooLargeAppend)
-    const written = await database.write({
-      kind: 'append',
-      stream,
-      category: categoryOf(stream),
-      expected: expected === 'no-stream' ? -1 : expected,
-      events: events.map(encodeEvent),
-    })
+    const written = await database.write(appendWrite({ stream, expected, events }))
     if (E.isLeft(written)) return written
     const result = written.right
     if (result.kind !== 'appended' && result.kind !== 'repeated') return E.left({ kind: 'conflict' })
     const position = positionOf(BigInt(result.position))
     if (result.kind === 'appended') {
-      const before = events.length - 1
-      const entries = events.map((event, index) =>
-        recordedAs(event, stream, result.revision - before + index, result.position - before + index),
-      )
-      tail.add(positionOf(position - BigInt(events.length)), { entries, position })
+      tell(recordedFrom({ stream, expected, events }, result.position - events.length), position)
     }
     return E.right({ revision: result.revision, position })
+  }
+
+  const appendAll: AppendAll = async (appends) => {
+    if (appends.some(({ events }) => exceedsLargestAppend(events))) return E.left(tooLargeAppend)
+    const written = await database.write({ kind: 'append-all', appends: appends.map(appendWrite) })
+    if (E.isLeft(written)) return written
+    if (written.right.kind !== 'all-appended') return E.left({ kind: 'conflict' })
+    const { position } = written.right
+    let before = position - appends.reduce((sum, { events }) => sum + events.length, 0)
+    const recorded: Array<Recorded<DomainEvent>> = []
+    for (const one of appends) {
+      recorded.push(...recordedFrom(one, before))
+      before += one.events.length
+    }
+    tell(recorded, positionOf(BigInt(position)))
+    return E.right(recorded)
   }
 
   const subscribe: EventStore['subscribe'] = (after, categories, signal) =>
@@ -48,6 +59,7 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     read,
     readLast,
     append,
+    appendAll,
     truncate: async (stream, before) => {
       const written = await database.write({ kind: 'truncate', stream, before })
       // Only now: the answers to the appends of these events came in front of this one, and put them into the tail.
@@ -63,6 +75,23 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore => {
     positionUnit: 'events',
   }
 }
+
+const revisionBefore = (expected: Revision): number => (expected === 'no-stream' ? -1 : expected)
+
+const appendWrite = ({ stream, expected, events }: StreamAppend): AppendWrite => ({
+  kind: 'append',
+  stream,
+  category: categoryOf(stream),
+  expected: revisionBefore(expected),
+  events: events.map(encodeEvent),
+})
+
+/** The events of an append as they stand in the log after the position `before`. */
+const recordedFrom = (
+  { stream, expected, events }: StreamAppend,
+  before: number,
+): ReadonlyArray<Recorded<DomainEvent>> =>
+  events.map((event, index) => recordedAs(event, stream, revisionBefore(expected) + 1 + index, before + 1 + index))
 
 const checkpointsOf = (database: SqliteDatabase): Pick<EventStore, 'checkpoint' | 'saveCheckpoint'> => ({
   checkpoint: (follower) =>

@@ -5,7 +5,7 @@ import { E } from '../../domain/prelude.js'
 import { beginsChain } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import { streamReads } from './states/stream-reads.js'
-import { causeOf, needsSnapshot, type Aggregates, type Evolver } from './aggregates.js'
+import { causeOf, needsSnapshot, type Aggregates, type Evolver, type MayHaveSnapshots } from './aggregates.js'
 
 /** In bytes, about. */
 const capacity = 32_000_000
@@ -13,15 +13,25 @@ const capacity = 32_000_000
 /** Streams that do not exist, of which only the names are kept: apart, so that made-up ids push no real stream out. */
 const capacityOfMissing = 500
 
+export type AggregateCache = Aggregates & {
+  /** Takes over an aggregate to which `count` events were appended past it, at the revision at which it was loaded here. */
+  readonly appended: (evolver: MayHaveSnapshots, stream: string, after: Aggregate<unknown>, count: number) => void
+}
+
 /**
  * A cache around aggregates, so that a busy stream is not read again for each command. Only for a store that no other
  * process writes to: the cache would not learn what others append.
  */
-export const aggregateCache = (aggregates: Aggregates): Aggregates => {
+export const aggregateCache = (aggregates: Aggregates): AggregateCache => {
   const cache = new LRUCache<string, Aggregate<unknown>>({ maxSize: capacity, sizeCalculation: approximateBytes })
   const missing = new LRUCache<string, Aggregate<unknown>>({ max: capacityOfMissing })
   const cached = (stream: string): Aggregate<unknown> | undefined => cache.get(stream) ?? missing.get(stream)
   const reads = streamReads()
+
+  const keep = (evolver: MayHaveSnapshots, stream: string, after: Aggregate<unknown>, count: number): void => {
+    if (after.revision !== 'no-stream' && needsSnapshot(evolver, after.revision, count)) cache.delete(stream)
+    else cache.set(stream, after)
+  }
 
   return {
     load: async <State, Event extends DomainEvent>(
@@ -55,10 +65,14 @@ export const aggregateCache = (aggregates: Aggregates): Aggregates => {
       if (E.isLeft(appended) || !isFirstTime) cache.delete(stream)
       else {
         const { state, revision } = appended.right
-        if (needsSnapshot(evolver, revision, events.length)) cache.delete(stream)
-        else cache.set(stream, { state, revision, last: causeOf(events.at(-1)) })
+        keep(evolver, stream, { state, revision, last: causeOf(events.at(-1)) }, events.length)
       }
       return appended
+    },
+    appended: (evolver, stream, after, count) => {
+      if (after.revision !== 'no-stream') reads.appended(stream, after.revision)
+      missing.delete(stream)
+      keep(evolver, stream, after, count)
     },
   }
 }

@@ -43,12 +43,11 @@ const recentEvents = 100
 /** Events after a snapshot that are worth another. */
 const snapshotInterval = 50
 
+export type MayHaveSnapshots = { readonly snapshot?: unknown }
+
 /** Whether an append has crossed a multiple of `snapshotInterval`: loading the stream then leaves a snapshot for the next start. */
-export const needsSnapshot = (
-  { snapshot }: { readonly snapshot?: unknown },
-  revision: number,
-  appended: number,
-): boolean => snapshot !== undefined && revision >= recentEvents && revision % snapshotInterval < appended
+export const needsSnapshot = ({ snapshot }: MayHaveSnapshots, revision: number, appended: number): boolean =>
+  snapshot !== undefined && revision >= recentEvents && revision % snapshotInterval < appended
 
 /** Aggregates as the store has them: each one is read and folded, that of a long stream from its snapshot on. */
 export const storedAggregates = (store: Store, snapshots: Snapshots): Aggregates => ({

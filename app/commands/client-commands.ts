@@ -13,6 +13,7 @@ import type {
 import type { Aggregate } from '../../domain/aggregate.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Reactor } from './reactions/reactor.js'
+import type { UnitOfWork } from './reactions/unit-of-work.js'
 
 /**
  * Executes a client's command and waits until the read models show its events, so that the client's next request sees
@@ -35,11 +36,20 @@ type Ports = {
   readonly commandHandler: Pick<CommandHandler, 'execute'>
   readonly reactor: Pick<Reactor, 'react'>
   readonly ids: Pick<Ids, 'uuid'>
+  /** Where this process alone writes to the log. */
+  readonly unitOfWork: UnitOfWork | undefined
   /** Resolves once the read models have caught up with these events, or have taken too long. */
   readonly awaitReadModels: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
 }
 
-export const clientCommands = ({ store, commandHandler, reactor, ids, awaitReadModels }: Ports): ClientCommands => {
+export const clientCommands = ({
+  store,
+  commandHandler,
+  reactor,
+  ids,
+  unitOfWork,
+  awaitReadModels,
+}: Ports): ClientCommands => {
   /**
    * The events that made the command unnecessary; none where the stream can't be read, and then nothing is waited for.
    */
@@ -50,7 +60,13 @@ export const clientCommands = ({ store, commandHandler, reactor, ids, awaitReadM
 
   return {
     execute: async (decider, id, command, actor, assumed) => {
-      const result = await commandHandler.execute(decider, id, command, { actor, eventId: ids.uuid }, assumed)
+      const cause = { actor, eventId: ids.uuid }
+      const atOnce = await unitOfWork?.(decider, id, command, cause, assumed)
+      if (atOnce !== undefined) {
+        await awaitReadModels(atOnce.all)
+        return E.right(atOnce)
+      }
+      const result = await commandHandler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
       const expected = events.length > 0 ? events : await existingEvents(streamOf(decider, id))

@@ -61,18 +61,20 @@ export const readYourWrites = ({ readModels, followed, time, stopping }: Ports) 
     lagging.delete(one)
   }
 
+  const wantedOf = (one: Awaited, events: Events): ReadonlyArray<readonly [Awaited, Position]> => {
+    const wanted = lagging.has(one) ? beginning : one.wantedFor(events)
+    return wanted === beginning ? [] : [[one, wanted]]
+  }
+
   return async (events: Events): Promise<void> => {
-    const missing = new Map<Awaited, Position>()
-    const catchUp = async (one: Awaited, signal: AbortSignal): Promise<void> => {
-      const wanted = one.wantedFor(events)
-      if (wanted === beginning || lagging.has(one)) return
-      missing.set(one, wanted)
+    const missing = new Map(everything.flatMap((one) => wantedOf(one, events)))
+    const catchUp = async ([one, wanted]: readonly [Awaited, Position], signal: AbortSignal): Promise<void> => {
       await one.caughtUpTo(wanted, signal)
       if (!signal.aborted) missing.delete(one)
     }
     await withinLimit(time, longestWait, (signal) => {
       setMaxListeners(0, signal)
-      return Promise.all(everything.map((one) => catchUp(one, signal)))
+      return Promise.all([...missing].map((one) => catchUp(one, signal)))
     })
     for (const [one, wanted] of missing) void trackLagging(one, wanted)
   }

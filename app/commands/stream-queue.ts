@@ -3,11 +3,13 @@ import type { CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 
 /** Commands for one stream wait for each other in this process, so that only other processes can be in conflict with it. */
-type StreamQueue = {
+export type StreamQueue = {
   /** For requests, which may be any number: where too many commands wait for the stream already, theirs is refused. */
   readonly ofRequests: CommandHandler
   /** For what this process does by itself, one thing after the other: it always gets its turn. */
   readonly ofWork: CommandHandler
+  /** Takes the turn of a stream at once, until the function that it gives is called; undefined where another command has it. */
+  readonly tryTurn: (stream: string) => (() => void) | undefined
 }
 
 /** Commands that wait for one stream, when no more of requests are taken: more than a store that answers ever leaves waiting. */
@@ -42,6 +44,12 @@ export const streamQueue = (handler: CommandHandler): StreamQueue => {
   }
   return {
     ofWork,
+    tryTurn: (stream) => {
+      if (queues.has(stream)) return undefined
+      let leave: () => void = () => undefined
+      void afterOthers(stream, () => new Promise<void>((resolve) => (leave = resolve)))
+      return () => leave()
+    },
     ofRequests: {
       load: handler.load,
       execute: (decider, id, ...more) => {

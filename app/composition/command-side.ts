@@ -1,5 +1,5 @@
 import type { Position } from '../../domain/event.js'
-import type { Clock, CommandHandler, EventStore, Logger, Time } from '../../domain/ports.js'
+import type { AppendAll, Clock, CommandHandler, EventStore, Logger, Time } from '../../domain/ports.js'
 import type { HasPendingReactions } from '../../projections/queries.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type RunningFollower } from '../../projections/subscriptions/follower.js'
@@ -13,6 +13,7 @@ import { inMemoryProjection, type InMemoryProjection } from '../commands/states/
 import { ownPendingReactions, sharedPendingReactions } from '../commands/reactions/pending-reactions.js'
 import { reactor, type Reactor } from '../commands/reactions/reactor.js'
 import { streamQueue } from '../commands/stream-queue.js'
+import { unitOfWork, type UnitOfWork } from '../commands/reactions/unit-of-work.js'
 import { storeBackoff } from './followers.js'
 import type { Stores } from './stores.js'
 
@@ -26,35 +27,55 @@ type CommandSide = {
   readonly currentStates: CurrentStates
   readonly snapshots: Snapshots
   readonly reactor: Reactor
+  /** Set where no other process may write to the log. */
+  readonly unitOfWork: UnitOfWork | undefined
   /** Set where other processes may write to the log. */
   readonly projection: InMemoryProjection | undefined
 }
 
 type Ports = { readonly clock: Clock; readonly logger: Logger; readonly time: Time }
 
-export const commandSide = (stores: Stores, { clock, logger, time }: Ports): CommandSide => {
-  const { store, isLogEmbedded } = stores
+export const commandSide = (stores: Stores, ports: Ports): CommandSide => {
   const snapshots = documentSnapshots(stores.documents)
-  const parts = isLogEmbedded ? cached(store, snapshots, clock) : projected(store, snapshots, clock, time)
-  return { ...parts, snapshots, reactor: reactor({ commandHandler: parts.commandHandler, logger }) }
+  return stores.appendAll === undefined
+    ? projected(stores.store, snapshots, ports)
+    : cached(stores.store, stores.appendAll, snapshots, ports)
 }
 
 /** Only this process writes to the log, so its cache is current. */
-const cached = (store: EventStore, snapshots: Snapshots, clock: Clock) => {
-  const aggregates = aggregateCache(storedAggregates(store, snapshots))
-  const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
-  const currentStates = loadedStates(ofRequests)
-  return { store, commandHandler: ofRequests, workHandler: ofWork, currentStates, projection: undefined }
+const cached = (
+  store: EventStore,
+  appendAll: AppendAll,
+  snapshots: Snapshots,
+  { clock, logger }: Ports,
+): CommandSide => {
+  const cache = aggregateCache(storedAggregates(store, snapshots))
+  const queue = streamQueue(commandHandler({ aggregates: cache, store, clock }))
+  const handlers = { commandHandler: queue.ofRequests, workHandler: queue.ofWork }
+  const currentStates = loadedStates(queue.ofRequests)
+  const reactions = reactor({ commandHandler: queue.ofRequests, logger })
+  const atOnce = unitOfWork({ cache, queue, reactor: reactions, store, appendAll, clock })
+  return { store, ...handlers, currentStates, snapshots, reactor: reactions, unitOfWork: atOnce, projection: undefined }
 }
 
 /** Others may write: every command reads its stream, and what each request rests on follows the log. */
-const projected = (stored: EventStore, snapshots: Snapshots, clock: Clock, time: Time) => {
+const projected = (stored: EventStore, snapshots: Snapshots, { clock, logger, time }: Ports): CommandSide => {
   const { load } = commandHandler({ aggregates: storedAggregates(stored, snapshots), store: stored, clock })
   const projection = inMemoryProjection({ store: stored, load, time })
   const store = projection.probed(stored)
   const aggregates = storedAggregates(store, snapshots)
   const { ofRequests, ofWork } = streamQueue(commandHandler({ aggregates, store, clock }))
-  return { store, commandHandler: ofRequests, workHandler: ofWork, currentStates: projection, projection }
+  const reactions = reactor({ commandHandler: ofRequests, logger })
+  const handlers = { commandHandler: ofRequests, workHandler: ofWork }
+  return {
+    store,
+    ...handlers,
+    currentStates: projection,
+    snapshots,
+    reactor: reactions,
+    unitOfWork: undefined,
+    projection,
+  }
 }
 
 /** How this process follows what the others write. */

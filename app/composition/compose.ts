@@ -70,7 +70,7 @@ export const compose = async (
   const stores = await openStores(config, { newId: ids.ulid, logger })
   if (E.isLeft(stores)) return stores
   const logsAppends = ['debug', 'trace'].includes(config.logLevel)
-  const store = logsAppends ? loggedAppends(stores.right.store, logger) : stores.right.store
+  const appends = logsAppends ? loggedAppends(stores.right, logger) : {}
   const ready = { logger, clock, ids, time: monotonicTime }
   const front = frontOf(config, stores.right, ready)
   let closing: Promise<void> | undefined
@@ -80,7 +80,7 @@ export const compose = async (
     await close()
   }
   try {
-    const started = await start(config, { ...stores.right, store, close }, ready, { ...front, whenBegun })
+    const started = await start(config, { ...stores.right, ...appends, close }, ready, { ...front, whenBegun })
     if (E.isLeft(started)) await giveUp()
     return started
   } catch (error) {
@@ -163,7 +163,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const texts = texting(config, clock)
 
   const side = commandSide(stores, ports)
-  const { store, commandHandler, workHandler, currentStates, reactor, projection } = side
+  const { store, commandHandler, workHandler, currentStates, reactor, projection, unitOfWork } = side
   const followers = followersOn({ ...side, stores: { ...stores, store }, commandHandler: workHandler, ...ports })
   const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
     { store, projection, reactor },
@@ -208,7 +208,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     store,
     commandHandler,
     currentStates,
-    clientCommands: clientCommands({ store, commandHandler, reactor, ids, awaitReadModels }),
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, awaitReadModels }),
     queries,
     hasPendingReactions,
     verifiesConsents: config.consentVerifierUrl !== undefined,

@@ -1,8 +1,8 @@
 import { sqliteDocuments } from '../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../adapters/sqlite/event-store.js'
 import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
-import { openDatabase } from '../../adapters/sqlite/database.js'
-import type { EventStore, Logger, StoreFailure } from '../../domain/ports.js'
+import { openDatabase, type SqliteDatabase } from '../../adapters/sqlite/database.js'
+import type { AppendAll, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Membership } from '../../projections/subscriptions/leases.js'
 import type { Documents } from '../../projections/ports.js'
@@ -17,12 +17,12 @@ export type Stores = {
   readonly isShared: boolean
   /** Why the server of the documents can't be used until an operator does something; undefined where it can, or may be soon. */
   readonly documentsRefusal: () => StoreFailure | undefined
-  /** Whether this process alone writes to the log. */
-  readonly isLogEmbedded: boolean
+  /** Set where this process alone writes to the log, which is embedded. */
+  readonly appendAll: AppendAll | undefined
   readonly close: () => Promise<void>
 }
 
-type Opened = Pick<Stores, 'store' | 'documents' | 'membership' | 'documentsRefusal'>
+type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsRefusal'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -40,8 +40,7 @@ export const openStores = async (where: Where, ports: Ports): Promise<Either<str
   const opened = await open(where, ports, closing)
   if (E.isRight(opened)) {
     const isShared = where.eventStoreUrl !== undefined && where.mongoUrl !== undefined
-    const isLogEmbedded = where.eventStoreUrl === undefined
-    return E.right({ ...opened.right, isShared, isLogEmbedded, close })
+    return E.right({ ...opened.right, isShared, close })
   }
   await close()
   return opened
@@ -61,17 +60,23 @@ const open = async (
   const documentsRefusal = mongo?.right.refusal ?? (() => undefined)
   if (log !== undefined && mongo !== undefined) {
     const { documents, membership } = mongo.right
-    return E.right({ store: log.right, documents, documentsRefusal, membership: membership() })
+    const shared = { store: log.right, appendAll: undefined, membership: membership() }
+    return E.right({ ...shared, documents, documentsRefusal })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
   closing.push(embedded.right.close)
   return E.right({
-    store: log?.right ?? sqliteEventStore(embedded.right),
+    ...(log === undefined ? embeddedLog(embedded.right) : { store: log.right, appendAll: undefined }),
     documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
     documentsRefusal,
     membership: singleProcessMembership(),
   })
+}
+
+const embeddedLog = (database: SqliteDatabase): Pick<Stores, 'store' | 'appendAll'> => {
+  const store = sqliteEventStore(database)
+  return { store, appendAll: store.appendAll }
 }
 
 // Loading the drivers of servers is the longer half of a start, so they are loaded where a server is named.

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import type { AppendWrite, CheckpointWrite, TruncateWrite, WriteResult } from './writer-protocol.js'
+import type { AppendAllWrite, AppendWrite, CheckpointWrite, TruncateWrite, WriteResult } from './writer-protocol.js'
 
 /** Appends events to the log, and saves how far its followers have come, within a transaction that others begin and end. */
 export class EventAppender {
@@ -44,7 +44,8 @@ export class EventAppender {
     return { kind: changes > 0 ? 'truncated' : 'done' }
   }
 
-  append({ stream, category, expected, events }: AppendWrite): WriteResult {
+  append(append: AppendWrite): WriteResult {
+    const { stream, expected, events } = append
     const actual = this.#lastRevision.get(stream) ?? -1
     if (actual !== expected) {
       const stored = actual > expected ? this.#eventsAfter.all(stream, expected, events.length) : []
@@ -54,13 +55,30 @@ export class EventAppender {
         ? { kind: 'repeated', position: last.position, revision: expected + events.length }
         : { kind: 'conflict' }
     }
+    const revision = this.#insertAll(append)
+    return { kind: 'appended', position: this.#head, revision }
+  }
+
+  appendAll({ appends }: AppendAllWrite): WriteResult {
+    const revisions = new Map<string, number>()
+    for (const { stream, expected, events } of appends) {
+      const actual = revisions.get(stream) ?? this.#lastRevision.get(stream) ?? -1
+      if (actual !== expected) return { kind: 'conflict' }
+      revisions.set(stream, expected + events.length)
+    }
+    for (const append of appends) this.#insertAll(append)
+    return { kind: 'all-appended', position: this.#head }
+  }
+
+  /** Gives the revision of the last of them. */
+  #insertAll({ stream, category, expected, events }: AppendWrite): number {
     let revision = expected
     for (const event of events) {
       this.#head += 1
       revision += 1
       this.#insert.run(this.#head, stream, revision, category, ...event)
     }
-    return { kind: 'appended', position: this.#head, revision }
+    return revision
   }
 
   /** Goes on from the log as it is: the transaction was rolled back. */

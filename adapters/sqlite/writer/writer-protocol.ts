@@ -20,6 +20,9 @@ export type AppendWrite = {
   readonly events: ReadonlyArray<EventRow>
 }
 
+/** All or none of them. Each stream must stand where its append expects it, and a repeat is a conflict. */
+export type AppendAllWrite = { readonly kind: 'append-all'; readonly appends: ReadonlyArray<AppendWrite> }
+
 /** How far a follower of the log has come: it moves forward only. */
 export type CheckpointWrite = { readonly kind: 'checkpoint'; readonly follower: string; readonly position: number }
 
@@ -43,7 +46,8 @@ export type ApplyWrite = {
 /** Statements that change the schema, in one transaction with whatever else is written. */
 type SchemaWrite = { readonly kind: 'schema'; readonly statements: ReadonlyArray<string> }
 
-export type Write = AppendWrite | CheckpointWrite | TruncateWrite | PurgeWrite | ApplyWrite | SchemaWrite
+export type Write =
+  AppendWrite | AppendAllWrite | CheckpointWrite | TruncateWrite | PurgeWrite | ApplyWrite | SchemaWrite
 
 export type WriteResult =
   /** Where the last of the events stands; `repeated`: they were there already. */
@@ -52,6 +56,8 @@ export type WriteResult =
       readonly position: number
       readonly revision: number
     }
+  /** `position`: of the last event of all. */
+  | { readonly kind: 'all-appended'; readonly position: number }
   | { readonly kind: 'conflict' }
   | { readonly kind: 'done' }
   /** Events were removed. */

@@ -39,7 +39,7 @@ type Commit = (writes: ReadonlyArray<Write>) => ReadonlyArray<WriteResult>
 
 /** Events must outlive a power cut. Documents and checkpoints may fall behind the log in one, and catch up with it. */
 const flushOf = (writes: ReadonlyArray<Write>): Flush =>
-  writes.some(({ kind }) => kind === 'append' || kind === 'truncate') ? 'FULL' : 'NORMAL'
+  writes.some(({ kind }) => kind === 'append' || kind === 'append-all' || kind === 'truncate') ? 'FULL' : 'NORMAL'
 
 /** The one writing connection: each commit is one transaction, and durable where it holds events. */
 const openWriter = (file: string): Commit => {
@@ -51,6 +51,8 @@ const openWriter = (file: string): Commit => {
     switch (write.kind) {
       case 'append':
         return events.append(write)
+      case 'append-all':
+        return events.appendAll(write)
       case 'checkpoint':
         return events.saveCheckpoint(write)
       case 'truncate':

@@ -19,11 +19,13 @@ type Chain = Promise<Either<ReactionFailure, ReadonlyArray<Recorded<DomainEvent>
 type Handler = Pick<CommandHandler, 'load' | 'execute'>
 
 /** The reaction chains under way in this process: one for each event, shared by all who ask for it. */
-type ReactionChains = {
+export type ReactionChains = {
   /** What follows from these events; gives them and all that was appended because of them. */
   readonly follow: (handler: Handler, events: ReadonlyArray<Recorded<DomainEvent>>) => Chain
   /** For the follower: undefined where nothing follows from the event, or all of it is known to have been done. */
   readonly of: (handler: Handler, event: Recorded<DomainEvent>) => Chain | undefined
+  /** All that follows from these events was appended with them, so the follower need not carry it out. */
+  readonly carriedOut: (events: ReadonlyArray<Recorded<DomainEvent>>) => void
   /** The position up to which the follower of this process has carried out the reactions, or parked their events. */
   readonly handledUpTo: (position: Position) => void
   /** No follower runs in this process any more. */
@@ -88,7 +90,11 @@ export const reactionChains = (): ReactionChains => {
   const end = ({ id, position }: Recorded<DomainEvent>, isDone: boolean): void => {
     underWay.delete(id)
     if (!isDone) newestFailed = newestFailed > position ? newestFailed : position
-    else if (handled !== undefined && position > handled && done.size < mostDone) done.set(id, position)
+    else remember(id, position)
+  }
+
+  const remember = (id: string, position: Position): void => {
+    if (handled !== undefined && position > handled && done.size < mostDone) done.set(id, position)
   }
 
   const chainOf = (handler: Handler, event: Recorded<DomainEvent>): Chain | undefined => {
@@ -107,6 +113,9 @@ export const reactionChains = (): ReactionChains => {
   return {
     follow,
     of: (handler, event) => (done.has(event.id) ? undefined : chainOf(handler, event)),
+    carriedOut: (events) => {
+      for (const { id, position } of events) remember(id, position)
+    },
     handledUpTo: (position) => {
       handled = position
       for (const [id, at] of done) if (at <= position) done.delete(id)

@@ -7,7 +7,7 @@ import { errorOf, isTransient } from '../../../projections/parking/final-failure
 import { parking } from '../../../projections/parking/parking.js'
 import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import type { Follower } from '../../../projections/subscriptions/follower.js'
-import { reactionChains, type ReactionFailure } from './reaction-chains.js'
+import { reactionChains, type ReactionChains, type ReactionFailure } from './reaction-chains.js'
 
 export type Reactor = {
   /**
@@ -16,6 +16,10 @@ export type Reactor = {
    * were appended because of them.
    */
   readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<ReadonlyArray<Recorded<DomainEvent>>>
+  /** The same by commands that a unit of work appends; left: nothing of it may be appended. */
+  readonly follow: ReactionChains['follow']
+  /** These events were appended together with all that follows from them. */
+  readonly carriedOut: ReactionChains['carriedOut']
   /**
    * Carries out the very same reactions in the order of the log and finishes whatever a crash left open. One process at a
    * time does so, with commands and a checkpoint that end with its lease.
@@ -62,6 +66,8 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
       const done = await chains.follow(commandHandler, events)
       return E.isRight(done) ? done.right : events
     },
+    follow: chains.follow,
+    carriedOut: chains.carriedOut,
     hasUnfinished: chains.hasUnfinished,
     follower: ({ store, commandHandler: guarded, checkpoint }) => {
       const work = (event: Recorded<DomainEvent>): Promise<void> => carryOut(guarded, event)

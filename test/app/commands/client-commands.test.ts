@@ -87,7 +87,7 @@ const open = async (t: ExecutionContext) => {
     time: time.process(),
     stopping: stopping.signal,
   })
-  const { execute } = clientCommands({ store, ...here, ids, awaitReadModels })
+  const { execute } = clientCommands({ store, ...here, ids, unitOfWork: undefined, awaitReadModels })
   return {
     store,
     asked,

@@ -79,6 +79,7 @@ const open = () => {
           commandHandler,
           reactor: { react },
           ids,
+          unitOfWork: undefined,
           awaitReadModels: () => Promise.resolve(),
         }),
         queries: queries({ store, documents, hasPendingReactions }),

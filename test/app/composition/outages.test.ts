@@ -11,12 +11,12 @@ import { abortable, neverAborted } from '../../../domain/abortable.js'
 import { newAggregate } from '../../../domain/aggregate.js'
 import { lead } from '../../../domain/lead.js'
 import type { Position } from '../../../domain/event.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { AppendAll, EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
 import { contactId, engagementId, leadFacts, leadId } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { memoryAppendAll, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { reachable } from '../../kit/parts/reachable.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { storeAt } from '../../kit/stores/eventstoredb.js'
@@ -56,7 +56,7 @@ const fallible = (documents: Documents): { readonly documents: Documents; readon
 }
 
 /** The half of a process that takes leads, with all that follows the log, and what still waits in it. */
-const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, isLogEmbedded: boolean) => {
+const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, appendAll?: AppendAll) => {
   const { time, pass, waiting } = heldTime()
   const clock = manualClock()
   const ids = randomIds(clock)
@@ -66,8 +66,8 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, is
     store,
     documents: kept,
     membership,
-    isShared: !isLogEmbedded,
-    isLogEmbedded,
+    isShared: appendAll === undefined,
+    appendAll,
     documentsRefusal: () => undefined,
     close: () => Promise.resolve(),
   }
@@ -147,9 +147,12 @@ const isBounded = (t: ExecutionContext, waiting: Readonly<Record<string, number>
   for (const [what, count] of Object.entries(waiting)) t.true(count <= 100, `${count} ${what}`)
 }
 
-test('while the documents are away, what waits does not grow with the leads', async (t) => {
+// One after the other: each counts what is left in the memory of the whole process.
+
+test.serial('while the documents are away, what waits does not grow with the leads', async (t) => {
   const { documents, takeAway } = fallible(memoryDocuments(documentState()))
-  const process = openProcess(t, memoryEventStore(memoryLog()), documents, true)
+  const log = memoryLog()
+  const process = openProcess(t, memoryEventStore(log), documents, memoryAppendAll(log))
   await settled()
   takeAway()
   for (let n = 0; n < leads; n += atOnce) {
@@ -162,23 +165,26 @@ test('while the documents are away, what waits does not grow with the leads', as
   isBounded(t, await process.waiting())
 })
 
-test('while the event store is silent, what waits does not grow with the leads, and nothing breaks when it goes at last', async (t) => {
-  const double = await startDouble()
-  const store = storeAt(t, double.url, { callTimeout: 100, retryFor: 20, backoff: { first: 10, longest: 10 } })
-  const process = openProcess(t, store, memoryDocuments(documentState()), false)
-  await settled()
-  double.faults.beSilent()
-  const heap: Array<number> = []
-  for (let n = 0; n < leads; n += 1_000) {
-    await process.submit(n, 1_000)
-    await until('every lead has its answer', 60_000, () => process.answered().refused === n + 1_000)
-    process.pass()
-    isBounded(t, await process.waiting())
-    heap.push(getHeapStatistics().used_heap_size)
-  }
-  const [, second = 0] = heap
-  t.true((heap.at(-1) ?? 0) - second < 24_000_000, `${heap.join()} bytes`)
-  // What the driver had still to send fails now, where nobody could catch it: an unhandled rejection ends a process.
-  await double.stop()
-  await settled()
-})
+test.serial(
+  'while the event store is silent, what waits does not grow with the leads, and nothing breaks when it goes at last',
+  async (t) => {
+    const double = await startDouble()
+    const store = storeAt(t, double.url, { callTimeout: 100, retryFor: 20, backoff: { first: 10, longest: 10 } })
+    const process = openProcess(t, store, memoryDocuments(documentState()))
+    await settled()
+    double.faults.beSilent()
+    const heap: Array<number> = []
+    for (let n = 0; n < leads; n += 1_000) {
+      await process.submit(n, 1_000)
+      await until('every lead has its answer', 60_000, () => process.answered().refused === n + 1_000)
+      process.pass()
+      isBounded(t, await process.waiting())
+      heap.push(getHeapStatistics().used_heap_size)
+    }
+    const [, second = 0] = heap
+    t.true((heap.at(-1) ?? 0) - second < 24_000_000, `${heap.join()} bytes`)
+    // What the driver had still to send fails now, where nobody could catch it: an unhandled rejection ends a process.
+    await double.stop()
+    await settled()
+  },
+)

@@ -44,6 +44,7 @@ const openStage = async () => {
     commandHandler,
     reactor: reactor({ commandHandler, logger: recordingLogger() }),
     ids,
+    unitOfWork: undefined,
     awaitReadModels: () => Promise.resolve(),
   })
   const started = { attribution: attribution(), submittedAt: at(), engagedAt: at(), filtered: false }

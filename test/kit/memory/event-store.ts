@@ -1,7 +1,7 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
 import { beginning, positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
-import type { EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
+import type { AppendAll, EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
 import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
@@ -56,14 +56,8 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
           ? E.right({ revision: last.revision, position: last.position })
           : E.left({ kind: 'conflict' })
       }
-      const logged = events.map((event, index) =>
-        loggedAs(event, stream, next + index, positionOf(head() + BigInt(index + 1))),
-      )
-      log.events.push(...logged)
-      log.streams.set(stream, [...stored, ...logged])
-      const woken = [...log.waiting]
-      log.waiting.clear()
-      for (const wake of woken) wake()
+      put(log, stream, events)
+      wakeAll(log)
       return E.right({ revision: next + events.length - 1, position: head() })
     })
 
@@ -154,6 +148,42 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
       }),
     positionUnit: 'events',
   }
+}
+
+/** `AppendAll` on a log in memory. */
+export const memoryAppendAll =
+  (log: MemoryLog, steps: Steps = atOnce): AppendAll =>
+  (appends) =>
+    steps.write('log', () => {
+      if (appends.some(({ events }) => exceedsLargestAppend(events))) return E.left(tooLargeAppend)
+      const lengths = new Map<string, number>()
+      for (const { stream, expected, events } of appends) {
+        const length = lengths.get(stream) ?? log.streams.get(stream)?.length ?? 0
+        if (length !== (expected === 'no-stream' ? 0 : expected + 1)) return E.left({ kind: 'conflict' })
+        lengths.set(stream, length + events.length)
+      }
+      const logged = appends.flatMap(({ stream, events }) => put(log, stream, events))
+      wakeAll(log)
+      // Copies, so that whoever watches what the caller holds does not find what the log holds.
+      return E.right(logged.map((one) => ({ ...recordedOf(one) })))
+    })
+
+/** Events at the end of a stream, and of the log. */
+const put = (log: MemoryLog, stream: string, events: ReadonlyArray<NewEvent>): ReadonlyArray<Logged> => {
+  const stored = log.streams.get(stream) ?? []
+  const first = log.events.length + 1
+  const logged = events.map((event, index) =>
+    loggedAs(event, stream, stored.length + index, positionOf(BigInt(first + index))),
+  )
+  log.events.push(...logged)
+  log.streams.set(stream, [...stored, ...logged])
+  return logged
+}
+
+const wakeAll = (log: MemoryLog): void => {
+  const woken = [...log.waiting]
+  log.waiting.clear()
+  for (const wake of woken) wake()
 }
 
 /** Left where one of them can't be decoded. */

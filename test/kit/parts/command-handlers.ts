@@ -6,7 +6,7 @@ import { streamQueue } from '../../../app/commands/stream-queue.js'
 import type { Clock, CommandHandler, EventStore } from '../../../domain/ports.js'
 
 /** As where no stream is long. */
-const noSnapshots: Snapshots = {
+export const noSnapshots: Snapshots = {
   find: () => Promise.resolve(undefined),
   save: () => undefined,
   remove: () => Promise.resolve(),
