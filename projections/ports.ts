@@ -71,6 +71,11 @@ export type Documents = {
     collection: Collection,
     keys: ReadonlyArray<string>,
   ) => Promise<Either<StoreFailure, ReadonlyMap<string, Stored>>>
+  /**
+   * The same for who folds events into these documents and calls `apply` then, which tells where the collection was replaced meanwhile:
+   * so nobody has to look for that before.
+   */
+  readonly getToFold: Documents['get']
   readonly find: (collection: Collection, query: Query) => Promise<Either<StoreFailure, ReadonlyArray<Entry>>>
   /** How many documents there are, or how many of them stand in a part of an index, its limit at most. */
   readonly count: (collection: Collection, part?: CountedPart) => Promise<Either<StoreFailure, number>>

@@ -20,7 +20,7 @@ const isPresent = { _removed: { $exists: false } }
  * A promoted generation takes over the plain name. A process that has not noticed may still write documents of the former generation
  * under that name, so each document carries the number of its generation.
  */
-const isOf =
+export const isOf =
   ({ serial }: Place) =>
   ({ _generation }: DocumentRecord): boolean =>
     _generation === serial
@@ -50,8 +50,7 @@ export const documentReads = (
           async (place) => (await get(recordsIn(place), wanted)).filter(isOf(place)),
           ({ length }) => length === wanted.length,
         )
-        const byKey = new Map(found.map((record) => [record._id, decodeStored(record, collection)]))
-        return new Map(wanted.flatMap((key) => entryOf(byKey, key)))
+        return storedIn(found, wanted, collection)
       }),
 
     find: (collection, query) =>
@@ -136,6 +135,16 @@ const walk = async function* (
     }
     place = located
   }
+}
+
+/** What stands under these keys, in their order. */
+export const storedIn = (
+  found: ReadonlyArray<DocumentRecord>,
+  wanted: ReadonlyArray<string>,
+  collection: Collection,
+): ReadonlyMap<string, Stored> => {
+  const byKey = new Map(found.map((record) => [record._id, decodeStored(record, collection)]))
+  return new Map(wanted.flatMap((key) => entryOf(byKey, key)))
 }
 
 const entryOf = (stored: ReadonlyMap<string, Stored>, key: string): ReadonlyArray<readonly [string, Stored]> => {

@@ -1,7 +1,8 @@
 import type { Db } from 'mongodb'
 import { beginning, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
-import { misplacedIn, type Collection, type Documents } from '../../projections/ports.js'
+import { misplacedIn, type Collection, type Documents, type Stored } from '../../projections/ports.js'
+import { isOf, storedIn } from './document-reads.js'
 import { OperationFailed, tryCatch } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 import { generationName, prefixOf, type Place } from './generations/registry.js'
@@ -11,7 +12,7 @@ import { batchesAt } from './writing/batches.js'
 import { advanceCheckpoint, beginCheckpoint, checkpointOf, positionOfCheckpoint } from './writing/checkpoints.js'
 import { confirmationOn } from './writing/confirmation.js'
 
-export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
+export type DocumentWrites = Pick<Documents, 'getToFold' | 'apply' | 'checkpoint'> & {
   readonly forget: (collection: Collection) => void
   /** Forgets all versions and generations of a name. */
   readonly forgetAll: (name: string) => void
@@ -19,8 +20,9 @@ export type DocumentWrites = Pick<Documents, 'apply' | 'checkpoint'> & {
 
 /**
  * Writes without a transaction: each document is guarded by its own position, and the checkpoint follows the documents. What is
- * written again after a crash between the two changes nothing. A batch is one command for its documents, however many, and one
- * for the checkpoint, which tells too whether the generation was replaced.
+ * written again after a crash between the two changes nothing. A batch is one command to read its documents, however many, one to
+ * write them, and one for the checkpoint, which tells too whether the generation was replaced: what was folded by then is of no
+ * generation that anybody reads.
  */
 export const documentWrites = (
   db: Db,
@@ -44,6 +46,16 @@ export const documentWrites = (
     return place
   }
   return {
+    getToFold: (collection, keys) =>
+      tryCatch(async () => {
+        const wanted = [...new Set(keys)]
+        if (wanted.length === 0) return new Map<string, Stored>()
+        const place = await startIn(collection)
+        const { get } = await server()
+        const found = await get(db.collection<DocumentRecord>(place.stored), wanted)
+        return storedIn(found.filter(isOf(place)), wanted, collection)
+      }),
+
     apply: (collection, changes, checkpoint) =>
       tryCatch(async () => {
         const misplaced = misplacedIn(changes, checkpoint)

@@ -21,6 +21,7 @@ export const mongoDocuments = (db: Db, time: Pick<Time, 'now'> = monotonicTime):
     purge: () => Promise.resolve(E.right(true)),
     ...documentReads(db, locator, server),
     ...documentGenerations({ db, registry, locator, writes, server }),
+    getToFold: writes.getToFold,
     apply: writes.apply,
     checkpoint: writes.checkpoint,
   }

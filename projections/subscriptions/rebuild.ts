@@ -161,7 +161,7 @@ const builder = async ({ projection, documents, begun }: Begun): Promise<Builder
       else found.set(key, stored)
     }
     if (fresh) return found
-    for (const [key, stored] of orThrow(await documents.get(collection, missing))) found.set(key, stored)
+    for (const [key, stored] of orThrow(await documents.getToFold(collection, missing))) found.set(key, stored)
     return found
   }
 

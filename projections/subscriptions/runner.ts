@@ -151,6 +151,6 @@ export const applyBatch = async (
 ): Promise<void> => {
   const live = collectionOf(projection)
   const keys = keysToRead(projection, events)
-  const before = keys.length === 0 ? none : orThrow(await documents.get(live, keys))
+  const before = keys.length === 0 ? none : orThrow(await documents.getToFold(live, keys))
   writtenOrThrow(projection, await documents.apply(live, changesOf(projection, before, events), position))
 }

@@ -21,6 +21,8 @@ export const documentChanges = (behaviour: Behaviour<OpenDocuments>): void => {
       ]),
     )
     t.is(rightOf(await documents.get(collection, [])).size, 0)
+    for (const keys of [['other', 'missing', 'k', 'k'], []])
+      t.deepEqual(await documents.getToFold(collection, keys), await documents.get(collection, keys))
     t.is(rightOf(await documents.count(collection)), 2)
   })
 

@@ -14,9 +14,11 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
     Promise.resolve(
       database.read((prepare) => positionOf(BigInt(registeredTable(prepare, collection)?.checkpoint ?? 0))),
     )
+  const reads = documentReads(tables)
   return {
     ...documentGenerations(database, tables),
-    ...documentReads(tables),
+    ...reads,
+    getToFold: reads.get,
 
     apply: async (collection, changes, checkpoint) => {
       const misplaced = misplacedIn(changes, checkpoint)

@@ -148,12 +148,15 @@ if (mongoUrl === undefined) {
       // Whoever reads in the same process must not hide it.
       rightOf(await one.get(live, ['a', 'b']))
       t.is(rightOf(await one.progress(live)), positionAt(6))
+      // What it folds is of neither generation until it has started again.
+      t.deepEqual(rightOf(await one.getToFold(live, ['a'])), new Map())
       t.deepEqual(
         await one.apply(live, [put('b', 8n, 'old')], positionAt(8)),
         E.left({ kind: 'unavailable', reason: `${live.name} was replaced` }),
       )
       t.true(E.isLeft(await one.apply(live, [], positionAt(9))))
       t.is(rightOf(await one.checkpoint(live)), positionAt(6))
+      t.like(rightOf(await one.getToFold(live, ['a'])).get('a'), { document: { group: 'new' } })
       rightOf(await one.apply(live, [put('b', 8n, 'new')], positionAt(8)))
       t.deepEqual(
         rightOf(await other.get(live, ['a', 'b'])),

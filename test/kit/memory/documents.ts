@@ -92,6 +92,17 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   const checkpoint: Documents['checkpoint'] = (collection) =>
     steps.read(collection.name, () => E.right(state.get(keyOf(collection))?.checkpoint ?? beginning))
 
+  const get: Documents['get'] = (collection, keys) =>
+    steps.read(collection.name, () => {
+      const held = heldIn(collection)
+      const stored = new Map<string, Stored>()
+      for (const key of keys) {
+        const one = held.get(key)
+        if (one !== undefined) stored.set(key, { document: documentOf(one), position: one.position })
+      }
+      return E.right(stored)
+    })
+
   return {
     purge: () => Promise.resolve(E.right(true)),
     prepare: (collection) =>
@@ -102,16 +113,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
         return E.right(undefined)
       }),
     exists: (collection) => steps.read(collection.name, () => E.right(state.has(keyOf(collection)))),
-    get: (collection, keys) =>
-      steps.read(collection.name, () => {
-        const held = heldIn(collection)
-        const stored = new Map<string, Stored>()
-        for (const key of keys) {
-          const one = held.get(key)
-          if (one !== undefined) stored.set(key, { document: documentOf(one), position: one.position })
-        }
-        return E.right(stored)
-      }),
+    get,
+    getToFold: get,
     find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
     count: (collection, part) =>
       steps.read(collection.name, () => {
