@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { loadavg } from 'node:os'
+import { besideAlternatives } from './alternatives/alternatives.js'
 import { analysts } from './analysts.js'
 import { measureDeliveries } from './deliver.js'
 import { measureFind } from './find.js'
@@ -25,7 +26,8 @@ import type { Compared } from './summary.js'
  * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
  * rest, `npm run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
  * minute, at its end beside its first minute, `npm run bench -- large` starts and takeovers on a log of five
- * million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads.
+ * million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads,
+ * `npm run bench -- alternatives` what a user would put together instead.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -85,6 +87,7 @@ const embedded = async (): Promise<ReadonlyArray<Row>> => {
   say('measured the small store')
   const latency = await measureLatency(some, 200, quick ? 2 : 20)
   const findFew = await measureFind(few, rounds, seconds)
+  const instead = await besideAlternatives(few, { rounds, seconds }, say)
   const intakeMany = await measureIntake(many, rounds, seconds)
   const findMany = await measureFind(many, rounds, seconds)
   const deliverMany = await measureDeliveries(many, rounds, backlog)
@@ -112,6 +115,7 @@ const embedded = async (): Promise<ReadonlyArray<Row>> => {
     growth('lead intake', intakeFew, intakeMany),
     growth('find by phone', findFew, findMany),
     growth('started delivered', deliverFew, deliverMany),
+    ...instead,
   ]
 }
 
@@ -289,8 +293,13 @@ const forAnalysts = (): Promise<ReadonlyArray<Row>> =>
     ? analysts({ rounds, few: 500, many: 1_000, onServer: 500, seconds: 2 }, say)
     : analysts({ rounds, few: 40_000, many: 150_000, onServer: 15_000, seconds: 15 }, say)
 
+/** What a user would put together instead of the service on the embedded store. */
+const alternatives = async (): Promise<ReadonlyArray<Row>> =>
+  besideAlternatives(await seeded(small), { rounds, seconds }, say)
+
 const chosen = (): Promise<ReadonlyArray<Row>> => {
   if (process.argv.includes('soak')) return soak()
+  if (process.argv.includes('alternatives')) return alternatives()
   if (process.argv.includes('hot')) return hotNumber(quick)
   if (process.argv.includes('large')) return veryLarge()
   if (process.argv.includes('isolation')) return isolation()
