@@ -41,15 +41,21 @@ test('a start without its event store listens, says what it waits for, and goes 
   await (await openAccount({ url })).submitted()
 })
 
-test('a start that waits for a server ends at SIGTERM', async (t) => {
-  const service = startService(t, temporaryDirectory(t), {
-    EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
-    LOG_LEVEL: 'info',
+for (const [setting, nowhere] of [
+  ['EVENTSTORE_URL', 'esdb://127.0.0.1:1?tls=false'],
+  ['MONGODB_URL', 'mongodb://127.0.0.1:1'],
+] as const) {
+  test(`a start that waits for the server of ${setting} says so, and ends at SIGTERM`, async (t) => {
+    const service = startService(t, temporaryDirectory(t), { [setting]: nowhere, LOG_LEVEL: 'info' })
+    const url = await listens(service)
+    const ready = () => send(`${url}/health/ready`)
+    await until('it names what it waits for', 60_000, async () => (await ready()).text.includes(setting))
+    t.deepEqual((await ready()).body, { status: 'starting', waiting_for: [setting] })
+    t.is((await send(`${url}/health/live`)).status, 200)
+    service.signal('SIGTERM')
+    t.deepEqual(await service.exited, { code: 0, signal: null })
   })
-  await listens(service)
-  service.signal('SIGTERM')
-  t.deepEqual(await service.exited, { code: 0, signal: null })
-})
+}
 
 test('a certificate that is not trusted, and a server without TLS, end the start with one sentence', async (t) => {
   const server = createSecureServer(newIdentity({ hosts: ['localhost'] }, newAuthority('Nobody knows it')))

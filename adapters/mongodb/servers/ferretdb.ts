@@ -13,7 +13,9 @@ import type { Records, Server } from './server.js'
  * - Asked for several indexes that exist already it breaks the connection.
  * - It can't rename a collection over another one.
  *
- * So a write matches by the key alone, and its guard is what was read before: by `get` a moment ago, or once more.
+ * So a write matches by the key alone, and its guard is what was read before: by `get` a moment ago, or once more. It is no guard against
+ * a promotion between the two: then a process that goes on with the old generation may overwrite a record of the new one, which shows
+ * again once the read model is built anew.
  */
 export const ferretDb = (): Server => {
   const seen = new Map<string, DocumentRecord>()

@@ -2,6 +2,8 @@ import { send, type Site } from '../network/http.js'
 
 type Readiness = {
   readonly status: string
+  /** The settings that name servers which do not answer. */
+  readonly waiting_for?: ReadonlyArray<string>
   readonly starting?: ReadonlyArray<string>
   readonly projections?: ReadonlyArray<{
     readonly name: string
