@@ -6,6 +6,18 @@ export const nextTurn = (): Promise<void> => new Promise(setImmediate)
 /** A time that stands still, and in which every wait lasts a turn. */
 export const turnTime: Time = { now: () => 0, sleep: nextTurn }
 
+/** A time that only waits move, and in which every wait lasts a turn. */
+export const waitedTime = (): Time => {
+  let now = 0
+  return {
+    now: () => now,
+    sleep: (milliseconds) => {
+      now += milliseconds
+      return nextTurn()
+    },
+  }
+}
+
 /** Resolves when whatever is in flight has done all that it can do without a timer or an answer from outside. */
 export const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await nextTurn()
