@@ -147,7 +147,7 @@ const start = async (
     return E.left('It was stopped before it had begun.')
   }
   serve(routes)
-  const opening = { ...manage, documents: stores.documents }
+  const opening = { ...manage, documents: stores.documents, membership: stores.membership, time: ports.time }
   const isLogEmpty = first.right === undefined
   const firstAccount = config.roles.has('api') ? await openFirstAccount(opening, isLogEmpty) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })

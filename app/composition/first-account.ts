@@ -1,16 +1,15 @@
-import { neverAborted } from '../../domain/abortable.js'
+import { aborted, neverAborted, withinLimit } from '../../domain/abortable.js'
 import { account } from '../../domain/account.js'
-import { streamOf } from '../../domain/decider.js'
 import { contactIdOf } from '../../domain/derived-id.js'
 import { beginning, type Position } from '../../domain/event.js'
 import { categories } from '../../domain/events.js'
 import type { AccountId, ContactId, ConversionId, PlaybookId, SourceId } from '../../domain/ids.js'
 import { phoneFromText } from '../../domain/phone.js'
-import type { EventStore } from '../../domain/ports.js'
+import type { EventStore, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { decodableHistory } from '../../projections/parking/decodable-history.js'
 import type { Documents } from '../../projections/ports.js'
-import { sourceList } from '../../projections/read-models/lists/source-list.js'
+import { isEnding, type Lease, type Membership } from '../../projections/subscriptions/leases.js'
 import { newApiKey } from '../http/api-key.js'
 import { loadState } from '../commands/states/current-states.js'
 import { openAccount } from '../manage/accounts/account-opening.js'
@@ -50,9 +49,13 @@ export type FirstAccount = {
   readonly shown: () => Promise<void>
 }
 
-type Ports = ManagePorts & { readonly documents: Documents }
+type Ports = ManagePorts & {
+  readonly documents: Documents
+  readonly membership: Membership
+  readonly time: Pick<Time, 'sleep'>
+}
 
-/** One for each store, so that of processes that start together on an empty one, one opens it. */
+/** One for each store. */
 const firstAccountId: AccountId = `acc_${'0'.repeat(25)}F`
 
 /** Who writes events while nobody uses the service. */
@@ -61,29 +64,73 @@ const actorsAtFirst: ReadonlySet<string> = new Set([actor, 'reaction'])
 
 const shownKey = 'first_account_shown'
 
+const leaseName = 'first_account'
+
+/** In milliseconds: longer than it takes to notice that the holder of the lease is gone. */
+const longestWait = 10_000
+
 /**
  * An empty store begins with one account and one marketing source, so that the first lead can be posted at once. Where nobody was
  * shown the key of the account, since that start failed or was killed, and nobody has used the service since, this one adds what
- * lacks and gives another key.
+ * lacks and gives another key. Of processes that begin together on one store each waits until the one before it has shown the
+ * account, or is gone.
  */
 export const openFirstAccount = async (ports: Ports, isLogEmpty: boolean): Promise<FirstAccount | undefined> => {
-  const opened = await (isLogEmpty ? newAccount(ports) : unshownAccount(ports))
-  if (opened === undefined) return undefined
-  const { apiKey, playbookId, soldId } = opened
-  const sourceId = await firstSource(ports, playbookId)
-  const contactId = await exampleContact(ports, firstAccountId)
-  if (sourceId === undefined || contactId === undefined) return undefined
-  const change = { key: shownKey, document: { shown: true }, position: opened.position }
+  if (!isLogEmpty && (await unshown(ports)) === undefined) return undefined
+  const held = await leaseInTime(ports)
+  if (held === undefined) return undefined
+  const opened = (isLogEmpty ? await newAccount(ports) : undefined) ?? (await unshownAccount(ports))
+  const account = opened === undefined || isEnding(held.lease) ? undefined : await completed(ports, opened)
+  if (account === undefined || isEnding(held.lease)) {
+    held.release()
+    return undefined
+  }
+  const { position, ...told } = account
+  const change = { key: shownKey, document: { shown: true }, position }
   const shown = async (): Promise<void> => {
     await ports.documents.apply(logCollection, [change], beginning)
+    held.release()
   }
-  return { postUrl: postUrl(ports.siteUrl(), firstAccountId, sourceId), apiKey, soldId, contactId, shown }
+  return { ...told, shown }
+}
+
+type HeldLease = { readonly lease: Lease; readonly release: () => void }
+
+/** Undefined where another process holds it for too long. */
+const leaseInTime = ({ membership, time }: Ports): Promise<HeldLease | undefined> => {
+  const released = new AbortController()
+  let isOver = false
+  return withinLimit(
+    time,
+    longestWait,
+    (waiting) =>
+      new Promise((resolve) => {
+        const hold = async (lease: Lease): Promise<void> => {
+          if (!waiting.aborted) {
+            resolve({ lease, release: () => released.abort() })
+            await aborted(AbortSignal.any([released.signal, lease.ending]))
+          }
+          isOver = true
+        }
+        membership.share('first account', () => (isOver ? [] : [leaseName]), hold)
+      }),
+  )
+}
+
+/** With its source, and the contact of the example lead. */
+const completed = async (ports: Ports, { apiKey, playbookId, soldId, position, ...opened }: Opened) => {
+  const sourceId = opened.sourceId ?? (await newSource(ports, playbookId))
+  const contactId = await exampleContact(ports, firstAccountId)
+  if (sourceId === undefined || contactId === undefined) return undefined
+  return { postUrl: postUrl(ports.siteUrl(), firstAccountId, sourceId), apiKey, soldId, contactId, position }
 }
 
 type Opened = {
   readonly apiKey: string
   readonly playbookId: PlaybookId
   readonly soldId: ConversionId
+  /** Where an earlier start created it. */
+  readonly sourceId: SourceId | undefined
   readonly position: Position
 }
 
@@ -92,41 +139,50 @@ const newAccount = async (ports: Ports): Promise<Opened | undefined> => {
   const opened = await openAccount(ports, firstAccountId, 'First account', actor)
   if (E.isLeft(opened)) return undefined
   const position = opened.right.events.at(-1)?.position
-  return position === undefined ? undefined : { ...opened.right, position }
+  return position === undefined ? undefined : { ...opened.right, sourceId: undefined, position }
 }
 
 /** With another key. Undefined where its key was shown, or the service was used without it. */
 const unshownAccount = async (ports: Ports): Promise<Opened | undefined> => {
-  const { store, documents, clientCommands, ids } = ports
-  const marked = await documents.get(logCollection, [shownKey])
-  if (E.isLeft(marked) || marked.right.has(shownKey) || !(await isUnused(store))) return undefined
-  const read = await store.read(streamOf(account, firstAccountId))
-  const [opening] = E.isLeft(read) ? [] : read.right.events
-  if (opening?.type !== 'AccountOpened') return undefined
+  const { clientCommands, ids } = ports
+  const found = await unshown(ports)
+  if (found === undefined) return undefined
   const { apiKeyId, apiKey, hash } = newApiKey(ids, firstAccountId)
   const command = { type: 'IssueApiKey', apiKeyId, secretHash: hash, limitPerMinute: null } as const
   const issued = await clientCommands.execute(account, firstAccountId, command, actor)
-  const { playbook_id: playbookId, sold_id: soldId } = opening.data
-  return E.isLeft(issued) ? undefined : { apiKey, playbookId, soldId, position: opening.position }
+  return E.isLeft(issued) ? undefined : { ...found, apiKey }
 }
 
-/** Of a log that somebody uses it reads the beginning. Where it can't be read now, a later start finds out. */
-const isUnused = async (store: EventStore): Promise<boolean> => {
+/** What earlier starts left where nobody was shown the key, and nobody has used the service without it. */
+const unshown = async ({ store, documents }: Ports): Promise<Omit<Opened, 'apiKey'> | undefined> => {
+  const marked = await documents.get(logCollection, [shownKey])
+  return E.isLeft(marked) || marked.right.has(shownKey) ? undefined : leftByStarts(store)
+}
+
+/**
+ * Taken from the log, which is short, since the read models may not be there yet. Of a log that somebody uses it reads the
+ * beginning. Where it can't be read now, a later start finds out.
+ */
+const leftByStarts = async (store: EventStore): Promise<Omit<Opened, 'apiKey'> | undefined> => {
+  let opened: Omit<Opened, 'apiKey'> | undefined
+  let sourceId: SourceId | undefined
   try {
     for await (const { events } of decodableHistory(store, beginning, categories, neverAborted))
-      if (events.some((event) => !actorsAtFirst.has(event.actor))) return false
-    return true
+      for (const event of events) {
+        if (!actorsAtFirst.has(event.actor)) return undefined
+        if (event.type === 'AccountOpened') {
+          const { playbook_id: playbookId, sold_id: soldId } = event.data
+          opened = { playbookId, soldId, sourceId: undefined, position: event.position }
+        }
+        if (event.type === 'MarketingSourceCreated') sourceId ??= event.data.source_id
+      }
+    return opened === undefined ? undefined : { ...opened, sourceId }
   } catch {
-    return false
+    return undefined
   }
 }
 
-/** The one that an earlier start created, or else a new one. */
-const firstSource = async (ports: Ports, playbookId: PlaybookId): Promise<SourceId | undefined> => {
-  const listed = await ports.queries.list(sourceList, 'by_account', [firstAccountId])
-  if (E.isLeft(listed)) return undefined
-  const [known] = listed.right
-  if (known !== undefined) return known.id
+const newSource = async (ports: Ports, playbookId: PlaybookId): Promise<SourceId | undefined> => {
   const what = { accountId: firstAccountId, title: 'First source', playbookId, originatorField: null }
   const created = await createSource(ports, what, actor)
   return E.isLeft(created) || created.right.state.kind !== 'created' ? undefined : created.right.state.sourceId

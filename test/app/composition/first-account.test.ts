@@ -1,9 +1,10 @@
 import test from 'ava'
+import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { aesVault } from '../../../adapters/node/vault.js'
 import { clientCommands } from '../../../app/commands/client-commands.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
-import { openFirstAccount } from '../../../app/composition/first-account.js'
+import { openFirstAccount, type FirstAccount } from '../../../app/composition/first-account.js'
 import { logCollection } from '../../../app/composition/store-checks.js'
 import { idsInApiKey, isHashOf } from '../../../app/http/api-key.js'
 import type { ManagePorts } from '../../../app/manage/ports.js'
@@ -14,17 +15,16 @@ import { idIn } from '../../../domain/decider.js'
 import { categories } from '../../../domain/events.js'
 import { marketingSource } from '../../../domain/marketing-source.js'
 import type { EventStore } from '../../../domain/ports.js'
-import { queries } from '../../../projections/queries.js'
-import { anyProjection, collectionOf } from '../../../projections/projection.js'
-import { sourceList } from '../../../projections/read-models/lists/source-list.js'
-import { applyBatch } from '../../../projections/subscriptions/runner.js'
+import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { eventsIn, memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
+import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
+import { manualTime } from '../../kit/time/manual-time.js'
 import { isOver } from '../../kit/time/turns.js'
 
 const vault = aesVault(Buffer.alloc(32, 1))
@@ -32,8 +32,28 @@ const vault = aesVault(Buffer.alloc(32, 1))
 /** How a store ends: the append does not happen, or it does and nobody hears of it. */
 type Death = { readonly append: number; readonly isWritten: boolean }
 
-/** The starts of processes on one store, one after the other. */
+/** Of processes that live side by side: a lease goes to one of them at a time, in the order in which they ask. */
+const sharedLeases = () => {
+  let before = Promise.resolve()
+  const held: Array<TestLease> = []
+  const membership: Membership = {
+    share: (_work, names, begin) => {
+      for (const name of names()) {
+        const lease = testLease(name)
+        before = before.then(() => {
+          held.push(lease)
+          return begin(lease)
+        })
+      }
+    },
+    leave: () => Promise.resolve(),
+  }
+  return { membership, held }
+}
+
+/** The starts of processes on one store. */
 const open = () => {
+  const time = manualTime()
   const log = memoryLog()
   const documents = memoryDocuments(documentState())
   const clock = manualClock()
@@ -57,19 +77,17 @@ const open = () => {
   return {
     events: () => eventsIn(log),
     documents,
-    start: async (death?: Death) => {
+    time,
+    start: async (death?: Death, membership: Membership = singleProcessMembership()) => {
       const store = dying(memoryEventStore(log), death)
       const commandHandler = cachedHandler(store, clock)
       const reactions = reactor({ commandHandler, logger: recordingLogger() })
       rightOf(await documents.prepare(logCollection))
-      rightOf(await documents.prepare(collectionOf(sourceList)))
       const isLogEmpty = log.events.length === 0
-      // What a start finishes and shows before it takes requests.
+      // What a start finishes before it takes requests.
       for await (const batch of store.history(beginning, categories, neverAborted)) {
         await reactions.react(batch.events)
-        await applyBatch(anyProjection(sourceList), documents, batch)
       }
-      const hasPendingReactions = () => Promise.resolve(false)
       const { react } = reactions
       const ports = {
         store,
@@ -82,14 +100,13 @@ const open = () => {
           unitOfWork: undefined,
           awaitReadModels: () => Promise.resolve(),
         }),
-        queries: queries({ store, documents, hasPendingReactions }),
         vault,
         ids,
         siteUrl: () => 'http://leads.example',
-        documents,
-      } as unknown as ManagePorts & { readonly documents: typeof documents }
-      const opening = openFirstAccount(ports, isLogEmpty)
-      return (await isOver(opening)) ? { isOver: true, first: await opening } : { isOver: false, first: undefined }
+      } as unknown as ManagePorts
+      const opening = openFirstAccount({ ...ports, documents, membership, time: time.process() }, isLogEmpty)
+      const over = await isOver(opening)
+      return { isOver: over, first: over ? await opening : undefined, opening }
     },
     use: async () => {
       rightOf(await memoryEventStore(log).append('account-1', 'no-stream', [newEvent(1)]))
@@ -146,4 +163,66 @@ test('once somebody uses the service no start makes a key', async (t) => {
       .filter(({ type }) => type === 'ApiKeyIssued'),
     [],
   )
+})
+
+const isKeyShown = (first: FirstAccount | undefined): boolean => first !== undefined
+
+test('of processes that begin one after the other on an empty store, one shows a key, and there is one source', async (t) => {
+  const { start, events } = open()
+  const { membership } = sharedLeases()
+  const one = await start(undefined, membership)
+  const others = [await start(undefined, membership), await start(undefined, membership)]
+  t.deepEqual(
+    [one, ...others].map((each) => each.isOver),
+    [true, false, false],
+    'the others wait until it was shown',
+  )
+  await one.first?.shown()
+  const all = await Promise.all([one, ...others].map(({ opening }) => opening))
+  t.deepEqual(all.map(isKeyShown), [true, false, false])
+  const made = events().map(({ type }) => type)
+  for (const type of ['AccountOpened', 'ApiKeyIssued', 'MarketingSourceCreated'])
+    t.is(made.filter((each) => each === type).length, 1, type)
+})
+
+test('where the process that opened the account is gone before it was shown, the next one shows a key', async (t) => {
+  const { start, isGoodKey } = open()
+  const { membership, held } = sharedLeases()
+  await start(undefined, membership)
+  const next = await start(undefined, membership)
+  t.false(next.isOver)
+  held[0]?.expire()
+  const first = await next.opening
+  t.true(first !== undefined && (await isGoodKey(first.apiKey)))
+})
+
+test('a process whose lease was lost on the way shows nothing', async (t) => {
+  const { start } = open()
+  const { membership, held } = sharedLeases()
+  const losing: Membership = {
+    ...membership,
+    share: (work, names, begin) =>
+      membership.share(work, names, (lease) => {
+        const working = begin(lease)
+        held[0]?.expire()
+        return working
+      }),
+  }
+  const lost = await start(undefined, losing)
+  t.deepEqual([lost.isOver, lost.first], [true, undefined])
+  t.true(isKeyShown((await start(undefined, membership)).first))
+})
+
+test('a start waits ten seconds for another one at most, and holds the lease for nobody afterwards', async (t) => {
+  const { start, time } = open()
+  const { membership, held } = sharedLeases()
+  const one = await start(undefined, membership)
+  const late = await start(undefined, membership)
+  t.false(late.isOver)
+  await time.advance(10_000)
+  t.is(await late.opening, undefined)
+  await one.first?.shown()
+  const next = await start(undefined, membership)
+  t.deepEqual([next.isOver, next.first], [true, undefined])
+  t.is(held.length, 2)
 })
