@@ -2,6 +2,7 @@ import { neverAborted } from '../../domain/abortable.js'
 import type { Logger, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
+import { isTold } from '../../projections/subscriptions/backoff.js'
 import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
 import type { Config } from './config.js'
 import type { Stores } from './stores.js'
@@ -42,9 +43,8 @@ export const serverWait = (
   /** The servers answer, and a check fails nevertheless. */
   let isCheckFailing = false
 
-  /** At the first look, the second, the fourth, and so on. */
   const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
-    if (Number.isInteger(Math.log2(looks))) logger.warn(fields, 'the start waits for a server')
+    if (isTold(looks - 1)) logger.warn(fields, 'the start waits for a server')
   }
 
   const answers = async ({ setting, ask }: Server): Promise<Either<string, undefined>> => {

@@ -7,6 +7,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
+import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
@@ -182,7 +183,8 @@ const searchForWork = ({ documents, logger, backoff }: WorkerPorts, { queues, re
         await inAll(lease)
         return
       } catch (error) {
-        logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
+        if (isTold(failures))
+          logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
         await backoff(failures, lease.ending)
       }
     }

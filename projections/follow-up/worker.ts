@@ -1,5 +1,6 @@
 import { aborted } from '../../domain/abortable.js'
 import { wakeUp } from '../../domain/wake-up.js'
+import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
@@ -73,7 +74,8 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker 
           await beginDue(ports, shard, (id) => void shard.underWay.set(id, turns.take(shard, id)))
           failures = 0
         } catch (error) {
-          logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
+          if (isTold(failures))
+            logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
           await backoff(failures, lease.ending)
           failures += 1
         }

@@ -6,6 +6,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
+import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
@@ -59,7 +60,7 @@ export const mailer = (ports: MailerPorts): Mailer => ({
         await mailDue(ports, holder)
         failures = 0
       } catch (error) {
-        logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
+        if (isTold(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
         await backoff(failures, lease.ending)
         failures += 1
       }

@@ -17,3 +17,9 @@ export const exponentialBackoff =
   (growth: Growth, { sleep }: Pick<Time, 'sleep'>): Backoff =>
   (failures, signal) =>
     sleep(backoffAfter(growth, failures), signal)
+
+/**
+ * Whether the log tells that something failed once more, after so many failures in a row before it: of the first, the second, the
+ * fourth, the eighth and so on, so that what fails for days leaves a few lines.
+ */
+export const isTold = (failuresBefore: number): boolean => Number.isInteger(Math.log2(failuresBefore + 1))

@@ -13,7 +13,7 @@ import type {
 } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import type { Backoff } from './backoff.js'
+import { isTold, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
 
@@ -91,7 +91,7 @@ export const executeWithRetry = async <
     if (isPermanent(done.left)) throw new FailedForGood(streamOf(decider, id), done.left)
     if (!isRetryable(done.left)) return E.left(done.left)
     const { kind } = done.left
-    logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
+    if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
     if (isEnding(lease)) throw new Error(`the store was ${kind}`)
     await backoff(failures, lease.ending)
   }

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../domain/ports.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
+import { isTold, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
@@ -38,7 +38,8 @@ export const scheduledJob = (
         await work(queue)
         failures = 0
       } catch (error) {
-        logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
+        if (isTold(failures))
+          logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
         await backoff(failures, queue.lease.ending)
         failures += 1

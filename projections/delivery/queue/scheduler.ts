@@ -2,7 +2,7 @@ import { over } from '../../../domain/abortable.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
+import { isTold, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -57,7 +57,8 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         if ((await fill(filling, queue)) === 'no-slot') waitForSlot(queue)
         failures = 0
       } catch (error) {
-        logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
+        if (isTold(failures))
+          logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
         await backoff(failures, queue.lease.ending)
         failures += 1

@@ -159,3 +159,26 @@ test('whoever gives up waiting for a follower that stands still leaves nothing b
   t.is(await count(), 0)
   await close()
 })
+
+test('a follower whose store is away for days tells of it less and less often', async (t) => {
+  const { store, ports, lines, close } = await openPorts()
+  let tries = 0
+  const follower = {
+    name: 'waiting',
+    categories: ['conversion'],
+    begin: () => {
+      tries += 1
+      return Promise.reject(new Error('the documents are away'))
+    },
+    handle: () => Promise.resolve(),
+  } as const
+  const following = follow(follower, { ...ports, store })
+  while (tries <= 1_000) await nextTurn()
+  await following.stop()
+  t.deepEqual(
+    lines.map(({ message }) => message),
+    Array.from({ length: 10 }, () => 'a follower of the log tries again'),
+    'after 1, 2, 4, … 512 tries',
+  )
+  await close()
+})

@@ -12,6 +12,7 @@ type Run = { readonly queue: WebhookQueue; readonly end: () => void; readonly fa
 const openStage = () => {
   const runs: Array<Run> = []
   const waits: Array<number> = []
+  const logger = recordingLogger()
   const job = scheduledJob(
     {
       name: 'a job',
@@ -21,7 +22,7 @@ const openStage = () => {
         }),
     },
     {
-      logger: recordingLogger(),
+      logger,
       backoff: (failures) => {
         waits.push(failures)
         return nextTurn()
@@ -29,7 +30,7 @@ const openStage = () => {
     },
   )
   const queueOf = (n: number, lease: TestLease = testLease('shard')): WebhookQueue => webhookQueue(webhookId(n), lease)
-  return { ...job, runs, waits, queueOf }
+  return { ...job, runs, waits, lines: logger.lines, queueOf }
 }
 
 test('a job runs once, and has ended then', async (t) => {
@@ -99,6 +100,22 @@ test('a job that fails is retried until it succeeds, with a backoff that begins 
   t.deepEqual(waits, [0, 1, 2, 0])
   runs.at(-1)?.end()
   t.true(await isOver(ended(queue)))
+})
+
+test('a job that fails for days is told of less and less often, and at once where it fails anew', async (t) => {
+  const { run, runs, lines, queueOf } = openStage()
+  run(queueOf(1))
+  const fail = async (): Promise<void> => {
+    const before = runs.length
+    runs.at(-1)?.fail()
+    while (runs.length === before) await nextTurn()
+  }
+  for (let tries = 1; tries <= 1_000; tries += 1) await fail()
+  t.is(lines.length, 10, 'after 1, 2, 4, … 512 tries')
+  t.like(lines[0], { message: 'a job failed and is retried', fields: { reason: 'the store was unavailable' } })
+  run(queueOf(2))
+  await fail()
+  t.is(lines.length, 11)
 })
 
 test('after its lease was lost a job is neither begun, nor retried, nor run again, and has ended with its run', async (t) => {
