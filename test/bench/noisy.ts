@@ -117,7 +117,7 @@ const seedDue = async ({ directory, urls }: Place, account: NoisyAccount, due: n
 /** Leads a second that are taken at full load. */
 const capacityOf = async ({ place, leads }: Neighbourhood, receiver: Child, seconds: number): Promise<number> => {
   const service = await startMeasured(place.directory, place.urls)
-  const load = { port: service.port, connections: 64, request: leads, expectedStatus: 200 }
+  const load = { port: service.port, connections: 16, request: leads, expectedStatus: 200 }
   const { nextSerial } = await closedLoop({ ...load, seconds: warmUpSeconds }, firstSerial)
   const measured = await closedLoop({ ...load, seconds }, nextSerial)
   await arrivals(receiver, measured.nextSerial - firstSerial)

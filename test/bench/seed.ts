@@ -43,7 +43,7 @@ export const startMeasured = (
   { eventStoreUrl, mongoUrl }: StoreUrls = embedded,
   more: Environment = {},
 ): Promise<Child> => {
-  const servers = eventStoreUrl === undefined ? {} : { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
+  const servers = { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
   const settings = environmentOf(directory, { ...servers, ...more }) as Readonly<Record<string, string>>
   return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
 }

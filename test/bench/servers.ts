@@ -42,6 +42,14 @@ export const startServer = async (): Promise<EventStoreServer> => {
   }
 }
 
+/** Whether the server reads the whole collection whatever index a query names (adapters/mongodb/servers/ferretdb.ts). */
+export const isFerretDb = async (url: string): Promise<boolean> => {
+  const { db, close } = orFail(connectMongo(url, recordingLogger()))
+  const { ferretdbVersion } = await db.command({ buildInfo: 1 })
+  await close()
+  return ferretdbVersion !== undefined
+}
+
 const activity: NewEvent = {
   type: 'MemberAdded',
   data: { member_id: `mbr_${'0'.repeat(26)}`, email: 'someone@example.com', role: 'agent' },

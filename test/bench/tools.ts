@@ -68,7 +68,7 @@ export const orFail = <L, A>(result: Either<L, A>): A => {
 export const forEach = async (count: number, task: (serial: number) => Promise<void>): Promise<void> => {
   let next = 0
   await Promise.all(
-    Array.from({ length: 256 }, async () => {
+    Array.from({ length: 32 }, async () => {
       while (next < count) await task(next++)
     }),
   )

@@ -8,6 +8,7 @@ import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
+import { semaphore } from './semaphore.js'
 import { processSlots } from './slots.js'
 import type { ExpectedKind, WebhookQueue } from './webhook-queue.js'
 
@@ -34,10 +35,17 @@ type SchedulerPorts = {
   readonly backoff: Backoff
 }
 
+/**
+ * Queues for which the read model is read at the same time. Were it asked for all at once, a slow store would answer none in time,
+ * be asked again, and answer none for ever.
+ */
+const readAtOnce = 8
+
 /** Schedules the attempts of any number of queues, which share the slots of this process. */
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
   const { clock, logger, backoff } = ports
   const slots = processSlots()
+  const inTurn = semaphore(readAtOnce)
 
   const schedule = (queue: WebhookQueue): void => {
     if (isEnding(queue.lease)) slots.scheduled(queue)
@@ -54,7 +62,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
     do {
       queue.needsRefill = false
       try {
-        if ((await fill(filling, queue)) === 'no-slot') waitForSlot(queue)
+        if ((await inTurn(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
         failures = 0
       } catch (error) {
         if (isTold(failures))

@@ -512,3 +512,16 @@ test('while the read model stands still a fixed number of deliveries waits for i
   await endAll(true)
   t.is(begun.length, 1_500)
 })
+
+test('the read model is read for eight queues at once at most, and each has its turn', async (t) => {
+  const { put, schedule, reads, holdReads, openQueue, begun } = await openStage()
+  const webhooks = Array.from({ length: 20 }, (_, n) => n + 1)
+  for (const n of webhooks) await put(n, 'first', at(n), n)
+  const answer = holdReads()
+  for (const n of webhooks) schedule(openQueue(n))
+  await settled()
+  t.is(reads.length, 8)
+  answer()
+  await settled()
+  t.deepEqual(begun.map(({ id }) => id).toSorted(), webhooks.map((n) => deliveryId(n)).toSorted())
+})
