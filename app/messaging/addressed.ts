@@ -20,6 +20,8 @@ export type AddressedPorts = {
   readonly currentStates: CurrentStates
   readonly queries: Pick<Queries, 'byKeys' | 'values' | 'page'>
   readonly vault: Pick<Vault, 'accountSecret'>
+  /** As the provider calls it. */
+  readonly sharedSender: string
 }
 
 /** The contact of the number that wrote, in one of the accounts, as it is or would be. */
@@ -30,12 +32,12 @@ export type Addressed = {
   readonly isKnown: boolean
   /** Of the text, where it is for this account. */
   readonly messageId: MessageId
-  /** What the account sends from; undefined: the sender that the accounts share. */
-  readonly ownSender: string | undefined
+  /** What the account sends from, its own or the one that the accounts share. */
+  readonly sender: string
 }
 
-/** A sender that a text came to, by the provider's names for it; undefined: the one that the accounts share. */
-type CameTo = ReadonlyArray<string> | undefined
+/** A sender that a text came to, by the provider's names for it. */
+type CameTo = ReadonlyArray<string>
 
 /**
  * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all
@@ -46,7 +48,7 @@ export const addressedBy = async (
   phone: Phone,
   providerId: string,
 ): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const { commandHandler, currentStates, queries, vault } = ports
+  const { commandHandler, currentStates, queries, vault, sharedSender } = ports
   const accounts = await queries.values(sourceList, 'by_account')
   if (E.isLeft(accounts)) return accounts
   const possible: Array<Omit<Addressed, 'isKnown'>> = []
@@ -61,7 +63,7 @@ export const addressedBy = async (
     if (E.isLeft(current)) return current
     const contactId = current.right.id
     const messageId = providerMessageIdOf(secret.right, contactId, providerId)
-    possible.push({ accountId, contactId, messageId, ownSender: sender?.from })
+    possible.push({ accountId, contactId, messageId, sender: sender?.from ?? sharedSender })
   }
   const ids = possible.map(({ contactId }) => contactId)
   const found = await queries.byKeys(contacts, ids)
@@ -74,21 +76,18 @@ export const addressedBy = async (
 export const ofSender = async (
   ports: AddressedPorts,
   addressed: ReadonlyArray<Addressed>,
-  { to, isToSharedSender }: InboundText,
+  { to, poolOfTo }: InboundText,
 ): Promise<Either<Problem, { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }>> => {
-  const isOwn = addressed.some(({ ownSender }) => ownSender !== undefined && to.includes(ownSender))
-  const cameTo = isOwn || !isToSharedSender ? to : undefined
+  const isOwn = addressed.some(({ sender }) => to.includes(sender))
+  const cameTo = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
   const meant: Array<Addressed> = []
   for (const one of addressed) {
-    const wrote = sendsFrom(cameTo, one.ownSender) ? E.right(true) : await lastSent(ports, one, cameTo)
+    const wrote = cameTo.includes(one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
     if (E.isLeft(wrote)) return wrote
     if (wrote.right !== undefined) meant.push(one)
   }
   return E.right({ cameTo, meant })
 }
-
-const sendsFrom = (cameTo: CameTo, sender: string | undefined): boolean =>
-  cameTo === undefined ? sender === undefined : sender !== undefined && cameTo.includes(sender)
 
 /** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */
 export const writtenToLast = async (
@@ -114,7 +113,7 @@ const mostLookedAt = 20
 
 /** When the last message went from the sender to the contact; undefined where none did. */
 const lastSent = async (
-  { queries }: AddressedPorts,
+  { queries, sharedSender }: AddressedPorts,
   { contactId, isKnown }: Addressed,
   cameTo: CameTo,
 ): Promise<Either<Problem, Instant | undefined>> => {
@@ -123,7 +122,8 @@ const lastSent = async (
   const sent = await queries.page(messages, query)
   if (E.isLeft(sent)) return sent
   const went = sent.right.find(
-    ({ document: { state, sender } }) => state !== 'failed' && state !== 'waiting' && sendsFrom(cameTo, sender),
+    ({ document: { state, sender = sharedSender } }) =>
+      state !== 'failed' && state !== 'waiting' && cameTo.includes(sender),
   )
   return E.right(went?.document.created_at)
 }

@@ -14,7 +14,7 @@ import { addressedBy, ofSender, writtenToLast, type Addressed, type AddressedPor
 import type { InboundText, TextProvider } from './provider.js'
 import { withSignedForm } from './signed-form.js'
 
-export type InboundPorts = AddressedPorts & {
+export type InboundPorts = Omit<AddressedPorts, 'sharedSender'> & {
   readonly store: EventStore
   readonly clientCommands: ClientCommands
   readonly clock: Clock
@@ -35,7 +35,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
         'received',
         ({ text }) =>
           () =>
-            received(ports, playbookAt, text),
+            received({ ...ports, sharedSender: provider.sharedSender }, playbookAt, text),
       ),
       answer(204, () => undefined),
     ),
@@ -47,7 +47,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
  * that wrote to the number from there last. Nothing is kept of one that is for nobody.
  */
 const received = async (
-  ports: InboundPorts,
+  ports: InboundPorts & AddressedPorts,
   playbookAt: PlaybookVersions,
   inbound: InboundText,
 ): Promise<Either<Problem, undefined>> => {
@@ -103,9 +103,9 @@ const ofNumber = async (
 }
 
 const ofLast = async (
-  ports: InboundPorts,
+  ports: AddressedPorts,
   addressed: ReadonlyArray<Addressed>,
-  cameTo: ReadonlyArray<string> | undefined,
+  cameTo: ReadonlyArray<string>,
 ): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
   const last = await writtenToLast(ports, addressed, cameTo)
   if (E.isLeft(last)) return last

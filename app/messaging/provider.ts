@@ -9,8 +9,8 @@ export type InboundText = {
   readonly from: string
   /** What the provider calls the sender that it came to: its number, and where it has one the pool that the number belongs to. */
   readonly to: ReadonlyArray<string>
-  /** Whether it came to the sender that the accounts share, unless it is an account's own. */
-  readonly isToSharedSender: boolean
+  /** The pool that the number may belong to, where the provider does not say: unless the number is an account's own. */
+  readonly poolOfTo: string | undefined
   /** Blank where only a picture came. */
   readonly text: string
   /** Set where the provider has understood the text, and answers it itself. */
@@ -19,6 +19,8 @@ export type InboundText = {
 
 /** Reads what the provider of texts posts. Left: the fields that are wrong. */
 export type TextProvider = {
+  /** What it calls the sender that the accounts share. */
+  readonly sharedSender: string
   /** Whether the provider signed the form, which was posted to this path below the public URL. */
   readonly isSigned: (path: string, form: URLSearchParams, signature: string) => boolean
   readonly reportFrom: (form: URLSearchParams) => Either<ReadonlyArray<Mismatch>, MessageReport>

@@ -1,76 +1,15 @@
 import test from 'ava'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { instantOf, type Instant } from '../../domain/instant.js'
-import { having, sendJson } from '../kit/network/http.js'
+import { having } from '../kit/network/http.js'
 import { textOf } from '../kit/network/mail-text.js'
-import { idsOf, openAccount, type Account } from '../kit/service/account.js'
-import { dataDirectory } from '../kit/service/data-directory.js'
-import { serviceFor } from '../kit/service/in-process-service.js'
-import { lead as leadWith, newPhone } from '../kit/service/leads.js'
-import { until } from '../kit/time/until.js'
-import { number, openTwilioDouble, otherNumber, type Taken } from '../twilio-double/double.js'
-import type { ExecutionContext } from 'ava'
-
-const publicUrl = 'https://leads.example.com'
-const now = (): Instant => instantOf(Date.UTC(2026, 10, 23))
-
-const settings = {
-  title: 'One text',
-  steps: [{ message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 }],
-  reply_rules: [],
-  quiet_hours: null,
-  give_up_after_minutes: 100_000,
-}
-
-const openStage = async (t: ExecutionContext) => {
-  let url = ''
-  const double = await openTwilioDouble(now, 1_000, (at) => at.replace(publicUrl, url))
-  t.teardown(double.close)
-  const directory = dataDirectory(t)
-  const site = await serviceFor(t, directory, { clockRate: 1_000, publicUrl, sms: double.account() })
-  url = site.url
-  let texts = 0
-  const takenFor = (phone: string): ReadonlyArray<Taken> => double.taken.filter(({ form }) => form.get('To') === phone)
-  return {
-    double,
-    takenFor,
-    following: async (title: string): Promise<Account> => {
-      const account = await openAccount(site, title)
-      await account.manage('PATCH', `/playbooks/${account.playbookId}`, settings)
-      return account
-    },
-    submit: async (account: Account, phone = newPhone()) => {
-      const postUrl = account.postUrl.replace(publicUrl, url)
-      const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })))
-      return { account, phone, contact_id }
-    },
-    write: (from: string, to: string, text: string): Promise<number> => {
-      texts += 1
-      const form = { MessageSid: `SM${texts.toString(16).padStart(32, 'f')}`, From: from, To: to, Body: text }
-      return double.postInbound(`${publicUrl}/messaging/twilio/inbound`, form)
-    },
-    mails: (): ReadonlyArray<string> => {
-      const outbox = join(directory, 'outbox')
-      return existsSync(outbox) ? readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8')) : []
-    },
-  }
-}
-
-const soon = (look: () => Promise<boolean> | boolean) => until('what the playbook does', 30_000, async () => look())
-
-const inboundOf = async ({ account, contact_id }: { readonly account: Account; readonly contact_id: string }) =>
-  having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages').flatMap(({ direction, text }) =>
-    direction === 'inbound' ? [text] : [],
-  )
+import type { Account } from '../kit/service/account.js'
+import { inboundOf, isOptedOut, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { number, otherNumber } from '../twilio-double/double.js'
 
 const messagingIn = ({ text }: { readonly text: string }) =>
   (JSON.parse(text) as { readonly messaging: Readonly<Record<string, unknown>> }).messaging
 
-const isOptedOut = async (account: Account, phone: string) => having(await account.find(phone), 'contact').opted_out
-
 test('a sender that a carrier filters is shown and mailed once, holds up no other account, and goes on once a text arrives', async (t) => {
-  const { following, submit, takenFor, double, mails } = await openStage(t)
+  const { following, submit, takenFor, double, mails } = await openTextingStage(t, { clockRate: 1_000 })
   const [filtered, other] = [await following('Filtered Agency'), await following('Other Agency')]
   for (const account of [filtered, other])
     await account.manage('POST', '/members', { email: 'ada@example.org', role: 'admin' })
@@ -94,7 +33,7 @@ test('a sender that a carrier filters is shown and mailed once, holds up no othe
 })
 
 test('an account with a sender of its own sends from it, and a STOP to it concerns no other account', async (t) => {
-  const { following, submit, takenFor, write } = await openStage(t)
+  const { following, submit, takenFor, write } = await openTextingStage(t, { clockRate: 1_000 })
   const [own, shared] = [await following('Own Agency'), await following('Shared Agency')]
   const sender = { from: otherNumber, messages_per_second: 10 }
   t.is((await own.manage('PUT', '/messaging', { sender })).status, 200)
@@ -119,7 +58,7 @@ test('an account with a sender of its own sends from it, and a STOP to it concer
 })
 
 test('a STOP to the sender that an account had before still counts for it', async (t) => {
-  const { following, submit, takenFor, write } = await openStage(t)
+  const { following, submit, takenFor, write } = await openTextingStage(t, { clockRate: 1_000 })
   const account = await following('Moving Agency')
   const { phone, contact_id } = await submit(account)
   await soon(async () => {
@@ -132,7 +71,7 @@ test('a STOP to the sender that an account had before still counts for it', asyn
 })
 
 test('a sender or a limit that is none is refused, and the field is named', async (t) => {
-  const { following } = await openStage(t)
+  const { following } = await openTextingStage(t, { clockRate: 1_000 })
   const account = await following('Example Agency')
   for (const [body, message] of [
     [{ sender: { from: '415', messages_per_second: null } }, /^sender\.from must be a number such as/],

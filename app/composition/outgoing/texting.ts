@@ -26,6 +26,7 @@ export const texting = ({ sms, publicUrl = '' }: Pick<Config, 'sms' | 'publicUrl
 }
 
 const twilioReader = ({ authToken, sender }: TwilioAccount, publicUrl: string): TextProvider => ({
+  sharedSender: sender,
   isSigned: (path, form, signature) => isSignedBy(authToken, `${publicUrl}${path}`, form, signature),
   reportFrom: flow(
     statusCallbackFrom,
@@ -39,9 +40,9 @@ const twilioReader = ({ authToken, sender }: TwilioAccount, publicUrl: string): 
     inboundMessageFrom,
     E.map(({ providerId, from, to: number, service, text, optOutType }): InboundText => {
       // Which numbers a Messaging Service has only the provider knows.
-      const isToSharedSender = isMessagingService(sender) ? (service ?? sender) === sender : number === sender
+      const poolOfTo = service === undefined && isMessagingService(sender) ? sender : undefined
       const to = service === undefined ? [number] : [number, service]
-      return { providerId, from, to, isToSharedSender, text, answeredAs: optOutType && meanings[optOutType] }
+      return { providerId, from, to, poolOfTo, text, answeredAs: optOutType && meanings[optOutType] }
     }),
   ),
 })

@@ -1,0 +1,51 @@
+import test from 'ava'
+import { inboundOf, isOptedOut, messagesOf, openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import { number, otherNumber, service } from '../twilio-double/double.js'
+
+const shared = { sender: { from: number, messages_per_second: null } }
+
+const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
+
+test('an account that names the shared sender as its own shares it still: a STOP counts for all, a reply for who wrote last', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const [named, other] = [await following('Naming Agency'), await following('Other Agency')]
+  await named.manage('PUT', '/messaging', shared)
+  const first = await submit(named)
+  await isTexted(first)
+  const second = await submit(other, first.phone)
+  await isTexted(second)
+  t.is(await write(first.phone, number, 'Who is this?'), 204)
+  t.deepEqual(await inboundOf(first), [])
+  t.deepEqual(await inboundOf(second), ['Who is this?'])
+  t.is(await write(first.phone, number, 'STOP'), 204)
+  t.true(await isOptedOut(named, first.phone))
+  t.true(await isOptedOut(other, first.phone))
+})
+
+test('a Messaging Service sends for all accounts but those with a number of their own, and each hears what is said to it', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t, { sender: service })
+  const [pooled, own] = [await following('Pooled Agency'), await following('Own Agency')]
+  await own.manage('PUT', '/messaging', { sender: { from: otherNumber, messages_per_second: null } })
+  const first = await submit(pooled)
+  await isTexted(first)
+  const second = await submit(own, first.phone)
+  await isTexted(second)
+  t.deepEqual(
+    takenFor(first.phone).map(({ form }) => [form.get('MessagingServiceSid'), form.get('From')]),
+    [
+      [service, null],
+      [null, otherNumber],
+    ],
+  )
+  t.is(await write(first.phone, otherNumber, 'Hello, own'), 204)
+  t.is(await write(first.phone, '+14155550177', 'Hello, pool', { MessagingServiceSid: service }), 204)
+  t.is(await write(first.phone, '+14155550178', 'Hello, number of the pool'), 204)
+  t.deepEqual(await inboundOf(first), ['Hello, pool', 'Hello, number of the pool'])
+  t.deepEqual(await inboundOf(second), ['Hello, own'])
+  const otherService = { MessagingServiceSid: `MG${'0'.repeat(31)}2` }
+  t.is(await write(first.phone, '+14155550179', 'STOP', otherService), 204)
+  t.false(await isOptedOut(pooled, first.phone))
+  t.is(await write(first.phone, '+14155550177', 'STOP', { MessagingServiceSid: service }), 204)
+  t.true(await isOptedOut(pooled, first.phone))
+  t.false(await isOptedOut(own, first.phone))
+})

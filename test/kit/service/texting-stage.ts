@@ -1,0 +1,100 @@
+import type { ExecutionContext } from 'ava'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { instantOf, type Instant } from '../../../domain/instant.js'
+import { number, openTwilioDouble, type Taken } from '../../twilio-double/double.js'
+import { having, sendJson } from '../network/http.js'
+import { until } from '../time/until.js'
+import { idsOf, openAccount, type Account, type SubmittedIds } from './account.js'
+import { dataDirectory } from './data-directory.js'
+import { serviceFor } from './in-process-service.js'
+import { lead as leadWith, newPhone } from './leads.js'
+
+const publicUrl = 'https://leads.example.com'
+const now = (): Instant => instantOf(Date.UTC(2026, 10, 23))
+
+/** What sends one text, at whatever hour. */
+const oneText = {
+  title: 'One text',
+  steps: [{ message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 }],
+  reply_rules: [],
+  quiet_hours: null,
+  give_up_after_minutes: 100_000,
+}
+
+/** Somebody with a lead in an account. */
+export type Person = SubmittedIds & { readonly account: Account; readonly phone: string }
+
+/** A service that sends its texts through a double of the provider, from `sender` where an account has none of its own. */
+export const openTextingStage = async (t: ExecutionContext, { sender = number, clockRate = 1 } = {}) => {
+  let url = ''
+  const double = await openTwilioDouble(now, 1_000, (at) => at.replace(publicUrl, url))
+  t.teardown(double.close)
+  const directory = dataDirectory(t)
+  const site = await serviceFor(t, directory, { clockRate, publicUrl, sms: double.account(sender) })
+  url = site.url
+  let texts = 0
+  const takenFor = (phone: string): ReadonlyArray<Taken> => double.taken.filter(({ form }) => form.get('To') === phone)
+  const nextSid = (): string => {
+    texts += 1
+    return `SM${texts.toString(16).padStart(32, 'f')}`
+  }
+  return {
+    double,
+    takenFor,
+    nextSid,
+    /** An account whose playbook sends one text, or what `changed` says. */
+    following: async (title: string, changed: object = {}): Promise<Account> => {
+      const account = await openAccount(site, title)
+      await account.manage('PATCH', `/playbooks/${account.playbookId}`, { ...oneText, ...changed })
+      return account
+    },
+    submit: async (account: Account, phone = newPhone()): Promise<Person> => {
+      const postUrl = account.postUrl.replace(publicUrl, url)
+      return {
+        account,
+        phone,
+        ...idsOf(await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone }))),
+      }
+    },
+    /** What the provider answers where somebody writes to a sender. */
+    write: (from: string, to: string, text: string, fields: Readonly<Record<string, string>> = {}): Promise<number> => {
+      const form = { MessageSid: nextSid(), From: from, To: to, Body: text, ...fields }
+      return double.postInbound(`${publicUrl}/messaging/twilio/inbound`, form)
+    },
+    mails: (): ReadonlyArray<string> => {
+      const outbox = join(directory, 'outbox')
+      return existsSync(outbox) ? readdirSync(outbox).map((name) => readFileSync(join(outbox, name), 'utf8')) : []
+    },
+  }
+}
+
+export const soon = (look: () => Promise<boolean> | boolean) =>
+  until('what the playbook does', 30_000, async () => look())
+
+type Shown = {
+  readonly direction: string
+  readonly state: string
+  readonly text: string
+  readonly purpose: string | null
+}
+
+export const messagesOf = async ({
+  account,
+  contact_id,
+}: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<Shown>> =>
+  having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages') as unknown as Array<Shown>
+
+export const inboundOf = async (person: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<string>> =>
+  (await messagesOf(person)).flatMap(({ direction, text }) => (direction === 'inbound' ? [text] : []))
+
+export const labelsOf = async ({
+  account,
+  contact_id,
+}: Pick<Person, 'account' | 'contact_id'>): Promise<ReadonlyArray<string>> =>
+  having(await account.manage('GET', `/contacts/${contact_id}/timeline`), 'timeline').flatMap((entry) =>
+    entry['kind'] === 'activity' ? [String(entry['label'])] : [],
+  )
+
+export const isOptedOut = async (account: Account, phone: string): Promise<boolean> =>
+  having(await account.find(phone), 'contact').opted_out
