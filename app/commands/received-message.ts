@@ -29,6 +29,8 @@ type Arrived = {
   readonly providerId?: string
   /** Whether the provider answers STOP and HELP itself, unless the account says otherwise. */
   readonly isAnsweredByDefault: boolean
+  /** Whether this account is the one that answers, where several got the text. */
+  readonly mayAnswer: boolean
   /** Set where the provider has understood the text, and answers it itself. */
   readonly answeredAs?: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
 }
@@ -44,7 +46,7 @@ const day = 24 * 60 * 60_000
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, answeredAs }: Arrived,
+  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, mayAnswer, answeredAs }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
@@ -60,7 +62,7 @@ export const receivedMessage = async (
   if (E.isLeft(owner)) return owner
   const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
   const isAnswered = answeredAs !== undefined || (isSet ?? isAnsweredByDefault)
-  const answer = isAnswered ? undefined : answerTo[meaning]
+  const answer = isAnswered || !mayAnswer ? undefined : answerTo[meaning]
   return E.right({
     message_id: messageId,
     account_id: accountId,

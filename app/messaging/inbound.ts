@@ -44,7 +44,7 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
 
 /**
  * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
- * that wrote to the number from there last. Nothing is kept of one that is for nobody.
+ * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
  */
 const received = async (
   ports: InboundPorts & AddressedPorts,
@@ -64,20 +64,33 @@ const received = async (
     const done = await ofNumber(ports, said, strangers)
     if (E.isLeft(done)) return done
   }
-  const meant = said === undefined ? await ofLast(ports, contacts, cameTo) : E.right(contacts)
-  if (E.isLeft(meant)) return meant
-  if (meant.right.length === 0 && said === undefined) ports.unplaced('text')
-  for (const { messageId, accountId, contactId } of meant.right) {
-    const { text, providerId, answeredAs } = inbound
-    // Twilio answers these words unless one has told it not to.
-    const arrived = { messageId, accountId, contactId, text, providerId, answeredAs, isAnsweredByDefault: true }
-    const facts = await receivedMessage(ports, playbookAt, arrived)
-    if (E.isLeft(facts)) return facts
-    const command = { type: 'ReceiveMessage', facts: facts.right } as const
-    const done = await ports.clientCommands.execute(message, messageId, command, 'provider')
+  const last = await writtenToLast(ports, contacts, cameTo)
+  if (E.isLeft(last)) return last
+  const answering = last.right ?? (said === undefined ? undefined : contacts[0])
+  if (answering === undefined && said === undefined) ports.unplaced('text')
+  const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
+  // It answers first, so that a request which is repeated finds the same one.
+  for (const one of answering === undefined ? [] : [answering, ...others]) {
+    const done = await receive(ports, playbookAt, inbound, { ...one, mayAnswer: one === answering })
     if (E.isLeft(done)) return done
   }
   return E.right(undefined)
+}
+
+/** `mayAnswer`: of the accounts that share a sender one does. */
+const receive = async (
+  ports: InboundPorts,
+  playbookAt: PlaybookVersions,
+  { text, providerId, answeredAs }: InboundText,
+  { messageId, accountId, contactId, mayAnswer }: Addressed & { readonly mayAnswer: boolean },
+): Promise<Either<Problem, undefined>> => {
+  // Twilio answers these words unless one has told it not to.
+  const arrived = { messageId, accountId, contactId, text, providerId, answeredAs, isAnsweredByDefault: true }
+  const facts = await receivedMessage(ports, playbookAt, { ...arrived, mayAnswer })
+  if (E.isLeft(facts)) return facts
+  const command = { type: 'ReceiveMessage', facts: facts.right } as const
+  const done = await ports.clientCommands.execute(message, messageId, command, 'provider')
+  return E.isLeft(done) ? done : E.right(undefined)
 }
 
 type ForAll = 'OptOutNumber' | 'OptInNumber'
@@ -100,14 +113,4 @@ const ofNumber = async (
     if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
   }
   return E.right(undefined)
-}
-
-const ofLast = async (
-  ports: AddressedPorts,
-  addressed: ReadonlyArray<Addressed>,
-  cameTo: ReadonlyArray<string>,
-): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const last = await writtenToLast(ports, addressed, cameTo)
-  if (E.isLeft(last)) return last
-  return E.right(last.right === undefined ? [] : [last.right])
 }

@@ -22,6 +22,27 @@ test('an account that names the shared sender as its own shares it still: a STOP
   t.true(await isOptedOut(other, first.phone))
 })
 
+test('of the accounts that share a sender the one that wrote last confirms a STOP, and no other', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t)
+  const [silent, loud] = [await following('Silent Agency'), await following('Loud Agency')]
+  for (const account of [silent, loud]) await account.manage('PUT', '/messaging', { provider_answers_keywords: false })
+  const first = await submit(silent)
+  await isTexted(first)
+  const second = await submit(loud, first.phone)
+  await isTexted(second)
+  t.is(await write(first.phone, number, 'STOP'), 204)
+  for (const { account, phone } of [first, second]) t.true(await isOptedOut(account, phone))
+  await soon(async () => (await messagesOf(second)).at(-1)?.state === 'sent')
+  t.deepEqual(
+    takenFor(first.phone).map(
+      ({ form }) => /^You will get no more messages from (.*?)\./.exec(form.get('Body') ?? '')?.[1],
+    ),
+    [undefined, undefined, 'Loud Agency'],
+  )
+  const asked = (await messagesOf(first)).filter(({ purpose }) => purpose === 'confirmation')
+  t.deepEqual(asked, [], 'nor is another one asked for')
+})
+
 test('a Messaging Service sends for all accounts but those with a number of their own, and each hears what is said to it', async (t) => {
   const { following, submit, takenFor, write } = await openTextingStage(t, { sender: service })
   const [pooled, own] = [await following('Pooled Agency'), await following('Own Agency')]

@@ -60,6 +60,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
                 ...{ messageId, accountId, contactId, text },
                 // No provider is between.
                 isAnsweredByDefault: false,
+                mayAnswer: true,
               }),
         ),
         execute(({ facts, caller }) => {
