@@ -2,7 +2,7 @@ import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { textOf } from '../kit/network/mail-text.js'
 import type { Account } from '../kit/service/account.js'
-import { inboundOf, isOptedOut, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { inboundOf, isOptedOut, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
 import { number, otherNumber } from '../twilio-double/double.js'
 
 const messagingIn = ({ text }: { readonly text: string }) =>
@@ -68,6 +68,19 @@ test('a STOP to the sender that an account had before still counts for it', asyn
   await account.manage('PUT', '/messaging', { sender: { from: otherNumber, messages_per_second: null } })
   t.is(await write(phone, number, 'STOP'), 204)
   t.true(await isOptedOut(account, phone))
+})
+
+test('the provider answers STOP by itself, unless the account says that it does not', async (t) => {
+  // By a clock that is faster the five minutes of a confirmation would be over in a moment.
+  const { following, submit, takenFor, write } = await openTextingStage(t)
+  const [silent, loud] = [await submit(await following('Silent Agency')), await submit(await following('Loud Agency'))]
+  for (const { phone } of [silent, loud]) await soon(() => takenFor(phone).length === 1)
+  await loud.account.manage('PUT', '/messaging', { provider_answers_keywords: false })
+  for (const { phone } of [silent, loud]) t.is(await write(phone, number, 'STOP'), 204)
+  await soon(() => takenFor(loud.phone).length === 2)
+  t.regex(takenFor(loud.phone)[1]?.form.get('Body') ?? '', /no more messages from Loud Agency/)
+  const directions = (await messagesOf(silent)).map(({ direction }) => direction)
+  t.deepEqual(directions, ['outbound', 'inbound'])
 })
 
 test('a sender or a limit that is none is refused, and the field is named', async (t) => {

@@ -162,17 +162,6 @@ test('a text is shown to the account that wrote last, and a STOP counts for all 
   t.deepEqual(await labelsOf(silent.account, silent.contact_id), ['started'])
 })
 
-test('the provider answers STOP by itself, unless the account says that it does not', async (t) => {
-  const silent = await texted(await following())
-  const loud = await texted(await following('Loud Agency'))
-  await loud.account.manage('PUT', '/messaging', { provider_answers_keywords: false })
-  for (const { phone } of [silent, loud]) t.is(await write(phone, 'STOP'), 204)
-  await soon(() => takenFor(loud.phone).length === 2)
-  t.regex(takenFor(loud.phone)[1]?.form.get('Body') ?? '', /no more messages from Loud Agency/)
-  const directions = (await messagesOf(silent.account, silent.contact_id)).map(({ direction }) => direction)
-  t.deepEqual(directions, ['outbound', 'inbound'])
-})
-
 test('what the provider took for an opt-out is one, whatever the words, and is confirmed by the provider alone', async (t) => {
   const { account, contact_id, phone } = await texted(await following())
   t.is(await write(phone, 'Arret', { OptOutType: 'STOP' }), 204)
