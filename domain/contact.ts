@@ -150,7 +150,7 @@ export type ContactCommand =
       readonly at: Instant
       /** Its engagement has not begun: it was not engaged before. */
       readonly isNotEngaged?: boolean
-      /** Its number opted out as a contact that was erased since. */
+      /** Its number opted out as a contact that was erased since, or of the sender. */
       readonly optedOutBefore?: boolean
       readonly followUp?: FollowUp
     }
@@ -362,7 +362,7 @@ const engage = (
   const mayBeForgotten = state.forgottenUntil !== undefined && submittedAt <= state.forgottenUntil
   if (mayBeForgotten && command.isNotEngaged !== true) return E.left({ kind: 'lead-forgotten' })
   const supersedes = superseded(state.unconverted)
-  // The opt-out may have reached the contact that was erased only after this one began.
+  // The opt-out may have reached the contact that was erased only after this one began, or the sender before the account used it.
   const optsOut = command.optedOutBefore === true && !state.optedOut
   const engagement: ContactEvent = {
     type: 'ContactEngaged',

@@ -13,6 +13,7 @@ import {
   type ParkedEventId,
   type RecordId,
   type ActivityReportId,
+  type SenderOptOutId,
   type SourceId,
   type SubmissionKeyId,
   type WebhookId,
@@ -21,6 +22,9 @@ import type { Phone } from './phone.js'
 
 /** An account's secret, stored sealed: without it no phone number can be tried against a contact id. */
 export type AccountSecret = Buffer & { readonly AccountSecret: unique symbol }
+
+/** The secret of the service itself, for what belongs to no account. */
+export type ServiceSecret = Buffer & { readonly ServiceSecret: unique symbol }
 
 /**
  * One contact per phone number and account: the number alone decides the id. `after`: the erasure of the contact that the number
@@ -79,6 +83,13 @@ export const messageIdOf = (secret: AccountSecret, of: ContactId | EngagementId,
 export const providerMessageIdOf = (secret: AccountSecret, contact: ContactId, providerId: string): MessageId =>
   `msg_${keyed(secret, 'provider-message', contact, providerId)}`
 
+/** One per sender, as the provider calls it, and number: without the service's secret no number can be tried against it. */
+export const senderOptOutIdOf = (secret: ServiceSecret, sender: string, phone: Phone): SenderOptOutId =>
+  `opt_${keyed(secret, 'sender-opt-out', sender, phone)}`
+
+/** A text of a provider, known by its own id, to a sender. */
+export const saidTextIdOf = (optOut: SenderOptOutId, providerId: string): string => plain('said', optOut, providerId)
+
 /** One parked event per process manager and event that it could not handle. */
 export const parkedEventIdOf = (processManager: string, eventId: string): ParkedEventId =>
   `prk_${plain('parked', processManager, eventId)}`
@@ -89,7 +100,7 @@ export const derivedEventId = (cause: string, name: string, index: number): stri
 /** A number in [0, 1) that the key alone decides; those of many keys are spread evenly. */
 export const fractionOf = (key: string): number => hash('sha256', key, 'buffer').readUInt32BE(0) / 2 ** 32
 
-const keyed = (secret: AccountSecret, ...parts: ReadonlyArray<string>): string =>
+const keyed = (secret: AccountSecret | ServiceSecret, ...parts: ReadonlyArray<string>): string =>
   idBody(createHmac('sha256', secret).update(joined(parts)).digest())
 
 const plain = (...parts: ReadonlyArray<string>): string => idBody(hash('sha256', joined(parts), 'buffer'))

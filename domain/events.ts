@@ -15,6 +15,7 @@ import { PlaybookEvent } from './playbook.js'
 import { RemarkEvent } from './remark.js'
 import { ResendEvent } from './resend.js'
 import { SenderEvent } from './sender.js'
+import { SenderOptOutEvent } from './sender-opt-out.js'
 import { SubmissionKeyEvent } from './submission-key.js'
 import { WebhookEvent } from './webhook.js'
 
@@ -32,6 +33,7 @@ const eventsByCategory = {
   remark: RemarkEvent,
   message: MessageEvent,
   sender: SenderEvent,
+  sender_opt_out: SenderOptOutEvent,
   webhook: WebhookEvent,
   delivery: DeliveryEvent,
   resend: ResendEvent,

@@ -74,6 +74,10 @@ export type NoticeId = t.TypeOf<typeof NoticeId>
 export const MessageId = prefixed('msg', 'a message id')
 export type MessageId = t.TypeOf<typeof MessageId>
 
+/** The id of what a number has said to a sender: whether it wants messages from it. */
+export const SenderOptOutId = prefixed('opt', 'the id of an opt-out')
+export type SenderOptOutId = t.TypeOf<typeof SenderOptOutId>
+
 /** The id of the erasure of a contact: it tells the contacts that a number has had one after another apart. */
 export const ErasureId = prefixed('ers', 'an erasure id')
 export type ErasureId = t.TypeOf<typeof ErasureId>

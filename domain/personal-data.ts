@@ -76,6 +76,8 @@ export const personalFields: { readonly [type in EventType]: ReadonlyArray<strin
   MessageCopiesKept: [],
   SenderHeld: [],
   SenderReleased: [],
+  OptedOutOfSender: [],
+  OptedInToSender: [],
   SegmentLimitReached: [],
   // Receivers often put a token into the path or the query.
   WebhookAdded: ['settings.url'],

@@ -1,6 +1,6 @@
 import type { Aggregate, CausingEvent } from './aggregate.js'
 import type { Decider } from './decider.js'
-import type { AccountSecret } from './derived-id.js'
+import type { AccountSecret, ServiceSecret } from './derived-id.js'
 import type { Category, DomainEvent } from './events.js'
 import type { Envelope, Position, Recorded, Revision } from './event.js'
 import type { Instant } from './instant.js'
@@ -198,6 +198,8 @@ export type Vault = {
   /** The Standard Webhooks signature of a text, `v1,` before it, under sealed bytes in base64. */
   readonly sign: (sealed: string, text: string) => Either<{ readonly kind: 'unsealable' }, string>
   readonly accountSecret: (sealed: string) => Either<{ readonly kind: 'unsealable' }, AccountSecret>
+  /** The same for as long as the key is. */
+  readonly serviceSecret: ServiceSecret
 }
 
 /** Log lines carry ids, counts and reasons, never a personal value or a secret. */

@@ -126,6 +126,8 @@ const table: { readonly [T in EventType]: Reaction<T> | undefined } = {
   SenderHeld: none,
   SenderReleased: none,
   SegmentLimitReached: none,
+  OptedOutOfSender: none,
+  OptedInToSender: none,
   RemarkMade: none,
   RemarksErased: none,
   WebhookAdded: none,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import type { AccountSecret } from '../../domain/derived-id.js'
+import type { AccountSecret, ServiceSecret } from '../../domain/derived-id.js'
 import type { Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 
@@ -49,5 +49,6 @@ export const aesVault = (key: Buffer): Vault => {
     secrets.set(sealed, secret)
     return E.right(secret)
   }
-  return { seal, open, sign, accountSecret }
+  const serviceSecret = createHmac('sha256', key).update('service secret').digest() as unknown as ServiceSecret
+  return { seal, open, sign, accountSecret, serviceSecret }
 }

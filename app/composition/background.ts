@@ -14,6 +14,7 @@ import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
 import { keptMessages } from '../../projections/erasure/message-retention.js'
 import { retention } from '../../projections/erasure/retention.js'
 import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
+import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
 import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../projections/follow-up/worker.js'
@@ -61,6 +62,7 @@ type Ports = {
   readonly mail: MailSender
   readonly messenger: Messenger
   readonly consentVerifier: ConsentVerifier
+  readonly senderOptOuts: SenderOptOuts
   /** Where clients reach the service, known once it listens: nothing is mailed before. */
   readonly siteUrl: Promise<string>
   readonly vault: Vault

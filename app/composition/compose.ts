@@ -10,6 +10,7 @@ import type { Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
+import { senderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import { queries as queriesOn } from '../../projections/queries.js'
 import { clientCommands } from '../commands/client-commands.js'
 import { loggedAppends } from '../commands/logged-appends.js'
@@ -164,6 +165,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
 
   const side = commandSide(stores, ports)
   const { store, commandHandler, workHandler, currentStates, reactor, projection, unitOfWork } = side
+  const optOuts = senderOptOuts({ commandHandler, vault, sharedSender: texts.textProvider?.sharedSender })
   const followers = followersOn({ ...side, stores: { ...stores, store }, commandHandler: workHandler, ...ports })
   const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
     { store, projection, reactor },
@@ -176,12 +178,9 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     roles: config.roles,
     followers,
     everyProcessFollowers,
-    commandHandler: workHandler,
-    currentStates,
-    sender,
+    ...{ commandHandler: workHandler, currentStates, sender, senderOptOuts: optOuts },
     ...{ mail, messenger: texts.messenger, consentVerifier: consentVerifier(config.consentVerifierUrl) },
-    siteUrl: site.known,
-    vault,
+    ...{ siteUrl: site.known, vault },
     ...ports,
     observe: metrics.attempt,
     deliveryRetentionDays: config.deliveryRetentionDays,
@@ -212,7 +211,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     queries,
     hasPendingReactions,
     verifiesConsents: config.consentVerifierUrl !== undefined,
-    ...{ vault, sender, rateLimit: rateLimit(clock) },
+    ...{ vault, sender, senderOptOuts: optOuts, rateLimit: rateLimit(clock) },
     ...{ erasures: followers.erasures, rebuilds: followers.rebuilds },
     draining: draining.signal,
     siteUrl: site.now,

@@ -1,4 +1,4 @@
-import { account, type AccountState } from '../../domain/account.js'
+import { account, type AccountState, type OwnSender } from '../../domain/account.js'
 import type { AcceptedHosts } from '../../domain/consent.js'
 import type { AccountSecret } from '../../domain/derived-id.js'
 import { AccountId, SourceId } from '../../domain/ids.js'
@@ -22,6 +22,8 @@ export type AcceptingSource = {
   readonly secret: AccountSecret
   readonly hasErasures: boolean
   readonly consentHosts: AcceptedHosts
+  /** What its account sends from; null: the sender that the accounts share. */
+  readonly sender: OwnSender | null
   readonly playbook: Extract<PlaybookState, { readonly kind: 'created' }>
 }
 
@@ -73,7 +75,7 @@ const acceptingSource =
   (
     { currentStates, vault }: SourcePorts,
     source: CreatedSource,
-    { sealedSecret, hasErasures, consentHosts }: OpenAccount,
+    { sealedSecret, hasErasures, consentHosts, sender }: OpenAccount,
   ): TaskEither<Problem, AcceptingSource> =>
   async () => {
     const found = await currentStates.get(playbook, source.playbookId, ({ kind }) => kind !== 'unknown')
@@ -82,5 +84,5 @@ const acceptingSource =
     if (E.isLeft(secret) || found.right.kind === 'unknown') {
       return E.left({ kind: 'corrupt', reason: 'a marketing source lacks its playbook or its account a secret' })
     }
-    return E.right({ source, secret: secret.right, hasErasures, consentHosts, playbook: found.right })
+    return E.right({ source, secret: secret.right, hasErasures, consentHosts, sender, playbook: found.right })
   }

@@ -11,6 +11,7 @@ import type { FollowUp } from '../../domain/follow-up.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
+import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
@@ -26,6 +27,7 @@ type SubmitPorts = {
   readonly clock: Clock
   /** Whether a service verifies consents before anything is sent. */
   readonly verifiesConsents: boolean
+  readonly senderOptOuts: SenderOptOuts
 }
 
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
@@ -60,14 +62,26 @@ const factsOf =
     if (E.isLeft(current)) return current
     const engagementId = `neg_${ids.ulid()}` as const
     const followUp = followUpIn(ports, accepting, submission, engagementId)
+    const isOptedOut = await hasOptedOutOfSender(ports, accepting, submission, followUp)
+    if (E.isLeft(isOptedOut)) return isOptedOut
+    const optedOutBefore = current.right.optedOutBefore || isOptedOut.right
     const facts = {
-      ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, current.right),
+      ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, { ...current.right, optedOutBefore }),
       ...(followUp === undefined ? {} : { follow_up: followUp }),
     }
     if (key === undefined) return E.right(facts)
     const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
+
+/** Whoever is sent nothing anyway is not looked for. */
+const hasOptedOutOfSender = async (
+  { senderOptOuts }: SubmitPorts,
+  { sender }: AcceptingSource,
+  { details }: Submission,
+  followUp: FollowUp | undefined,
+): Promise<Either<Problem, boolean>> =>
+  followUp === undefined ? E.right(false) : senderOptOuts.includes(sender, details.phone)
 
 /** Undefined where the playbook sends nothing: then there is no consent to verify either. */
 const followUpIn = (

@@ -1,4 +1,5 @@
 import type { Clock, CommandHandler, Ids, Vault } from '../../domain/ports.js'
+import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Surface } from '../http/endpoint.js'
@@ -14,6 +15,7 @@ export type IntakePorts = {
   readonly ids: Ids
   readonly clock: Clock
   readonly verifiesConsents: boolean
+  readonly senderOptOuts: SenderOptOuts
   readonly rateLimit: RateLimit
 }
 

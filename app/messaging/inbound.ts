@@ -1,9 +1,8 @@
 import { contact } from '../../domain/contact.js'
 import { message } from '../../domain/message.js'
 import { phoneFromText } from '../../domain/phone.js'
-import type { Clock, EventStore } from '../../domain/ports.js'
+import type { Clock, EventStore, Vault } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
-import { meaningOf } from '../../domain/reply-meaning.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { receivedMessage } from '../commands/received-message.js'
@@ -12,9 +11,11 @@ import { invalid, type Problem } from '../http/problem.js'
 import { adding, answer } from '../http/steps.js'
 import { addressedBy, ofSender, writtenToLast, type Addressed, type AddressedPorts } from './addressed.js'
 import type { InboundText, TextProvider } from './provider.js'
+import { saidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
-export type InboundPorts = Omit<AddressedPorts, 'sharedSender'> & {
+export type InboundPorts = Omit<AddressedPorts, 'sharedSender' | 'vault'> & {
+  readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
   readonly store: EventStore
   readonly clientCommands: ClientCommands
   readonly clock: Clock
@@ -52,13 +53,20 @@ const received = async (
   inbound: InboundText,
 ): Promise<Either<Problem, undefined>> => {
   const phone = phoneFromText(inbound.from)
-  const everywhere = phone === undefined ? E.right([]) : await addressedBy(ports, phone, inbound.providerId)
+  if (phone === undefined) {
+    ports.unplaced('text')
+    return E.right(undefined)
+  }
+  const everywhere = await addressedBy(ports, phone, inbound.providerId)
   if (E.isLeft(everywhere)) return everywhere
   const addressed = await ofSender(ports, everywhere.right, inbound)
   if (E.isLeft(addressed)) return addressed
   const { cameTo, meant: all } = addressed.right
+  const toSender = await saidToSender(ports, phone, cameTo, inbound)
+  if (E.isLeft(toSender)) return toSender
+  const said = toSender.right
+  if (said === 'repeated') return E.right(undefined)
   const contacts = all.filter(({ isKnown }) => isKnown)
-  const said = forAllAccounts(inbound)
   if (said !== undefined) {
     const strangers = all.filter(({ isKnown }) => !isKnown)
     const done = await ofNumber(ports, said, strangers)
@@ -93,21 +101,13 @@ const receive = async (
   return E.isLeft(done) ? done : E.right(undefined)
 }
 
-type ForAll = 'OptOutNumber' | 'OptInNumber'
-
-/** What a playbook's own rules take for an opt-out concerns its account alone. */
-const forAllAccounts = ({ text, answeredAs }: InboundText): ForAll | undefined => {
-  const meaning = answeredAs ?? meaningOf(text, { reply_rules: [] }, false)
-  if (meaning === 'opted_out') return 'OptOutNumber'
-  return meaning === 'opted_in' ? 'OptInNumber' : undefined
-}
-
-/** Where nobody has submitted the number yet, that is all that is kept of it. */
+/** Where an account has no contact of the number yet, that is all that it keeps of it. */
 const ofNumber = async (
   { clientCommands }: InboundPorts,
-  type: ForAll,
+  said: 'opted-out' | 'opted-in',
   strangers: ReadonlyArray<Addressed>,
 ): Promise<Either<Problem, undefined>> => {
+  const type = said === 'opted-out' ? 'OptOutNumber' : 'OptInNumber'
   for (const { contactId, accountId } of strangers) {
     const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, 'provider')
     if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)

@@ -9,6 +9,7 @@ import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subs
 import { settingsOf } from './playbook-versions.js'
 import { mayTry } from './sending/hold.js'
 import { partiesOf } from './sending/parties.js'
+import { learnOptOut } from './sending/sender-opt-outs.js'
 import { sendMessage, settleMessage, type Sending } from './sending/try.js'
 import type { StepPorts } from './step.js'
 
@@ -30,6 +31,7 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   }
   const settings = await settingsOf(ports, belongsTo)
   const parties = await partiesOf(ports, facts)
+  if (parties.isOptOutNew) await learnOptOut(ports, lease, facts)
   const now = clock.now()
   const next = nextTryOf({ ...parties, message: state, engagement: belongsTo, settings, now })
   if (next.kind === 'send' || next.kind === 'settle') {

@@ -21,6 +21,7 @@ import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
 import { mayTry, reachSegmentLimit } from './sending/hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
+import { learnOptOut } from './sending/sender-opt-outs.js'
 import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending/try.js'
 
 export type StepPorts = SendingPorts &
@@ -46,6 +47,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   const { attribution, followUp } = state
   const settings = await settingsOf(ports, state)
   const parties = await partiesOf(ports, attribution)
+  if (parties.isOptOutNew) return learnOptOut(ports, lease, attribution)
   const lastMessage = followUp.messageId && (await loadOrThrow(commandHandler, message, followUp.messageId)).state
   const now = clock.now()
   const next = nextStepOf({

@@ -19,6 +19,7 @@ import { resend } from '../../domain/resend.js'
 import { sender } from '../../domain/sender.js'
 import { maximalAttempts } from '../../domain/retry-schedule.js'
 import { decodeStoredEvent, schemaVersion } from '../../domain/stored-event.js'
+import { senderOptOut } from '../../domain/sender-opt-out.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { webhook } from '../../domain/webhook.js'
 import {
@@ -35,6 +36,7 @@ import {
   resendCommands,
   senderCommands,
   sourceCommands,
+  senderOptOutCommands,
   submissionKeyCommands,
   webhookCommands,
 } from '../kit/domain/commands.js'
@@ -146,6 +148,7 @@ obeysTheLaws(webhook, webhookCommands, (type) => type !== 'ChangeWebhook')
 obeysTheLaws(delivery, deliveryCommands)
 obeysTheLaws(resend, resendCommands)
 obeysTheLaws(sender, senderCommands)
+obeysTheLaws(senderOptOut, senderOptOutCommands)
 // Nobody may have answered a retry, so that it may be asked for once more.
 obeysTheLaws(parkedEvent, parkedEventCommands, (type) => type !== 'RequestRetry')
 

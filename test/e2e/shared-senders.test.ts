@@ -1,5 +1,15 @@
 import test from 'ava'
-import { inboundOf, isOptedOut, messagesOf, openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import {
+  inboundOf,
+  isOptedOut,
+  labelsOf,
+  messagesOf,
+  oneText,
+  openTextingStage,
+  soon,
+  type Person,
+} from '../kit/service/texting-stage.js'
+import { newPhone } from '../kit/service/leads.js'
 import { number, otherNumber, service } from '../twilio-double/double.js'
 
 const shared = { sender: { from: number, messages_per_second: null } }
@@ -69,4 +79,78 @@ test('a Messaging Service sends for all accounts but those with a number of thei
   t.is(await write(first.phone, '+14155550177', 'STOP', { MessagingServiceSid: service }), 204)
   t.true(await isOptedOut(pooled, first.phone))
   t.false(await isOptedOut(own, first.phone))
+})
+
+const own = { sender: { from: otherNumber, messages_per_second: null } }
+
+test('a STOP to a sender holds for an account that is opened later, until a START', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t)
+  const first = await submit(await following('First Agency'))
+  await isTexted(first)
+  t.is(await write(first.phone, number, 'STOP'), 204)
+  const second = await submit(await following('Second Agency'), first.phone)
+  t.deepEqual(await labelsOf(second), ['started', 'filtered'])
+  t.true(await isOptedOut(second.account, first.phone))
+  const elsewhere = await following('Own Agency')
+  await elsewhere.manage('PUT', '/messaging', own)
+  await isTexted(await submit(elsewhere, first.phone))
+  t.is(takenFor(first.phone).length, 2)
+  t.is(await write(first.phone, number, 'START'), 204)
+  t.false(await isOptedOut(second.account, first.phone))
+  await isTexted(await submit(second.account, first.phone))
+  await isTexted(await submit(await following('Third Agency'), first.phone))
+})
+
+test('a STOP to a sender holds for an account that begins to use it later, and ends its steps', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t, { clockRate: 1_000 })
+  const later = { message: 'Are you still interested?', delay_minutes: 60 }
+  const { steps } = oneText
+  const account = await following('Moving Agency', { steps: [...steps, later] })
+  await account.manage('PUT', '/messaging', own)
+  const person = await submit(account)
+  await isTexted(person)
+  t.is(await write(person.phone, number, 'STOP'), 204)
+  t.false(await isOptedOut(account, person.phone))
+  await account.manage('PUT', '/messaging', { sender: null })
+  await soon(() => isOptedOut(account, person.phone))
+  await soon(async () => (await labelsOf(person)).includes('filtered'))
+  t.is(takenFor(person.phone).length, 1)
+})
+
+test('what a member writes goes to nobody who opted out of the sender before the account used it', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t)
+  const account = await following('Moving Agency')
+  await account.manage('PUT', '/messaging', own)
+  const person = await submit(account)
+  await isTexted(person)
+  t.is(await write(person.phone, number, 'STOP'), 204)
+  await account.manage('PUT', '/messaging', { sender: null })
+  await account.manage('POST', `/engagements/${person.next_engagement_id}/messages`, { text: 'It is Bob' })
+  await soon(async () => (await messagesOf(person)).at(-1)?.state === 'failed')
+  t.is((await messagesOf(person)).at(-1)?.reason, 'the contact opted out')
+  t.is(takenFor(person.phone).length, 1)
+})
+
+test('a YES after a STOP opts in again in every account that shares the sender', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const first = await submit(await following('First Agency'))
+  await isTexted(first)
+  const second = await submit(await following('Second Agency'), first.phone)
+  await isTexted(second)
+  t.is(await write(first.phone, number, 'Yes'), 204)
+  t.deepEqual(await labelsOf(second), ['started', 'interested'])
+  t.is(await write(first.phone, number, 'STOP'), 204)
+  t.is(await write(first.phone, number, 'Yes!'), 204)
+  for (const { account, phone } of [first, second]) t.false(await isOptedOut(account, phone))
+})
+
+test('a STOP that comes again after a START is the one that it was', async (t) => {
+  const { following, submit, nextSid, write } = await openTextingStage(t)
+  const [account, phone] = [await following('Example Agency'), newPhone()]
+  const stop = { MessageSid: nextSid() }
+  t.is(await write(phone, number, 'STOP', stop), 204)
+  t.is(await write(phone, number, 'START'), 204)
+  t.is(await write(phone, number, 'STOP', stop), 204)
+  await isTexted(await submit(account, phone))
+  t.pass()
 })

@@ -1,3 +1,5 @@
+import { contact } from '../../../domain/contact.js'
+import { idIn } from '../../../domain/decider.js'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
@@ -6,12 +8,19 @@ import type { ReplyMeaning } from '../../../domain/reply-meaning.js'
 type Opt = { readonly contact_id: string; readonly meaning: ReplyMeaning; readonly recorded_at: Instant }
 
 /** Whether somebody opted out or in by an event, whose number may have had no contact yet. */
-export const contactOptOf = ({ type, data, time }: Recorded<DomainEvent>): Opt | undefined => {
+export const contactOptOf = ({ type, data, stream, time }: Recorded<DomainEvent>): Opt | undefined => {
   switch (type) {
     case 'NumberOptedOut':
       return { contact_id: data.contact_id, meaning: 'opted_out', recorded_at: time }
     case 'NumberOptedIn':
       return { contact_id: data.contact_id, meaning: 'opted_in', recorded_at: time }
+    // By what it had said to the sender before the account used that, or to a contact that was erased, without an activity or a text.
+    case 'ContactOptedOut':
+    case 'ContactOptedIn': {
+      const contact_id = idIn(contact, stream)
+      const meaning = type === 'ContactOptedOut' ? 'opted_out' : 'opted_in'
+      return contact_id === undefined ? undefined : { contact_id, meaning, recorded_at: time }
+    }
     case 'MessageReceived':
     case 'MessageErased': {
       const { contact_id, meaning } = data

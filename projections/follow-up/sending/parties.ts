@@ -11,12 +11,15 @@ import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
 import { FailedForGood, loadOrThrow } from '../../subscriptions/retried-command.js'
+import type { SenderOptOuts } from './sender-opt-outs.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Whom a message would go to, and on whose behalf, as they are now. */
 export type Parties = {
   readonly contact: ContactState
+  /** It opted out of the sender before the account used it, and nobody has told the contact's own stream. */
+  readonly isOptOutNew: boolean
   /** The contact's number, in E.164; undefined where it is not known any more. */
   readonly to: string | undefined
   readonly account: OpenAccount
@@ -32,6 +35,7 @@ export type PartiesPorts = {
   readonly clock: Clock
   readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
   /** One that is held is read anew. */
+  readonly senderOptOuts: SenderOptOuts
   readonly currentSender: (id: AccountId) => Promise<Either<StoreFailure, SenderState>>
 }
 
@@ -39,7 +43,7 @@ const day = 24 * 60 * 60_000
 
 /** @throws FailedForGood, and where a store fails */
 export const partiesOf = async (
-  { commandHandler, documents, clock, currentAccount, currentSender }: PartiesPorts,
+  { commandHandler, documents, clock, currentAccount, currentSender, senderOptOuts }: PartiesPorts,
   ids: { readonly account_id: AccountId; readonly contact_id: ContactId },
 ): Promise<Parties> => {
   const owner = orThrow(await currentAccount(ids.account_id))
@@ -49,8 +53,13 @@ export const partiesOf = async (
   }
   const { state: person } = await loadOrThrow(commandHandler, contact, ids.contact_id)
   const sender = orThrow(await currentSender(ids.account_id))
+  const isOptOutNew =
+    person.kind === 'known' &&
+    !person.optedOut &&
+    orThrow(await senderOptOuts.includes(owner.sender, person.details.phone))
   return {
-    contact: person,
+    contact: isOptOutNew ? { ...person, optedOut: true } : person,
+    isOptOutNew,
     to: person.kind === 'known' ? person.details.phone : undefined,
     account: owner,
     heldUntil: sender.held?.until,

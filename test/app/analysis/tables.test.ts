@@ -139,6 +139,17 @@ test('who opted out before the first lead is opted out, until the number opts in
   t.deepEqual(await asOf(undefined), [{ opted_out: false, opted_out_at: history[0]?.time }])
 })
 
+test('who opted out of the sender before the account used it is opted out', async (t) => {
+  const submitted = { type: 'LeadSubmitted', data: leadFacts() } as const
+  const optedOut = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } } as const
+  const history = logOf([`lead-${leadId()}`, submitted], [`contact-${contactId()}`, optedOut])
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const { connection, close } = await loadTables(store, { asOf: undefined, isPersonalShown: false }, neverAborted)
+  const rows = await rowsOf(connection, 'SELECT opted_out, opted_out_at FROM contacts')
+  await close()
+  t.deepEqual(rows, [{ opted_out: true, opted_out_at: history[1]?.time }])
+})
+
 test('a message that was erased while it waited is dropped, and one that was under way may have been sent', async (t) => {
   const concerned = { account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
   const began = { step: 0, text: 'A text', segments: 2, begun_at: at(0) }

@@ -15,6 +15,7 @@ import type { ParkedEventCommand } from '../../../domain/parked-event.js'
 import type { RemarkCommand } from '../../../domain/remark.js'
 import type { ResendCommand } from '../../../domain/resend.js'
 import type { SenderCommand } from '../../../domain/sender.js'
+import type { SenderOptOutCommand } from '../../../domain/sender-opt-out.js'
 import type { SubmissionKeyCommand } from '../../../domain/submission-key.js'
 import type { WebhookCommand } from '../../../domain/webhook.js'
 import { linkCodeFrom } from '../../../domain/tracked-link.js'
@@ -39,6 +40,7 @@ import {
   reportId,
   resendId,
   sourceId,
+  senderOptOutId,
   submissionKeyId,
   webhookId,
   webhookSettings,
@@ -297,6 +299,12 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
   fc.record({ type: is('PauseEngagement'), accountId: few(accountId), until: moment }),
   fc.record({ type: is('ResumeEngagement'), accountId: few(accountId) }),
 )
+
+export const senderOptOutCommands: fc.Arbitrary<SenderOptOutCommand> = fc.record({
+  type: fc.constantFrom('OptOutOfSender', 'OptInToSender'),
+  optOutId: fc.constant(senderOptOutId()),
+  textId: word,
+})
 
 export const senderCommands: fc.Arbitrary<SenderCommand> = fc.oneof(
   fc.record({

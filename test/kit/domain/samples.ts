@@ -20,6 +20,7 @@ import type {
   RecordId,
   ActivityReportId,
   ResendId,
+  SenderOptOutId,
   SourceId,
   SubmissionKeyId,
   WebhookId,
@@ -55,6 +56,7 @@ export const parkedEventId = (n = 1): ParkedEventId => `prk_${body(n)}`
 export const noticeId = (n = 1): NoticeId => `ntc_${body(n)}`
 export const messageId = (n = 1): MessageId => `msg_${body(n)}`
 export const submissionKeyId = (n = 1): SubmissionKeyId => `sub_${body(n)}`
+export const senderOptOutId = (n = 1): SenderOptOutId => `opt_${body(n)}`
 
 /** An id that nothing has. */
 export const nobody = (prefix: string): string => `${prefix}_${'0'.repeat(26)}`

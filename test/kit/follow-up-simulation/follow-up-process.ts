@@ -56,6 +56,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),
+    senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
     currentSender: (id) => loadState(commandHandler, sender, id),
   })
 

@@ -14,7 +14,7 @@ const publicUrl = 'https://leads.example.com'
 const now = (): Instant => instantOf(Date.UTC(2026, 10, 23))
 
 /** What sends one text, at whatever hour. */
-const oneText = {
+export const oneText = {
   title: 'One text',
   steps: [{ message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 }],
   reply_rules: [],
@@ -77,6 +77,7 @@ type Shown = {
   readonly state: string
   readonly text: string
   readonly purpose: string | null
+  readonly reason: string | null
 }
 
 export const messagesOf = async ({

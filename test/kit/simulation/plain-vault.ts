@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AccountSecret } from '../../../domain/derived-id.js'
+import type { AccountSecret, ServiceSecret } from '../../../domain/derived-id.js'
 import type { Vault } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 
@@ -9,4 +9,5 @@ export const plainVault: Vault = {
   open: (sealed) => E.right(sealed),
   sign: (sealed, text) => E.right(`v1,${hash('sha256', `${sealed} ${text}`, 'base64')}`),
   accountSecret: (sealed) => E.right(Buffer.from(sealed) as AccountSecret),
+  serviceSecret: Buffer.from('service') as unknown as ServiceSecret,
 }

@@ -109,6 +109,7 @@ export const openFollowUpStage = (
           ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
         } as unknown as AccountState),
       ),
+    senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
     currentSender: (id: AccountId) => loadState(sharedHandler(opened, clock), sender, id),
     rates,
   })
