@@ -1,7 +1,7 @@
 import { over } from '../../domain/abortable.js'
 import { decode, t } from '../../domain/codec.js'
 import type { MessageId } from '../../domain/ids.js'
-import { instantOf, millisecondsOf, type Instant } from '../../domain/instant.js'
+import { instantOf, later, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { Clock, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import type {
@@ -58,7 +58,8 @@ export const twilioMessenger = (
 
   return {
     send: async (message) => {
-      const validity = secondsUntil(message.validUntil, clock.now())
+      // It counts from when Twilio takes it, which may be that late.
+      const validity = secondsUntil(message.validUntil, later(clock.now(), timeLimit))
       if (validity !== undefined && validity < 1) {
         return { kind: 'failed', reason: 'its time is over', retryAt: undefined }
       }
