@@ -170,7 +170,8 @@ const endingOf = (
   const { kind, reason } = outcome
   if (kind !== 'failed' && kind !== 'unreached' && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind, reason }, ...after }
-  if (attempt >= maximalMessageTries)
+  // While the sender is blocked a try says nothing of the message.
+  if (attempt >= maximalMessageTries && kind !== 'sender-blocked')
     return { type: 'EndMessage', attempt, ending: { kind: 'expired', reason }, ...after }
   const scheduled = nextMessageTryAt(attempt, now)
   const asked = kind === 'failed' ? outcome.retryAt : heldUntil

@@ -46,6 +46,22 @@ test('a provider that blocks a sender is asked with one message at a time, and o
   )
 })
 
+test('however long a sender is blocked, the message that tries it is not given up', async (t) => {
+  const outcomes = Array.from({ length: 40 }, () => blocked)
+  const stage = openFollowUpStage(t, { outcome: () => outcomes.shift() ?? accepted })
+  await stage.prepare()
+  const lead = await stage.submit(1, 1, now)
+  for (let hours = 0; hours <= 40; hours += 1) {
+    stage.toTime(at(hours * hour))
+    await stage.takeTurn(1)
+  }
+  t.deepEqual(
+    stage.sent,
+    Array.from({ length: 41 }, () => lead),
+  )
+  t.is(stage.recorded().at(-1), 'MessageSent')
+})
+
 test('where a report told that a sender is blocked its messages wait, until another one arrived', async (t) => {
   const stage = openFollowUpStage(t)
   await stage.prepare()
