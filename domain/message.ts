@@ -248,7 +248,7 @@ export type MessageCommand =
       /** Where it turns out that the provider has it, or that the phone can't be reached. */
       readonly after?: AfterStep
     }
-  /** `retryAt`: when it may be tried again; undefined where it is too late for that. */
+  /** `retryAt`: when it may be tried again, that time where it waits for it; undefined where it is too late for that. */
   | { readonly type: 'ReportMessage'; readonly report: MessageReport; readonly retryAt: Instant | undefined }
   /** `after`: undefined where it is no step. */
   | { readonly type: 'EndMessage'; readonly attempt: number; readonly ending: Ending; readonly after?: AfterStep }
@@ -489,7 +489,6 @@ const told = (
     { type: 'MessageUndelivered', data: { ...facts, provider_id, kind, reason } },
   ]
   if (report.kind !== 'unreached' && report.kind !== 'sender-blocked') return undelivered(report.kind)
-  if (state.kind === 'waiting') return []
   const { kind } = report
   if (kind === 'unreached' && unreached + 1 >= mostUnreached) return undelivered('undeliverable')
   if (retryAt === undefined) return undelivered('expired')

@@ -50,7 +50,7 @@ const recorded = async (
     ports.unplaced('report')
     return E.right(undefined)
   }
-  const retryAt = await retryOf(ports, id, sent.right)
+  const retryAt = await retryOf(ports, id, sent.right, report)
   if (E.isLeft(retryAt)) return retryAt
   const command = { type: 'ReportMessage', report, retryAt: retryAt.right } as const
   const done = await ports.clientCommands.execute(message, id, command, 'provider')
@@ -81,15 +81,20 @@ const ofSender = async (
 const retryOf = async (
   { commandHandler, clock }: ReportPorts,
   id: MessageId,
-  { facts, attempt, request }: Extract<MessageState, { readonly attempt: number }>,
+  { kind, facts, attempt, dueAt, request }: Extract<MessageState, { readonly attempt: number }>,
+  report: MessageReport,
 ): Promise<Either<StoreFailure, Instant | undefined>> => {
-  const retryAt = attempt < maximalMessageTries ? nextMessageTryAt(attempt, clock.now()) : undefined
+  const isAllowed = attempt < maximalMessageTries || report.kind === 'sender-blocked'
+  const retryAt = kind === 'waiting' ? dueAt : isAllowed ? nextMessageTryAt(attempt, clock.now()) : undefined
   // Of what was asked for it is decided at its next turn whether there is still time.
   if (request !== undefined) return E.right(retryAt)
   const loaded = await loadState(commandHandler, engagement, facts.engagement_id)
   if (E.isLeft(loaded)) return loaded
   const state = loaded.right
   const isLast = state.kind === 'started' && !state.ended && state.followUp?.messageId === id
-  const isOpen = isLast && state.followUp.nextAt === undefined
-  return E.right(isOpen ? retryAt : undefined)
+  if (!isLast) return E.right(undefined)
+  const { nextAt } = state.followUp
+  // It may have been put off since.
+  if (kind === 'waiting') return E.right(nextAt ?? retryAt)
+  return E.right(nextAt === undefined ? retryAt : undefined)
 }

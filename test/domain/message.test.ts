@@ -83,6 +83,15 @@ test('what the provider turns out to have is not sent again', (t) => {
   })
 })
 
+test('a try that is lost stays lost, also where it waits for the next one and is told of in any order', (t) => {
+  for (const kind of ['unreached', 'sender-blocked'] as const) {
+    const { kind: state, types } = story(begin, failedTry, failing(kind), taken, failing(kind), begin)
+    t.is(state, 'sending')
+    t.deepEqual(types, ['MessageBegun', 'MessageAttemptFailed', 'MessageAttemptFailed', 'MessageTriedAgain'])
+    t.is(story(begin, failedTry, taken, failing(kind), begin).kind, 'sending')
+  }
+})
+
 test('what will never arrive has failed, and stays so', (t) => {
   const { kind, types } = story(begin, sent(), failing('undeliverable'), delivered, taken, failing('opted-out'))
   t.is(kind, 'failed')
