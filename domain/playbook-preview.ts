@@ -3,7 +3,7 @@ import { later, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
-import { sendingTime } from './quiet-hours.js'
+import { dayIsFullUntil, sendingTime } from './quiet-hours.js'
 import { hoursFor } from './step-times.js'
 import { linkCodeFrom, linkUrl } from './tracked-link.js'
 
@@ -48,16 +48,20 @@ export const previewOf = ({
 }: Previewed): PlaybookPreview => {
   const hours = hoursFor(settings, fields)
   let sent: Instant | undefined = submittedAt
+  let went: ReadonlyArray<Instant> = []
   const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
     const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
-    sent = due && sendingTime(hours, due, `step ${index}`)
+    const awake = due && sendingTime(hours, due, `step ${index}`)
+    const allowed = awake && dayIsFullUntil(hours, inDayBefore(awake, went))
+    sent = allowed === undefined ? awake : sendingTime(hours, allowed, `step ${index}`)
     const text = messageOf(message, { ...fields, account: accountTitle }, (link) => linkUrl(site, sampleCode, link))
     if (consent === 'refused') return { text, at: null, held_by: refusedConsent, ...segmentsOf(text) }
+    went = text === '' || sent === undefined ? went : [...went, sent]
     const verifies = index === 0 && consent === 'awaited'
     return {
       text,
       at: sent ?? null,
-      held_by: heldBack(due, sent) ?? (verifies ? awaitedConsent : null),
+      held_by: (allowed === undefined ? heldBack(due, sent) : stateLimit) ?? (verifies ? awaitedConsent : null),
       ...segmentsOf(text),
     }
   })
@@ -71,6 +75,11 @@ const noQuietHours =
 const refusedConsent = 'the account accepts no consent of the host of tcpa_opt_in_url'
 
 const awaitedConsent = 'the verification of the consent'
+
+const stateLimit = 'the state allows no more messages a day'
+
+const inDayBefore = (at: Instant, went: ReadonlyArray<Instant>): ReadonlyArray<Instant> =>
+  went.filter((one) => one > later(at, -24 * 60 * minute))
 
 const heldBack = (due: Instant | undefined, sent: Instant | undefined): string | null => {
   if (sent === undefined) return 'no hour is left in which it may be sent'

@@ -11,6 +11,7 @@ const preview = (
   at = submittedAt,
   quiet_hours = defaultSettings.quiet_hours,
   consent?: 'refused' | 'awaited',
+  current_residence_state = 'CA',
 ) =>
   previewOf({
     settings: {
@@ -20,7 +21,7 @@ const preview = (
     },
     accountTitle: 'Acme Insurance',
     site: 'https://leads.example.com',
-    fields: { first_name, phone: '(415) 555-0123', current_residence_state: 'CA' },
+    fields: { first_name, phone: '(415) 555-0123', current_residence_state },
     consent,
     submittedAt: at,
   })
@@ -41,6 +42,25 @@ test('a preview shows each message with its time and what it costs', (t) => {
   )
   t.is(messages[0]?.text, 'Hi Ada, this is Acme Insurance. Reply STOP to opt out.')
   t.deepEqual(warnings, [])
+})
+
+test('a preview shows that a state allows no more messages in a day, and the next step counts from when it does', (t) => {
+  const steps = [0, 60, 60, 60, 60].map((delay, n) => [`{{account}} ${n}: reply STOP to end`, delay] as const)
+  const times = (state: string) =>
+    preview(steps, 'Ada', submittedAt, defaultSettings.quiet_hours, undefined, state).messages.map(
+      ({ at, held_by }) => [at?.slice(0, 16), held_by],
+    )
+  t.deepEqual(times('FL'), [
+    ['2026-03-02T17:00', null],
+    ['2026-03-02T18:00', null],
+    ['2026-03-02T19:00', null],
+    ['2026-03-03T17:00', 'the state allows no more messages a day'],
+    ['2026-03-03T18:00', null],
+  ])
+  t.deepEqual(
+    times('CA').map(([, held]) => held),
+    [null, null, null, null, null],
+  )
 })
 
 test('a preview shows what the night holds back until the morning, and the next step counts from then', (t) => {
