@@ -30,6 +30,8 @@ export type DueInShard = {
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */
   latePaceUntil: number
+  /** Late steps that come next, those of the newest leads first, and by the same clock until when. */
+  lateAhead: { readonly steps: ReadonlyArray<FollowUpDocument>; readonly until: number }
 }
 
 type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Clock; readonly time: Time }
@@ -51,8 +53,13 @@ const mostChecksOfAccount = 4
 const lateAtOnce = 4
 const lateInterval = 125
 
-/** Late steps that are compared, to begin with those of the newest leads. */
+/** Steps that are read at a look. Where more are late all of them are read, and compared. */
 const lateWindow = 100
+const latePage = 500
+
+/** So many of them are remembered then, for so long in milliseconds: others become late meanwhile. */
+const mostLateAhead = 1_000
+const lateAheadFor = 10_000
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
 export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
@@ -65,24 +72,22 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const [answers, first, late, unverified, copies] = await Promise.all([
     waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
     waiting<Due>(ports, shard, stepQueue(lease, 'first'), { now, most: mostUnderWay }),
-    roomForLate > 0
-      ? waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'later'), { now, most: lateWindow })
-      : [],
+    roomForLate > 0 ? lateSteps(ports, shard, now) : [],
     waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: lateWindow }),
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
   if (isEnding(lease)) return
-  const isDue = ({ next_at }: Due): boolean => next_at !== undefined && next_at <= now
+  const isDueNow = isDueAt(now)
   const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length
   const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size - shard.erasing.size)
-  const dueAnswers = answers.filter(isDue).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
-  const checks = checksOf(unverified.filter(isDue).toSorted(newestLeadFirst), shard.checking)
+  const dueAnswers = answers.filter(isDueNow).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
+  const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = first.filter(isDue).slice(0, Math.max(room, 0))
-  const dueLate = late.filter(isDue).toSorted(newestLeadFirst)
+  const dueFirst = first.filter(isDueNow).slice(0, Math.max(room, 0))
+  const dueLate = late.filter(isDueNow).toSorted(newestLeadFirst)
   const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
   for (const { id } of checks) begin(id)
-  const dueCopies = copies.filter(isDue).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
+  const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
     shard.erasing.add(id)
     begin(id)
@@ -94,10 +99,11 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
     begin(id)
   }
   if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
+  shard.lateAhead = { ...shard.lateAhead, steps: shard.lateAhead.steps.filter((step) => !begunLate.includes(step)) }
   const wakes = [
     aborted(woken),
     ...[answers, first, late, unverified, copies]
-      .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDue(one))?.next_at ?? [])
+      .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
     // Also where the pace has come to its end meanwhile: what is late was not looked at.
     ...(isPaced || begunLate.length > 0 ? [time.sleep(Math.max(shard.latePaceUntil - time.now(), 0), woken)] : []),
@@ -109,7 +115,53 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
 
 export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
 
+const isDueAt =
+  (now: Instant) =>
+  ({ next_at }: Due): boolean =>
+    next_at !== undefined && next_at <= now
+
+/** Neither under way nor set aside. */
+const isFreeIn =
+  ({ underWay, setAside }: DueInShard) =>
+  ({ id }: Due): boolean =>
+    !underWay.has(id) && !setAside.has(id)
+
 type Due = { readonly id: TurnId; readonly contact_id: ContactId; readonly next_at?: Instant }
+
+/** Late steps, those of the newest leads among them however many are late, and the first that is not late yet. */
+const lateSteps = async (ports: Ports, shard: DueInShard, now: Instant): Promise<ReadonlyArray<FollowUpDocument>> => {
+  const isFree = isFreeIn(shard)
+  const isFresh = ports.time.now() < shard.lateAhead.until
+  const ahead = isFresh ? shard.lateAhead.steps.filter(isFree) : []
+  if (ahead.length > 0) return ahead
+  const queue = stepQueue(shard.lease, 'later')
+  const found = await waiting<FollowUpDocument>(ports, shard, queue, { now, most: lateWindow })
+  if (found.filter(isDueAt(now)).length < lateWindow) return found
+  const steps = await newestLate(ports, shard, queue, now)
+  shard.lateAhead = { steps, until: ports.time.now() + lateAheadFor }
+  return steps
+}
+
+const newestLate = async (
+  { documents }: Ports,
+  shard: DueInShard,
+  { collection, name }: Queue,
+  now: Instant,
+): Promise<ReadonlyArray<FollowUpDocument>> => {
+  let newest: ReadonlyArray<FollowUpDocument> = []
+  let after: Query['after']
+  while (!isEnding(shard.lease)) {
+    const part = { index: 'due', equals: [name], upTo: now, limit: latePage }
+    const page = orThrow(await documents.find(collection, after === undefined ? part : { ...part, after }))
+    const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
+    newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)
+    const last = page.at(-1)
+    const at = steps.at(-1)?.next_at
+    if (page.length < latePage || last === undefined || at === undefined) break
+    after = { value: at, key: last.key }
+  }
+  return newest
+}
 
 /** The checks for which there is room. */
 const checksOf = (
@@ -146,16 +198,17 @@ const copyQueue = ({ name }: Lease): Queue => ({ collection: collectionOf(messag
  */
 const waiting = async <Document extends Due>(
   { documents }: Ports,
-  { underWay, setAside }: DueInShard,
+  shard: DueInShard,
   { collection, name }: Queue,
   { now, most }: { readonly now: Instant; readonly most: number },
 ): Promise<ReadonlyArray<Document>> => {
+  const isFree = isFreeIn(shard)
   const read = async (bounds: Pick<Query, 'from' | 'upTo'>, wanted: number): Promise<ReadonlyArray<Document>> => {
-    const limit = wanted + underWay.size + setAside.size
+    const limit = wanted + shard.underWay.size + shard.setAside.size
     const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...bounds, limit }))
     return found
       .map(({ document }) => document as unknown as Document)
-      .filter(({ id }) => !underWay.has(id) && !setAside.has(id))
+      .filter(isFree)
       .slice(0, wanted)
   }
   const [first] = await read({}, 1)

@@ -65,6 +65,7 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker 
         setAside: new Map(),
         retried: new Map(),
         latePaceUntil: 0,
+        lateAhead: { steps: [], until: 0 },
       }
       shards.set(lease.name, shard)
       void aborted(lease.ending).then(shard.wakeUp.wake)

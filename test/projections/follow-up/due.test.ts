@@ -22,10 +22,10 @@ const due = (id: MessageId, contact: ContactId, next_at = at()): Change => {
   return { key: id, document, position: positionAt(1) }
 }
 
-const step = (n: number, next_at: Instant): Change => {
+const step = (n: number, next_at: Instant, started_at = at()): Change => {
   const id = engagementId(n)
   const document = {
-    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, 'later'), next_at, started_at: at() },
+    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, 'later'), next_at, started_at },
   }
   return { key: id, document, position: positionAt(1) }
 }
@@ -44,13 +44,13 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     ...{
       lease,
       wakeUp: wakeUp(),
-      underWay: new Map(),
+      underWay: new Map<EngagementId | MessageId, Promise<void>>(),
       checking: new Map(),
       erasing: new Set<MessageId>(),
       writingTo: new Map<MessageId, ContactId>(),
       late: new Set<EngagementId | MessageId>(),
     },
-    ...{ setAside: new Map(), latePaceUntil: 0 },
+    ...{ setAside: new Map(), latePaceUntil: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
   const time = { ...turnTime, now: () => clock.time() }
@@ -78,6 +78,20 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     shard,
     clock,
     look,
+    /** Another step comes. */
+    add: async (one: Change) => rightOf(await documents.apply(collectionOf(followUps), [one], positionAt(2))),
+    /** All that is under way has been done. */
+    finish: async (): Promise<void> => {
+      const done = [...shard.underWay.keys()].map((key): Change => ({
+        key,
+        document: undefined,
+        position: positionAt(3),
+      }))
+      rightOf(await documents.apply(collectionOf(followUps), done, positionAt(3)))
+      shard.underWay.clear()
+      shard.late.clear()
+      shard.writingTo.clear()
+    },
     /** Whenever something was read. */
     whileReading: (then: () => void): void => {
       reading = then
@@ -100,6 +114,31 @@ test('a first message costs as little to find beside a thousand engagements that
   const { begun, read } = await look()
   t.deepEqual(begun, [messageId(1)])
   t.true(read <= 5, `${read} documents were read`)
+})
+
+test('however many steps are late, those of the newest leads come first', async (t) => {
+  const due = [
+    // The older the lead, the longer its step is late.
+    (n: number) => later(at(), n - 5_000),
+    (n: number) => later(at(), -n),
+    () => later(at(), -1),
+  ]
+  for (const dueAt of due) {
+    const late = Array.from({ length: 1_200 }, (_, n) => step(n + 1, dueAt(n), later(at(), n - 100_000)))
+    const { add, finish, clock, look } = await openShard([], late)
+    const ids = (from: number) => [0, 1, 2, 3].map((n) => engagementId(from - n))
+    t.deepEqual((await look()).begun, ids(1_200))
+    const newer = step(2_000, later(at(), 1), later(at(), -1))
+    await add(newer)
+    let newest = 1_196
+    const next = async (milliseconds: number) => {
+      clock.set(later(clock.now(), milliseconds))
+      await finish()
+      return look()
+    }
+    for (; newest > 1_196 - 4 * 60; newest -= 4) t.deepEqual(await next(125), { begun: ids(newest), read: 0 })
+    t.deepEqual((await next(10_000)).begun, [engagementId(2_000), ...ids(newest).slice(0, 3)], 'what is late by now')
+  }
 })
 
 test('while late steps are held back to their pace none of them is read', async (t) => {
