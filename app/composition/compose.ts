@@ -161,12 +161,13 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   const site = siteAddress(config)
   const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
   const mail = outgoingMail(config)
-  const texts = texting(config, clock)
+  const { messenger, textProvider, close: closeTexting } = texting(config, clock)
 
   const side = commandSide(stores, ports)
   const { store, commandHandler, workHandler, currentStates, reactor, projection, unitOfWork } = side
-  const optOuts = senderOptOuts({ commandHandler, vault, sharedSender: texts.textProvider?.sharedSender })
-  const followers = followersOn({ ...side, stores: { ...stores, store }, commandHandler: workHandler, ...ports })
+  const stored = { ...stores, store }
+  const optOuts = senderOptOuts({ commandHandler, vault, sharedSender: textProvider?.sharedSender })
+  const followers = followersOn({ ...side, stores: stored, commandHandler: workHandler, messenger, ...ports })
   const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
     { store, projection, reactor },
     stores,
@@ -174,13 +175,11 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     ports,
   )
   const background = backgroundWork({
-    stores: { ...stores, store },
+    stores: stored,
     roles: config.roles,
-    followers,
-    everyProcessFollowers,
-    ...{ commandHandler: workHandler, currentStates, sender, senderOptOuts: optOuts },
-    ...{ mail, messenger: texts.messenger, consentVerifier: consentVerifier(config.consentVerifierUrl) },
-    ...{ siteUrl: site.known, vault },
+    ...{ followers, everyProcessFollowers, currentStates, senderOptOuts: optOuts },
+    ...{ commandHandler: workHandler, sender, siteUrl: site.known, vault },
+    ...{ mail, messenger, consentVerifier: consentVerifier(config.consentVerifierUrl) },
     ...ports,
     observe: metrics.attempt,
     deliveryRetentionDays: config.deliveryRetentionDays,
@@ -221,7 +220,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     stopping.abort()
     sender.close()
     mail.close()
-    texts.close()
+    closeTexting()
   }
   const routes = surfaces({
     ...surfacePorts,
@@ -229,7 +228,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
     parkedCounts,
     lateFollowers: background.lateFollowers,
     operatorKey,
-    ...{ metrics, logger, roles: config.roles, textProvider: texts.textProvider },
+    ...{ metrics, logger, roles: config.roles, textProvider },
   })
   return { routes, background, manage: surfacePorts, tellAddress: site.tell, draining, close }
 }

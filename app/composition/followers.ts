@@ -4,6 +4,7 @@ import { deliveryWorkerName } from '../../projections/delivery/attempts/set-asid
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
+import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
 import { followUpWorkerName } from '../../projections/follow-up/turns.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { collectionOf, type AnyProjection } from '../../projections/projection.js'
@@ -50,6 +51,8 @@ type Ports = {
   readonly currentStates: CurrentStates
   readonly reactor: Reactor
   readonly snapshots: Pick<Snapshots, 'remove'>
+  /** Asked what a provider has of messages that are erased. */
+  readonly messenger: Messenger
   readonly logger: Logger
   readonly clock: Clock
   readonly time: Time
@@ -70,7 +73,7 @@ const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
-  const { stores, commandHandler, currentStates, reactor, snapshots, logger, clock, time } = ports
+  const { stores, commandHandler, currentStates, reactor, snapshots, messenger, logger, clock, time } = ports
   const { store, documents, isShared } = stores
   const following: FollowPorts = { store, logger, backoff: exponentialBackoff(storeBackoff, time) }
   const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
@@ -116,7 +119,7 @@ export const followersOn = (ports: Ports): Followers => {
   const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
   const erasing = checkpointedFollower(eraserName, (guarded) =>
     eraser({
-      ...{ store, documents, logger, clock, time, reactions, deliveryFanOut: delivery },
+      ...{ store, documents, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
       ...{
         timeline: followerOf(served, contactTimeline.name),
         messages: followerOf(served, messages.name),

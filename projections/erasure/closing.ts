@@ -20,6 +20,8 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   /** The type of the event that closes the stream. */
   readonly by: EventType
   readonly cause: Cause
+  /** Done with what stands there before it is taken away. Where it is interrupted it is done again. */
+  readonly first?: (closing: Recorded<DomainEvent>) => Promise<void>
 }
 
 /**
@@ -34,7 +36,7 @@ export const close = async <
   Refusal extends { kind: string },
 >(
   { store, commandHandler }: ClosingPorts,
-  { decider, id, command, by, cause }: Closing<State, Command, Event, Refusal>,
+  { decider, id, command, by, cause, first }: Closing<State, Command, Event, Refusal>,
 ): Promise<Recorded<DomainEvent> | undefined> => {
   const stream = streamOf(decider, id)
   const { events } = executedOrThrow(
@@ -42,7 +44,9 @@ export const close = async <
     await commandHandler.execute(decider, id, command, cause),
   )
   const closing = closingIn(events, by) ?? (await closingOf(store, stream, by))
-  if (closing !== undefined) orThrow(await store.truncate(stream, closing.revision))
+  if (closing === undefined) return undefined
+  await first?.(closing)
+  orThrow(await store.truncate(stream, closing.revision))
   return closing
 }
 

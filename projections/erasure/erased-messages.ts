@@ -9,22 +9,30 @@ import { message, type ErasedMessageEvent, type MessageIds } from '../../domain/
 import type { Cause } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { Documents } from '../ports.js'
-import { close, type ClosingPorts } from './closing.js'
+import { close } from './closing.js'
 import { messagesOf } from './contact-entries.js'
+import { findCopy, type CopyPorts } from './found-copies.js'
 
-type Ports = ClosingPorts & { readonly documents: Pick<Documents, 'find'> }
+type Ports = CopyPorts & { readonly documents: Pick<Documents, 'find'> }
 type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
 type CauseOf = (what: string) => Cause
+
+/** What an erasure of messages does them with. `numberOf` gives the contact's number, undefined where nobody knows it any more. */
+export type MessageErasure = {
+  readonly causeOf: CauseOf
+  readonly numberOf: () => Promise<string | undefined>
+  readonly stopping: AbortSignal
+}
 
 /**
  * Takes away what a message says; a repeat changes nothing. `at` counts as its beginning where it has none.
  * @throws StoreFailed
  */
 export const eraseMessage = async (
-  ports: ClosingPorts,
+  ports: CopyPorts,
   of: MessageIds,
   at: Instant,
-  causeOf: CauseOf,
+  { causeOf, numberOf, stopping }: MessageErasure,
 ): Promise<void> => {
   const { events } = orThrow(await ports.store.read(streamOf(message, of.message_id)))
   const beganAt = (events.find(({ type }) => type === 'MessageBegun') ?? events[0])?.time ?? at
@@ -34,6 +42,7 @@ export const eraseMessage = async (
     command: { type: 'EraseMessage', of, beganAt, history: events.map(told) } as const,
     by: 'MessageErased',
     cause: causeOf(of.message_id),
+    first: () => findCopy(ports, of.message_id, numberOf, causeOf(`${of.message_id}/copy`), stopping),
   })
 }
 
@@ -53,10 +62,14 @@ const told = ({ type, time, data }: Recorded<DomainEvent>): ErasedMessageEvent =
  * Closes all that was written to the contact and by it.
  * @throws StoreFailed
  */
-export const eraseMessages = async (ports: Ports, { contact_id }: Requested, causeOf: CauseOf): Promise<void> => {
+export const eraseMessages = async (
+  ports: Ports,
+  { contact_id }: Requested,
+  erasure: MessageErasure,
+): Promise<void> => {
   for await (const page of messagesOf(ports.documents, contact_id)) {
     const closings = page.map(({ id: message_id, account_id, engagement_id, created_at }) =>
-      eraseMessage(ports, { message_id, account_id, contact_id, engagement_id }, created_at, causeOf),
+      eraseMessage(ports, { message_id, account_id, contact_id, engagement_id }, created_at, erasure),
     )
     await Promise.all(closings)
   }
@@ -67,10 +80,10 @@ export const eraseLastMessage = async (
   ports: Ports,
   state: EngagementState,
   at: Instant,
-  causeOf: CauseOf,
+  erasure: MessageErasure,
 ): Promise<void> => {
   const id: MessageId | undefined = state.kind === 'started' ? state.followUp?.messageId : undefined
   if (id === undefined || state.kind !== 'started') return
   const { account_id, contact_id, engagement_id } = state.attribution
-  await eraseMessage(ports, { message_id: id, account_id, contact_id, engagement_id }, at, causeOf)
+  await eraseMessage(ports, { message_id: id, account_id, contact_id, engagement_id }, at, erasure)
 }

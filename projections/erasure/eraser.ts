@@ -6,10 +6,10 @@ import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import { erasure, mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
-import type { DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
+import type { ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
 import { remark } from '../../domain/remark.js'
-import type { Cause, Clock, EventStore, Logger } from '../../domain/ports.js'
+import type { Cause, EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
@@ -20,31 +20,32 @@ import type { Follower } from '../subscriptions/follower.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './closing.js'
 import { entriesOf } from './contact-entries.js'
-import { eraseLastMessage, eraseMessage, eraseMessages } from './erased-messages.js'
+import { eraseLastMessage, eraseMessage, eraseMessages, type MessageErasure } from './erased-messages.js'
 import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from './erased-delivery.js'
+import type { CopyPorts } from './found-copies.js'
 
-type EraserPorts = DeliveryErasurePorts & {
-  readonly store: EventStore
-  readonly documents: Pick<Documents, 'find' | 'get' | 'purge'>
-  /** Removes what is kept beside the log of a stream. */
-  readonly removeSnapshot: (stream: string, position: Position) => Promise<void>
-  /** Begin what follows from a lead that the contact has engaged. */
-  readonly reactions: Awaited
-  /** Makes deliveries due, with what it knew of the contact. */
-  readonly deliveryFanOut: Awaited
-  /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
-  readonly timeline: Awaited
-  /** Shows what was written to a contact and by it. */
-  readonly messages: Awaited
-  readonly clock: Pick<Clock, 'now'>
-  readonly checkpoint: Checkpoint
-  readonly logger: Logger
-}
+type EraserPorts = DeliveryErasurePorts &
+  CopyPorts & {
+    readonly store: EventStore
+    readonly documents: Pick<Documents, 'find' | 'get' | 'purge'>
+    /** Removes what is kept beside the log of a stream. */
+    readonly removeSnapshot: (stream: string, position: Position) => Promise<void>
+    /** Begin what follows from a lead that the contact has engaged. */
+    readonly reactions: Awaited
+    /** Makes deliveries due, with what it knew of the contact. */
+    readonly deliveryFanOut: Awaited
+    /** Shows all that a contact has: its leads with their engagements, and its deliveries. */
+    readonly timeline: Awaited
+    /** Shows what was written to a contact and by it. */
+    readonly messages: Awaited
+    readonly checkpoint: Checkpoint
+  }
 
 /** In milliseconds: an attempt that was begun before its delivery was dropped has ended after that (contract 6.6.1), with its record. */
 const longestAttempt = 7_000
 
 type Requested = Extract<ProjectedEvent, { readonly type: 'ErasureRequested' }>
+type LateMessage = Extract<ProjectedEvent, { readonly type: 'LateMessageFound' }>
 type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
 
 export const eraserName = 'eraser'
@@ -61,7 +62,7 @@ export const eraser = (ports: EraserPorts): Follower => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
     else if (event.type === 'LateMessageFound')
-      await eraseMessage(ports, event.data, event.time, (what) => causeOf(event, what))
+      await eraseMessage(ports, event.data, event.time, erasureOf(ports, event, stopping))
     else return
     // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
     for (const purge of [ports.store.purge, ports.documents.purge]) orThrow(await purge())
@@ -96,12 +97,14 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead')) {
-    const ends = leads.map((entry) => eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId))
+    const ends = leads.map((entry) =>
+      eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId, stopping),
+    )
     newest = furthest(newest, await Promise.all(ends))
   }
   await caughtUp(time, deliveryFanOut, newest, stopping)
   await caughtUp(time, ports.messages, newest, stopping)
-  await eraseMessages(ports, event.data, (what) => causeOf(event, what))
+  await eraseMessages(ports, event.data, erasureOf(ports, event, stopping))
   for await (const leads of entriesOf(documents, contactId, 'lead')) {
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
     newest = furthest(newest, await Promise.all(ends))
@@ -126,12 +129,17 @@ const eraseContact = async (ports: EraserPorts, event: Requested): Promise<Posit
 }
 
 /** Its remarks are closed even where it has none: nobody who is in the midst of a report can make one any more. */
-const eraseEngagement = async (ports: EraserPorts, event: Requested, id: EngagementId): Promise<Position> => {
+const eraseEngagement = async (
+  ports: EraserPorts,
+  event: Requested,
+  id: EngagementId,
+  stopping: AbortSignal,
+): Promise<Position> => {
   const { store, commandHandler } = ports
   const command = { type: 'EraseEngagement', at: event.time } as const
   const done = await commandHandler.execute(engagement, id, command, causeOf(event, id))
   const { events, state } = executedOrThrow('the end of an engagement', done)
-  await eraseLastMessage(ports, state, event.time, (what) => causeOf(event, what))
+  await eraseLastMessage(ports, state, event.time, erasureOf(ports, event, stopping))
   const { account_id: accountId, contact_id: contactId } = event.data
   const erase = { type: 'EraseRemarks', engagementId: id, accountId, contactId } as const
   await close(ports, {
@@ -143,6 +151,24 @@ const eraseEngagement = async (ports: EraserPorts, event: Requested, id: Engagem
   })
   const last = events.length > 0 ? events : orThrow(await store.readLast(streamOf(engagement, id), 1))
   return last.at(-1)?.position ?? beginning
+}
+
+const erasureOf = (ports: EraserPorts, event: Requested | LateMessage, stopping: AbortSignal): MessageErasure => ({
+  causeOf: (what) => causeOf(event, what),
+  numberOf: () => numberOf(ports, event.data.contact_id),
+  stopping,
+})
+
+/** The contact does not know it any more. Its leads do, which are closed after all messages. */
+const numberOf = async ({ documents, store }: EraserPorts, id: ContactId): Promise<string | undefined> => {
+  for await (const leads of entriesOf(documents, id, 'lead')) {
+    for (const entry of leads) {
+      const { events } = orThrow(await store.read(streamOf(lead, String(entry['lead_id'])), 0, 1))
+      const [first] = events
+      if (first?.type === 'LeadSubmitted') return first.data.details.phone
+    }
+  }
+  return undefined
 }
 
 const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: LeadId): Promise<Position> => {

@@ -1,3 +1,4 @@
+import { contact } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import { message } from '../../domain/message.js'
@@ -5,11 +6,11 @@ import type { Ids } from '../../domain/ports.js'
 import { messages, type MessageDocument } from '../read-models/messages.js'
 import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
 import { loadOrThrow } from '../subscriptions/retried-command.js'
-import type { ClosingPorts } from './closing.js'
 import { eraseMessage } from './erased-messages.js'
+import type { CopyPorts } from './found-copies.js'
 import type { Kept } from './retention.js'
 
-type Ports = ClosingPorts & { readonly ids: Pick<Ids, 'uuid'> }
+type Ports = CopyPorts & { readonly ids: Pick<Ids, 'uuid'> }
 
 const name = 'message_retention'
 
@@ -29,7 +30,12 @@ export const keptMessages = (ports: Ports): Kept<MessageDocument> => ({
     if (state.kind === 'started' && !state.ended) return false
     const cause = { actor: name, event: 'last-of-stream', eventId: ports.ids.uuid } as const
     const ids = { message_id, account_id, contact_id, engagement_id }
-    await eraseMessage({ ...ports, commandHandler }, ids, created_at, () => cause)
+    const numberOf = async (): Promise<string | undefined> => {
+      const { state: person } = await loadOrThrow(commandHandler, contact, contact_id)
+      return person.kind === 'known' ? person.details.phone : undefined
+    }
+    const erasure = { causeOf: () => cause, numberOf, stopping: lease.ending }
+    await eraseMessage({ ...ports, commandHandler }, ids, created_at, erasure)
     return true
   },
 })

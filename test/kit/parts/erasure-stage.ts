@@ -1,3 +1,4 @@
+import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
@@ -10,6 +11,7 @@ import { later } from '../../../domain/instant.js'
 import type { Decider } from '../../../domain/decider.js'
 import type { AnyCommand, EventStore } from '../../../domain/ports.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
+import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
 import { messages } from '../../../projections/read-models/messages.js'
@@ -82,7 +84,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
       rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
     },
     /** Handles the log from its beginning. */
-    run: async (stepped: EventStore = store): Promise<void> => {
+    run: async (stepped: EventStore = store, messenger: Pick<Messenger, 'settle'> = keptMessages): Promise<void> => {
       const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
       const manager = eraser({
         store: stepped,
@@ -101,6 +103,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
         // What it waits for at most never comes; attempts that are under way end at once.
         time: { sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)) },
         clock,
+        messenger,
         logger: recordingLogger(),
       })
       await manager.begin(neverAborted)

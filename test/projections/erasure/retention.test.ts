@@ -1,4 +1,5 @@
 import test from 'ava'
+import { keptMessages as outbox } from '../../../adapters/in-process/kept-messages.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -72,7 +73,7 @@ const sweptAt = async (
   const lease = testLease('retention')
   let ids = 10_000
   const ports = {
-    ...{ store, documents, time: turnTime, logger: recordingLogger() },
+    ...{ store, documents, time: turnTime, messenger: outbox, logger: recordingLogger() },
     commandHandler: sharedHandler(store, clock),
     clock: {
       now: clock.now,

@@ -1,0 +1,169 @@
+import test from 'ava'
+import { later } from '../../../domain/instant.js'
+import { message, type MessageCommand } from '../../../domain/message.js'
+import type { Messenger, OutgoingMessage, Settled } from '../../../projections/follow-up/sending/messenger.js'
+import { keptMessages } from '../../../projections/erasure/message-retention.js'
+import type { MessageDocument } from '../../../projections/read-models/messages.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { turnTime } from '../../kit/time/turns.js'
+import { writeHistory } from '../../kit/domain/lively-history.js'
+import { eventfulHistory } from '../../kit/domain/histories.js'
+import { messageId, uuid } from '../../kit/domain/samples.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { atOnce, type Steps } from '../../kit/memory/steps.js'
+import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
+
+const history = eventfulHistory(11)
+const [contact] = contactsIn(history)
+const started = history
+  .filter((event) => event.type === 'EngagementStarted')
+  .find(({ data }) => data.contact_id === contact?.id)?.data
+const submitted = history
+  .filter((event) => event.type === 'LeadSubmitted')
+  .find(({ data }) => data.contact_id === contact?.id)?.data
+if (contact === undefined || started === undefined || submitted === undefined) throw new Error('nobody is engaged')
+
+const text = 'What only this message says'
+const unknown = { kind: 'unknown', reason: 'no answer' } as const
+
+/** A stage on which a message to the contact was tried an hour ago, and what the provider is asked and says. */
+const openStage = async (answers: ReadonlyArray<Settled>, ...more: ReadonlyArray<MessageCommand>) => {
+  const log = memoryLog()
+  const stage = await openErasureStage(memoryEventStore(log), history)
+  const { account_id, contact_id, engagement_id } = started
+  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
+  const begin = { type: 'BeginMessage', facts: ids, text, segments: 1, at: later(stage.now(), -3_600_000) } as const
+  for (const command of [begin, ...more]) await stage.execute(message, ids.message_id, command)
+  await stage.request(contact)
+  const asked: Array<OutgoingMessage> = []
+  const messenger: Pick<Messenger, 'settle'> = {
+    settle: (outgoing) => {
+      // The history has others that nobody settled.
+      if (outgoing.id !== ids.message_id) return Promise.resolve({ kind: 'absent' })
+      asked.push(outgoing)
+      return Promise.resolve(answers[asked.length - 1] ?? { kind: 'absent' })
+    },
+  }
+  const run = (steps: Steps = atOnce) => stage.run(memoryEventStore(log, steps), messenger)
+  const seen = async () => {
+    const visible = await stage.visible()
+    const own = visible.filter((event) => event.stream === `message-${ids.message_id}`)
+    return {
+      types: own.map(({ type }) => type),
+      copies: own.flatMap(({ type, data }) => (type === 'MessageCopyFound' ? [data.provider_id] : [])),
+      holdsText: JSON.stringify(visible.map(({ data }) => data)).includes(text),
+    }
+  }
+  return { run, asked, seen, ids }
+}
+
+const accepted = { kind: 'accepted', providerId: 'SM1' } as const
+
+for (const [what, more] of [
+  ['whose try nobody recorded', []],
+  ['of which nobody could tell', [{ type: 'EndMessage', attempt: 1, ending: unknown }]],
+] as const) {
+  test(`a message ${what} is looked for at the provider before its number is forgotten`, async (t) => {
+    const { run, asked, seen, ids } = await openStage([accepted], ...more)
+    await run()
+    t.like(asked[0], { id: ids.message_id, to: submitted.details.phone, text })
+    t.is(asked.length, 1)
+    t.deepEqual(await seen(), { types: ['MessageErased', 'MessageCopyFound'], copies: ['SM1'], holdsText: false })
+    await run()
+    t.is(asked.length, 1)
+  })
+}
+
+test('of a message whose outcome is known nothing is asked', async (t) => {
+  const sent = { type: 'EndMessage', attempt: 1, ending: { kind: 'sent', providerId: 'SM1' } } as const
+  const { run, asked, seen } = await openStage([accepted], sent)
+  await run()
+  t.deepEqual(asked, [])
+  t.deepEqual((await seen()).types, ['MessageErased'])
+})
+
+test('a provider that does not answer is asked once more, and keeps no erasure from its end', async (t) => {
+  const silent = { kind: 'unknown' } as const
+  const late = await openStage([silent, accepted])
+  await late.run()
+  t.deepEqual((await late.seen()).copies, ['SM1'])
+  const never = await openStage([silent, silent, accepted])
+  await never.run()
+  t.is(never.asked.length, 2)
+  t.deepEqual(await never.seen(), { types: ['MessageErased'], copies: [], holdsText: false })
+})
+
+class Crash extends Error {}
+
+test('wherever an erasure crashes, the provider has been asked before the text is gone', async (t) => {
+  let crashes = 0
+  for (const nth of [0, 1, 2])
+    for (const isDone of [false, true]) {
+      const { run, seen, ids } = await openStage([accepted, accepted])
+      let left = nth
+      const crashing: Steps = {
+        ...atOnce,
+        write: (of, put) => {
+          if (left >= 0 && of !== `message-${ids.message_id}`) return Promise.resolve(put())
+          left -= 1
+          if (left >= 0) return Promise.resolve(put())
+          if (left === -1 && isDone) put()
+          return Promise.reject(new Crash())
+        },
+      }
+      await run(crashing).catch(() => (crashes += 1))
+      const between = await seen()
+      if (!between.holdsText) t.deepEqual(between.copies, ['SM1'], `at write ${nth}`)
+      await run()
+      t.deepEqual((await seen()).copies, ['SM1'], `at write ${nth}`)
+    }
+  t.is(crashes, 6)
+})
+
+test('before a text of which nobody could tell is removed for its age, the provider is asked with the number of its contact', async (t) => {
+  const ended = new Set(history.flatMap(({ type, data }) => (type === 'EngagementEnded' ? [data.engagement_id] : [])))
+  const engagements = history.filter((event) => event.type === 'EngagementStarted').map(({ data }) => data)
+  const over = engagements.find(({ engagement_id }) => ended.has(engagement_id))
+  if (over === undefined) return t.fail('no engagement has ended')
+  const { account_id, contact_id, engagement_id } = over
+  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const clock = manualClock()
+  clock.set(later(history.at(-1)?.time ?? clock.now(), 31 * 24 * 3_600_000))
+  const commandHandler = sharedHandler(store, clock)
+  const begin = {
+    type: 'BeginMessage',
+    facts: ids,
+    text,
+    segments: 1,
+    at: history.at(-1)?.time ?? clock.now(),
+  } as const
+  let uuids = 0
+  const nextId = () => uuid((uuids += 1))
+  for (const command of [begin, { type: 'EndMessage', attempt: 1, ending: unknown }] as const)
+    rightOf(await commandHandler.execute(message, ids.message_id, command, { actor: 'test', eventId: nextId }))
+  const asked: Array<string> = []
+  const settle: Messenger['settle'] = ({ to }) => {
+    asked.push(to)
+    return Promise.resolve(accepted)
+  }
+  const documents = { created_at: clock.now(), id: ids.message_id, account_id, contact_id, engagement_id }
+  const ports = { store, commandHandler, messenger: { settle }, clock, time: turnTime, logger: recordingLogger() }
+  const { remove } = keptMessages({ ...ports, ids: { uuid: nextId } })
+  t.true(await remove(documents as MessageDocument, testLease('retention')))
+  const phones = new Map(
+    history.flatMap(({ type, data }) =>
+      type === 'LeadSubmitted' ? [[data.contact_id, data.details.phone] as const] : [],
+    ),
+  )
+  t.deepEqual(asked, [String(phones.get(contact_id))])
+  const { events } = rightOf(await store.read(`message-${ids.message_id}`))
+  t.deepEqual(
+    events.map(({ type }) => type),
+    ['MessageErased', 'MessageCopyFound'],
+  )
+})
