@@ -224,8 +224,7 @@ const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey
   }
   const routes = surfaces({
     ...surfacePorts,
-    followers: followers.all,
-    parkedCounts,
+    ...{ followers: followers.all, readModels: followers.readModels, parkedCounts },
     lateFollowers: background.lateFollowers,
     operatorKey,
     ...{ metrics, logger, roles: config.roles, textProvider },

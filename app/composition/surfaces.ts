@@ -9,7 +9,9 @@ import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
 import { restSurface, type RestPorts } from '../rest/surface.js'
+import { messages } from '../../projections/read-models/messages.js'
 import type { ProcessRole } from './config.js'
+import { followerOf, type Followers } from './followers.js'
 
 type SurfacePorts = ManagePorts &
   RestPorts &
@@ -17,6 +19,7 @@ type SurfacePorts = ManagePorts &
   HealthPorts &
   Omit<MessagesPorts, 'unplaced'> & {
     readonly textProvider: TextProvider | undefined
+    readonly readModels: Followers['readModels']
     readonly operatorKey: string
     readonly metrics: Metrics
     readonly logger: Logger
@@ -25,13 +28,13 @@ type SurfacePorts = ManagePorts &
 
 /** Everything that this process answers; what has not the role `api` answers for itself only. */
 export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
-  const { operatorKey, metrics, logger, roles, textProvider } = ports
+  const { operatorKey, metrics, logger, roles, textProvider, readModels } = ports
   const { unplaced } = metrics
   const api = [
     routesOf(restSurface(ports), logger),
     routesOf(intakeSurface(ports), logger),
     routesOf(manageSurface(ports, operatorKey), logger),
-    routesOf(linksSurface(ports), logger),
+    routesOf(linksSurface({ ...ports, shown: followerOf(readModels, messages.name) }), logger),
     ...(textProvider === undefined ? [] : [routesOf(messagesSurface({ ...ports, unplaced }, textProvider), logger)]),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]

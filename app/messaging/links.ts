@@ -1,18 +1,24 @@
 import { isbot } from 'isbot'
+import { withinLimit } from '../../domain/abortable.js'
 import { openingIdOf } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
-import type { Clock, Logger } from '../../domain/ports.js'
+import type { Clock, EventStore, Logger, Time } from '../../domain/ports.js'
 import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import { linkFromPath } from '../../domain/tracked-link.js'
 import type { Queries } from '../../projections/queries.js'
 import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { bindOr, check } from '../http/steps.js'
 
 type LinkPorts = {
+  readonly store: Pick<EventStore, 'head'>
   readonly queries: Queries
+  /** Maintains the read model that knows the links. */
+  readonly shown: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly time: Pick<Time, 'sleep'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
   readonly logger: Logger
@@ -50,9 +56,29 @@ export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
 /** Every opening comes here, and where it leads to learns nothing of the message. */
 const headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' }
 
-const linkAt = async ({ queries }: LinkPorts, path: string): Promise<Either<Problem, Link | undefined>> => {
+/** In milliseconds: after that nobody can tell yet whether there is such a link. */
+const longestWait = 3_000
+
+/** A message may be opened sooner than the read model shows it. */
+const linkAt = async (ports: LinkPorts, path: string): Promise<Either<Problem, Link | undefined>> => {
   const named = linkFromPath(path)
   if (named === undefined) return E.right(undefined)
+  const found = await linkShown(ports, named)
+  if (E.isLeft(found) || found.right !== undefined) return found
+  const head = await ports.store.head()
+  if (E.isLeft(head)) return head
+  const isShown = await withinLimit(ports.time, longestWait, async (signal) => {
+    await ports.shown.caughtUpTo(head.right, signal)
+    return !signal.aborted
+  })
+  if (isShown !== true) return E.left({ kind: 'unavailable', reason: 'the newest messages are not shown yet' })
+  return linkShown(ports, named)
+}
+
+const linkShown = async (
+  { queries }: LinkPorts,
+  named: { readonly code: string; readonly index: number },
+): Promise<Either<Problem, Link | undefined>> => {
   const found = await queries.page(messages, { index: 'link', equals: [named.code], limit: 1 })
   if (E.isLeft(found)) return found
   const document = found.right[0]?.document

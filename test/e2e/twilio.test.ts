@@ -72,6 +72,24 @@ test('a lead gets its first text through the provider, and it shows when that wa
   t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
 })
 
+test('a link that is opened in the very moment in which its message is handed over leads to its target', async (t) => {
+  const account = await following()
+  const target = 'https://www.example.com/quote'
+  const steps = [{ message: `This is {{account}}. {{link:${target}}} Reply STOP to opt out.`, delay_minutes: 0 }]
+  t.is((await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps })).status, 200)
+  const postUrl = account.postUrl.replace(publicUrl, site.url)
+  const opened = Array.from({ length: 20 }, async () => {
+    const phone = newPhone()
+    const submitted = sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone }))
+    await until('the message', 30_000, () => takenFor(phone).length > 0)
+    const [link = ''] = /https:\S+\/l\/\w+/.exec(takenFor(phone)[0]?.form.get('Body') ?? '') ?? []
+    const { status, headers } = await send(link.replace(publicUrl, site.url))
+    await submitted
+    return `${status} ${headers.location}`
+  })
+  t.deepEqual([...new Set(await Promise.all(opened))], [`302 ${target}`])
+})
+
 for (const [code, label] of [
   [30005, 'undeliverable'],
   [21610, 'opted_out'],
