@@ -4,12 +4,26 @@ import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageEvent, type MessageState } from '../../domain/message.js'
 import type { Cause, Clock, Logger, Time } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
-import type { Messenger, OutgoingMessage, Settled } from '../follow-up/sending/messenger.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import type { ClosingPorts } from './closing.js'
 
+type Sent = {
+  readonly id: MessageId
+  /** In E.164. */
+  readonly to: string
+  readonly text: string
+  /** A sender of the account's own; undefined: the one that the accounts share. */
+  readonly from: string | undefined
+  readonly validUntil: undefined
+}
+
+type Settled = { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
+
+/** Says what a provider has of a message that was tried since `since`. Never rejects. */
+type Provider = { readonly settle: (message: Sent, since: Instant) => Promise<Settled> }
+
 export type CopyPorts = ClosingPorts & {
-  readonly messenger: Pick<Messenger, 'settle'>
+  readonly messenger: Provider
   readonly clock: Pick<Clock, 'now'>
   readonly time: Pick<Time, 'sleep'>
   readonly logger: Logger
@@ -61,7 +75,7 @@ const unsettledIn = (events: ReadonlyArray<MessageEvent>): Tried | undefined => 
 
 const askedFor = async (
   { messenger, time }: CopyPorts,
-  outgoing: OutgoingMessage,
+  outgoing: Sent,
   since: Instant,
   stopping: AbortSignal,
 ): Promise<Settled> => {

@@ -17,7 +17,7 @@ import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
-import { follow } from '../../../projections/subscriptions/follower.js'
+import { follow, type RunningFollower } from '../../../projections/subscriptions/follower.js'
 import { accountId } from '../domain/samples.js'
 import type { LifeParts } from '../simulation/lives.js'
 import { virtualFollowers, type Execute } from '../simulation/virtual-followers.js'
@@ -25,9 +25,11 @@ import { accountNumber } from './accounts.js'
 
 type Known = Extract<ContactState, { readonly kind: 'known' }>
 
-/** The parts of the service that follow up, wired as `app/composition` wires them where one process works alone. */
+/** The parts of the service that follow up, wired as `app/composition` wires them. */
 export type FollowUpProcess = {
   readonly begin: () => Promise<void>
+  /** Ends in good order: others may take over at once. */
+  readonly leave: () => Promise<void>
   readonly execute: Execute
   /** Undefined where no lead of it was submitted. */
   readonly contact: (id: ContactId) => Promise<Known | undefined>
@@ -46,9 +48,12 @@ const unsaved = 100n
 const day = 24 * 60 * 60_000
 
 export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
-  const { store, documents, clock } = ports
-  const followers = virtualFollowers({ ...ports, unsaved })
-  const { commandHandler, time, backoff, following, readModel, reactions, execute } = followers
+  const { store, documents, clock, shared } = ports
+  const isShared = shared !== undefined
+  const membership = shared ?? singleProcessMembership()
+  const followers = virtualFollowers({ ...ports, unsaved: isShared ? 1n : unsaved, isShared })
+  const { commandHandler, time, backoff, readModel, reactions, execute } = followers
+  const following: Array<RunningFollower> = []
   const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
   const worker = followUpWorker({
     ...ports,
@@ -68,7 +73,6 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   return {
     begin: async () => {
       const head = orThrow(await store.head())
-      const membership = singleProcessMembership()
       const running = [projected.followUps, projected.messages, reactions]
       const byName = new Map(running.map((one) => [one.name, one]))
       membership.share(
@@ -78,7 +82,11 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
       )
       membership.share('follow-up', () => contactShards, worker.work)
       await Promise.all(running.map((one) => one.caughtUpHere(head, new AbortController().signal)))
-      follow(worker.follower, following)
+      following.push(follow(worker.follower, followers.following))
+    },
+    leave: async () => {
+      await membership.leave()
+      await Promise.all(following.map((one) => one.stop()))
     },
     execute,
     contact: known,

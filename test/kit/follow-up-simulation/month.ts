@@ -9,9 +9,7 @@ import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { engagementId, messageId } from '../domain/samples.js'
 import { below, oneOf, randomFrom, type Random } from '../load/random.js'
-import { memoryDocuments } from '../memory/documents.js'
-import { eventsIn } from '../memory/event-store.js'
-import { openLives } from '../simulation/lives.js'
+import type { Life } from '../simulation/life.js'
 import { manualClock } from '../time/manual-clock.js'
 import {
   convert,
@@ -25,6 +23,7 @@ import {
   type Command,
 } from './commands.js'
 import { followUpProcess } from './follow-up-process.js'
+import { memoryStage, type MonthScene, type MonthStage } from './month-stage.js'
 import { detailsOf, personNumber, type Person } from './people.js'
 import { openProvider, type Arrival } from './provider.js'
 
@@ -34,6 +33,9 @@ const day = 24 * hour
 
 /** In milliseconds: the days on which leads come, and those that follow. */
 const days = 30 * day
+
+/** In milliseconds: by then whoever crashed last has come back. */
+const longestEnd = 6 * hour
 
 export type Month = {
   readonly events: ReadonlyArray<Recorded<DomainEvent>>
@@ -55,19 +57,24 @@ const texts = [
 
 /**
  * A month of leads and of what their contacts do, drawn by the seed: they answer, stay silent, opt out and in again, convert, come again;
- * the provider fails; the process crashes and begins again.
+ * the provider fails; processes crash and begin again.
  */
-export const followUpMonth = async (seed: number, leads: number): Promise<Month> => {
+export const followUpMonth = async (
+  seed: number,
+  leads: number,
+  open: (scene: MonthScene) => MonthStage | Promise<MonthStage> = memoryStage,
+): Promise<Month> => {
   const random = randomFrom(seed * 7_919)
   const clock = manualClock()
   const people = new Map<ContactId, Person>()
   const numbers = new Map<string, Person>()
-  const inbox = new Map<Command, number>()
+  /** To whom each was given last. */
+  const inbox = new Map<Command, Life | undefined>()
   const engaged = new Map<ContactId, EngagementId>()
   const provider = openProvider({
     random: randomFrom(~seed),
     clock,
-    head: () => lives.head(),
+    head: () => stage.head(),
     taken: ({ to }) => {
       const person = numbers.get(to)
       if (person !== undefined && random() < 0.5) after(delayOf(random), () => answer(person))
@@ -79,21 +86,17 @@ export const followUpMonth = async (seed: number, leads: number): Promise<Month>
         after(below(random, 2 * minute), () => ask(convert(person, 'sold', false, clock.now())))
     },
   })
-  const lives = openLives(
-    {
-      ...{ seed, slowest: 0, longestAway: 2 * hour, mostTimers: 100_000 + leads * 1_000 },
-      note: () => undefined,
-      process: (parts) => {
-        const verify = () => parts.life.serve(() => Promise.resolve(consentAnswer(random)))
-        return followUpProcess({ ...parts, messenger: provider.messenger(parts.life), consentVerifier: { verify } })
-      },
+  const stage = await open({
+    ...{ seed, leads, clock },
+    process: (parts) => {
+      const verify = () => parts.life.serve(() => Promise.resolve(consentAnswer(random)))
+      return followUpProcess({ ...parts, messenger: provider.messenger(parts.life), consentVerifier: { verify } })
     },
-    clock,
-  )
+  })
   let submitted = 0
   let written = 0
 
-  const ask = (command: Command): void => void inbox.set(command, 0)
+  const ask = (command: Command): void => void inbox.set(command, undefined)
   const after = (milliseconds: number, act: () => void): void => void clock.sleep(milliseconds).then(act)
   const newMessage = () => messageId((written += 1))
 
@@ -137,27 +140,30 @@ export const followUpMonth = async (seed: number, leads: number): Promise<Month>
   let reports = 0
   const nextReported = (): ActivityLabel => reported[(reports += 1) % reported.length] ?? 'phone_call_started'
 
+  let given = 0
   const giveOut = (): void => {
-    const { life, process, isUp } = lives.current()
-    if (!isUp || life.isOver()) return
-    for (const [command, askedIn] of inbox) {
-      if (askedIn === life.number) continue
-      inbox.set(command, life.number)
+    const running = stage.running()
+    for (const [command, givenTo] of inbox) {
+      const taker = running[given % running.length]
+      if (taker === undefined || givenTo?.isOver() === false) continue
+      given += 1
+      const { life, process } = taker
+      inbox.set(command, life)
       command(process).then(() => {
         // What is left of a process that crashed answers nobody.
         if (!life.isOver()) inbox.delete(command)
-      }, lives.fail)
+      }, stage.fail)
     }
   }
   const pass = async (milliseconds: number): Promise<void> => {
     const end = clock.time() + milliseconds
     do {
       giveOut()
-      await lives.settle()
-    } while (lives.toNextTimer(end))
+      await stage.settle()
+    } while (stage.toNextTimer(end))
   }
   const crashes = (): void => {
-    lives.crashAt(1 + below(random, 60))
+    stage.crashAt(1 + below(random, 60))
     after(below(random, 2 * day), crashes)
   }
 
@@ -167,15 +173,16 @@ export const followUpMonth = async (seed: number, leads: number): Promise<Month>
   submitNext()
   crashes()
   await pass(days)
-  lives.crashAt(0)
-  const isOver = lives.crashes.length
-  // The last process comes up, and shows what there is.
-  await pass(3 * hour)
+  stage.crashAt(0)
+  const crashed = stage.crashes()
+  // The last processes come up, and show what there is.
+  await pass(longestEnd)
 
   const documents = new Map<string, Json>()
-  for await (const { key, document } of memoryDocuments(lives.state).all(collectionOf(anyProjection(followUps))))
+  for await (const { key, document } of stage.documents().all(collectionOf(anyProjection(followUps))))
     if (document !== undefined) documents.set(key, document)
-  return { events: eventsIn(lives.log), arrivals: provider.arrivals, people, followUps: documents, crashes: isOver }
+  const events = await stage.events()
+  return { events, arrivals: provider.arrivals, people, followUps: documents, crashes: crashed }
 }
 
 /** Minutes, or days. */

@@ -17,6 +17,8 @@ export type Arrival = {
   readonly head: Position
   /** Whether the provider took it, whatever it said. */
   readonly taken: boolean
+  /** The number of the life that handed it over. */
+  readonly by: number
 }
 
 type ProviderPorts = {
@@ -58,7 +60,7 @@ export const openProvider = ({ random, clock, head, taken, failed }: ProviderPor
         life.serve(async () => {
           const drawn = outcome()
           const isTaken = drawn === 'lost' || (typeof drawn === 'object' && drawn.kind === 'accepted')
-          const arrival = { id, to, text, time: clock.time(), head: head(), taken: isTaken }
+          const arrival = { id, to, text, time: clock.time(), head: head(), taken: isTaken, by: life.number }
           arrivals.push(arrival)
           if (isTaken) {
             kept.add(id)

@@ -1,6 +1,7 @@
 import { type Position, positionOf } from '../../../domain/event.js'
 import type { Clock, EventStore, Ids, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../../projections/ports.js'
+import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { randomFrom, type Random } from '../load/random.js'
 import { documentState, memoryDocuments } from '../memory/documents.js'
 import { memoryEventStore, memoryLog } from '../memory/event-store.js'
@@ -19,6 +20,8 @@ export type LifeParts = {
   readonly ids: Ids
   readonly logger: Logger
   readonly random: Random
+  /** Its part among those that share the work; left out where it works alone. */
+  readonly shared?: Membership
 }
 
 type Process = {

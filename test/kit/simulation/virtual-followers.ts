@@ -13,13 +13,24 @@ import { leasedFollower, type LeasedFollower } from '../../../projections/subscr
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
-import { cachedHandler } from '../parts/command-handlers.js'
+import { cachedHandler, sharedHandler } from '../parts/command-handlers.js'
 import { rightOf } from '../right-of.js'
 import type { LifeParts } from './lives.js'
 
 type FollowerPorts = Pick<LifeParts, 'store' | 'documents' | 'clock' | 'ids' | 'logger'> & {
   /** Positions that a follower may advance without saving its checkpoint. */
   readonly unsaved: bigint
+  /** Whether other processes work on the same stores. */
+  readonly isShared?: boolean
+}
+
+/**
+ * In milliseconds: how long a follower waits before it looks again at one in another process, and before it tries again what failed. Where
+ * a lease of simulated time is long, whoever waits for its end looks seldom.
+ */
+const pauses = {
+  alone: { polling: { first: 2, longest: 2 }, retrying: { first: 200, longest: 3_000 } },
+  shared: { polling: { first: 2, longest: 600_000 }, retrying: { first: 30_000, longest: 600_000 } },
 }
 
 /** Executes a client's command and the reactions to its events; resolves when the client has its answer. */
@@ -34,7 +45,7 @@ export type Execute = <
   command: Command,
 ) => Promise<void>
 
-/** What followers of a virtual process have in common, wired as `app/composition` wires them where one process works alone. */
+/** What followers of a virtual process have in common, wired as `app/composition` wires them. */
 type VirtualFollowers = {
   readonly commandHandler: CommandHandler
   readonly time: Time
@@ -57,16 +68,18 @@ export const virtualFollowers = ({
   ids,
   logger,
   unsaved,
+  isShared = false,
 }: FollowerPorts): VirtualFollowers => {
-  const commandHandler = cachedHandler(store, clock)
+  const commandHandler = (isShared ? sharedHandler : cachedHandler)(store, clock)
+  const { polling, retrying } = pauses[isShared ? 'shared' : 'alone']
   const reactor = reactorOf({ commandHandler, logger })
   const time: Time = {
     now: () => millisecondsOf(clock.now()),
     sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
   }
-  const backoff = exponentialBackoff({ first: 200, longest: 3_000 }, time)
+  const backoff = exponentialBackoff(retrying, time)
   const following: FollowPorts = { store, logger, backoff }
-  const leased = { documents, pollBackoff: exponentialBackoff({ first: 2, longest: 2 }, time) }
+  const leased = { documents, pollBackoff: exponentialBackoff(polling, time) }
 
   const commanding: VirtualFollowers['commanding'] = (name, begin) =>
     leasedFollower(
@@ -91,7 +104,7 @@ export const virtualFollowers = ({
             time,
             documents: guardedDocuments(documents, lease),
             build,
-            isWaitedFor: false,
+            isWaitedFor: isShared,
           }),
         leased,
       ),
