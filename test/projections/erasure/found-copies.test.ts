@@ -2,17 +2,8 @@ import test from 'ava'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageCommand } from '../../../domain/message.js'
 import type { Messenger, OutgoingMessage, Settled } from '../../../projections/follow-up/sending/messenger.js'
-import { keptMessages } from '../../../projections/erasure/message-retention.js'
-import type { MessageDocument } from '../../../projections/read-models/messages.js'
-import { sharedHandler } from '../../kit/parts/command-handlers.js'
-import { testLease } from '../../kit/parts/lease.js'
-import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { rightOf } from '../../kit/right-of.js'
-import { manualClock } from '../../kit/time/manual-clock.js'
-import { turnTime } from '../../kit/time/turns.js'
-import { writeHistory } from '../../kit/domain/lively-history.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
-import { messageId, uuid } from '../../kit/domain/samples.js'
+import { messageId } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
@@ -122,48 +113,4 @@ test('wherever an erasure crashes, the provider has been asked before the text i
       t.deepEqual((await seen()).copies, ['SM1'], `at write ${nth}`)
     }
   t.is(crashes, 6)
-})
-
-test('before a text of which nobody could tell is removed for its age, the provider is asked with the number of its contact', async (t) => {
-  const ended = new Set(history.flatMap(({ type, data }) => (type === 'EngagementEnded' ? [data.engagement_id] : [])))
-  const engagements = history.filter((event) => event.type === 'EngagementStarted').map(({ data }) => data)
-  const over = engagements.find(({ engagement_id }) => ended.has(engagement_id))
-  if (over === undefined) return t.fail('no engagement has ended')
-  const { account_id, contact_id, engagement_id } = over
-  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
-  const store = await writeHistory(memoryEventStore(memoryLog()), history)
-  const clock = manualClock()
-  clock.set(later(history.at(-1)?.time ?? clock.now(), 31 * 24 * 3_600_000))
-  const commandHandler = sharedHandler(store, clock)
-  const begin = {
-    type: 'BeginMessage',
-    facts: ids,
-    text,
-    segments: 1,
-    at: history.at(-1)?.time ?? clock.now(),
-  } as const
-  let uuids = 0
-  const nextId = () => uuid((uuids += 1))
-  for (const command of [begin, { type: 'EndMessage', attempt: 1, ending: unknown }] as const)
-    rightOf(await commandHandler.execute(message, ids.message_id, command, { actor: 'test', eventId: nextId }))
-  const asked: Array<string> = []
-  const settle: Messenger['settle'] = ({ to }) => {
-    asked.push(to)
-    return Promise.resolve(accepted)
-  }
-  const documents = { created_at: clock.now(), id: ids.message_id, account_id, contact_id, engagement_id }
-  const ports = { store, commandHandler, messenger: { settle }, clock, time: turnTime, logger: recordingLogger() }
-  const { remove } = keptMessages({ ...ports, ids: { uuid: nextId } })
-  t.true(await remove(documents as MessageDocument, testLease('retention')))
-  const phones = new Map(
-    history.flatMap(({ type, data }) =>
-      type === 'LeadSubmitted' ? [[data.contact_id, data.details.phone] as const] : [],
-    ),
-  )
-  t.deepEqual(asked, [String(phones.get(contact_id))])
-  const { events } = rightOf(await store.read(`message-${ids.message_id}`))
-  t.deepEqual(
-    events.map(({ type }) => type),
-    ['MessageErased', 'MessageCopyFound'],
-  )
 })

@@ -1,0 +1,65 @@
+import test from 'ava'
+import { later } from '../../../domain/instant.js'
+import { message, type MessageCommand } from '../../../domain/message.js'
+import { keptMessages } from '../../../projections/erasure/message-retention.js'
+import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
+import type { MessageDocument } from '../../../projections/read-models/messages.js'
+import { eventfulHistory } from '../../kit/domain/histories.js'
+import { writeHistory } from '../../kit/domain/lively-history.js'
+import { messageId, uuid } from '../../kit/domain/samples.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { testLease } from '../../kit/parts/lease.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { turnTime } from '../../kit/time/turns.js'
+
+const history = eventfulHistory(11)
+const ended = new Set(history.flatMap(({ type, data }) => (type === 'EngagementEnded' ? [data.engagement_id] : [])))
+const engagements = history.flatMap(({ type, data }) => (type === 'EngagementStarted' ? [data] : []))
+const numbers = new Map(
+  history.flatMap(({ type, data }) => (type === 'LeadSubmitted' ? [[data.contact_id, data.details.phone]] : [])),
+)
+
+type Ending = Extract<MessageCommand, { readonly type: 'EndMessage' }>['ending']
+
+/** What becomes of a message of a conversation that has ended, or goes on, when it has been kept for long enough. */
+const removed = async (isOver: boolean, ending: Ending) => {
+  const found = engagements.find(({ engagement_id }) => ended.has(engagement_id) === isOver)
+  if (found === undefined) throw new Error('there is no such conversation')
+  const { account_id, contact_id, engagement_id } = found
+  const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
+  const store = await writeHistory(memoryEventStore(memoryLog()), history)
+  const clock = manualClock()
+  clock.set(later(history.at(-1)?.time ?? clock.now(), 31 * 24 * 3_600_000))
+  const commandHandler = sharedHandler(store, clock)
+  const begin = { type: 'BeginMessage', facts: ids, text: 'Hello', segments: 1, at: clock.now() } as const
+  let uuids = 0
+  const nextId = () => uuid((uuids += 1))
+  for (const command of [begin, { type: 'EndMessage', attempt: 1, ending }] as const)
+    rightOf(await commandHandler.execute(message, ids.message_id, command, { actor: 'test', eventId: nextId }))
+  const asked: Array<string> = []
+  const settle: Messenger['settle'] = ({ to }) => {
+    asked.push(to)
+    return Promise.resolve({ kind: 'accepted', providerId: 'SM1' })
+  }
+  const ports = { store, commandHandler, messenger: { settle }, clock, time: turnTime, logger: recordingLogger() }
+  const document = { created_at: clock.now(), id: ids.message_id, account_id, contact_id, engagement_id }
+  const { remove } = keptMessages({ ...ports, ids: { uuid: nextId } })
+  const isRemoved = await remove(document as MessageDocument, testLease('retention'))
+  const { events } = rightOf(await store.read(`message-${ids.message_id}`))
+  return { isRemoved, asked, types: events.map(({ type }) => type), number: numbers.get(contact_id) }
+}
+
+test('while a conversation goes on its texts are kept, however old they are', async (t) => {
+  const sent = { kind: 'sent', providerId: 'SM1' } as const
+  t.like(await removed(false, sent), { isRemoved: false, types: ['MessageBegun', 'MessageSent'] })
+  t.like(await removed(true, sent), { isRemoved: true, types: ['MessageErased'], asked: [] })
+})
+
+test('before a text of which nobody could tell is removed, the provider is asked with the number of its contact', async (t) => {
+  const { types, asked, number } = await removed(true, { kind: 'unknown', reason: 'no answer' })
+  t.deepEqual(types, ['MessageErased', 'MessageCopyFound'])
+  t.deepEqual(asked, [String(number)])
+})
