@@ -22,7 +22,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ['eslint.config.js'] },
+        projectService: { allowDefaultProject: ['eslint.config.js', 'ava.config.js'] },
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -77,5 +77,5 @@ export default tseslint.config(
     },
   },
   { files: ['app/main.ts'], rules: { 'no-restricted-globals': 'off' } },
-  { files: ['eslint.config.js'], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ['*.config.js'], extends: [tseslint.configs.disableTypeChecked] },
 )

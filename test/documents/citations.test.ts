@@ -10,6 +10,7 @@ const files = [
   ...readdirSync('.ci').map((name) => join('.ci', name)),
   'docker-compose.yml',
   'eslint.config.js',
+  'ava.config.js',
 ]
 
 /** Each match with its file and line. */

@@ -1,0 +1,40 @@
+/** What takes longest begins first, so that nothing long is left when the rest has ended. */
+const longest = [
+  'faults/disk',
+  'projections/delivery/simulation',
+  'app/analysis/report',
+  'faults/kill',
+  'adapters/eventstoredb/contract',
+  'projections/delivery/crashes',
+  'app/composition/outages',
+  'documents/tutorial',
+  'app/analysis/erasure',
+  'projections/follow-up/simulation',
+  'projections/erasure/eraser',
+  'app/commands/reactions/reactor',
+  'e2e/read-your-writes',
+  'adapters/eventstoredb/event-store',
+  'e2e/resend',
+  'faults/kill-files',
+  'faults/kill-turning-off',
+  'faults/kill-follow-up',
+  'faults/servers/one-server',
+  'e2e/empty-documents',
+  'e2e/rebuild-cli',
+  'e2e/replay',
+].map((name) => `/test/${name}.test.ts`)
+
+/** @param {string} file */
+const place = (file) => {
+  const index = longest.findIndex((end) => file.endsWith(end))
+  return index === -1 ? longest.length : index
+}
+
+export default {
+  files: ['test/**/*.test.ts'],
+  typescript: { rewritePaths: { 'test/': 'dist/test/' }, compile: false },
+  sortTestFiles: (one, other) => place(one) - place(other),
+  // More than there are cores: many tests wait, for a receiver, a disk or a process.
+  concurrency: 5,
+  timeout: '5m',
+}
