@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { instantOf, type Instant } from '../../../domain/instant.js'
+import { systemClock } from '../../../adapters/node/clock.js'
 import { number, openTwilioDouble, type Taken } from '../../twilio-double/double.js'
 import { having, sendJson } from '../network/http.js'
 import { until } from '../time/until.js'
@@ -11,7 +11,6 @@ import { serviceFor } from './in-process-service.js'
 import { lead as leadWith, newPhone } from './leads.js'
 
 const publicUrl = 'https://leads.example.com'
-const now = (): Instant => instantOf(Date.UTC(2026, 10, 23))
 
 /** What sends one text, at whatever hour. */
 export const oneText = {
@@ -28,7 +27,7 @@ export type Person = SubmittedIds & { readonly account: Account; readonly phone:
 /** A service that sends its texts through a double of the provider, from `sender` where an account has none of its own. */
 export const openTextingStage = async (t: ExecutionContext, { sender = number, clockRate = 1 } = {}) => {
   let url = ''
-  const double = await openTwilioDouble(now, 1_000, (at) => at.replace(publicUrl, url))
+  const double = await openTwilioDouble(systemClock(clockRate).now, 1_000, (at) => at.replace(publicUrl, url))
   t.teardown(double.close)
   const directory = dataDirectory(t)
   const site = await serviceFor(t, directory, { clockRate, publicUrl, sms: double.account(sender) })

@@ -1,0 +1,55 @@
+import test from 'ava'
+import { labelsOf, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { service } from '../twilio-double/double.js'
+
+const table = [
+  { codes: [21610], state: 'failed', labels: ['started', 'opted_out'], isHeld: false },
+  { codes: [21211, 21614, 30005, 30006], state: 'failed', labels: ['started', 'undeliverable'], isHeld: false },
+  { codes: [30001, 30003, 30008], state: 'waiting', labels: ['started'], isHeld: false },
+  { codes: [30007, 30034, 21606, 20003, 30002], state: 'waiting', labels: ['started'], isHeld: true },
+] as const
+
+test('what each error code does to a message, its engagement and its sender, and to no other account', async (t) => {
+  const { following, submit, takenFor, double } = await openTextingStage(t, { sender: service })
+  const isHeldIn = async ({ manage }: Awaited<ReturnType<typeof following>>) => {
+    const { text } = await manage('GET', '/messaging')
+    return (JSON.parse(text) as { readonly messaging: { readonly held: unknown } }).messaging.held !== null
+  }
+  const neighbour = await following('Neighbour Agency')
+  for (const { codes, state, labels, isHeld } of table) {
+    for (const code of codes) {
+      const account = await following(`Agency ${code}`)
+      const person = await submit(account)
+      await soon(async () => (await messagesOf(person))[0]?.state === 'sent')
+      const [taken] = takenFor(person.phone)
+      t.is(taken && (await double.postStatus(taken, 'undelivered', code)), 204)
+      const [message] = await messagesOf(person)
+      t.is(message?.state, state, `${code}`)
+      t.regex(message?.reason ?? '', new RegExp(`Twilio ${code}`))
+      t.deepEqual(await labelsOf(person), labels, `${code}`)
+      t.is(await isHeldIn(account), isHeld, `${code}`)
+    }
+  }
+  t.false(await isHeldIn(neighbour))
+  const other = await submit(neighbour)
+  await soon(() => takenFor(other.phone).length === 1)
+})
+
+test('reports that come before the answer, out of order and twice count at once, and the text is not sent again', async (t) => {
+  const { following, submit, takenFor, double } = await openTextingStage(t, { sender: service })
+  double.fail('late')
+  const held = double.held()
+  const person = await submit(await following('Example Agency'))
+  await held
+  const [taken] = takenFor(person.phone)
+  if (taken === undefined) return t.fail('the double has no text')
+  for (const status of ['delivered', 'sent', 'delivered', 'queued']) {
+    t.is(await double.postStatus(taken, status), 204)
+    t.is((await messagesOf(person))[0]?.state, 'delivered')
+  }
+  t.is(await double.postStatus(taken, 'undelivered', 30005), 204)
+  t.is((await messagesOf(person))[0]?.state, 'delivered', 'a state never goes back')
+  t.deepEqual(await labelsOf(person), ['started'])
+  t.is(taken.form.get('MessagingServiceSid'), service)
+  t.is(takenFor(person.phone).length, 1)
+})
