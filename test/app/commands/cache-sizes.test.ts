@@ -124,7 +124,7 @@ test('the documents of a read model that is built are cached by their bytes', as
   const documents = {
     prepare: () => Promise.resolve(E.right(undefined)),
     checkpoint: () => Promise.resolve(E.right(beginning)),
-    get: () => Promise.resolve(E.right(new Map())),
+    getToFold: () => Promise.resolve(E.right(new Map())),
     apply,
   } as unknown as Documents
   await build({ projection: anyProjection(projection), documents }, { history }, neverAborted)
