@@ -75,6 +75,9 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
   const held = heldUntil(engagement)
   if (held !== undefined && held > now) return nothing
+  // One that the opt-out names is ended by the reactions to it: here it would fire another outcome in between.
+  const isEnding = contact.optedOut && !contact.unconverted.includes(engagement.attribution.engagement_id)
+  if (isEnding) return nothing
   if (contact.optedOut) return { kind: 'filter', trigger: 'opted-out-before' }
 
   const isAgain = messageId !== undefined && (lastMessage?.kind === 'waiting' || lastMessage?.kind === 'unknown')

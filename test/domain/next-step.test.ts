@@ -167,8 +167,14 @@ test('of a contact whose newer lead awaits its consent the older one waits, sinc
 
 test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {
   const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(7) } }
-  t.like(next(at(), { contact: [optedOut] }), { kind: 'filter' })
+  t.like(next(at(), { contact: [engagedWith(1), optedOut] }), { kind: 'filter' })
   t.like(next(at(), { enabled: false }), { kind: 'postpone', step: 0, until: at(360 * minute) })
+})
+
+test('an engagement that an opt-out is about to end fires nothing but that, whoever looks at it in between', (t) => {
+  const data = { engagement_id: engagementId(1), ended: [engagementId(1)] }
+  const optedOut: ContactEvent = { type: 'ContactOptedOut', data }
+  t.deepEqual(next(at(), { contact: [engagedWith(1), optedOut] }), { kind: 'nothing' })
 })
 
 test('what is due at night waits for the morning', (t) => {
@@ -192,7 +198,7 @@ test('a consent is checked when the first message is due, and the message waits 
 
 test('nobody is asked for the consent of whoever may not be written to anyway', (t) => {
   const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId(7) } }
-  t.like(next(at(), { engaged: [awaitingConsent], contact: [optedOut] }), { kind: 'filter' })
+  t.like(next(at(), { engaged: [awaitingConsent], contact: [engagedWith(1), optedOut] }), { kind: 'filter' })
   t.like(next(at(), { engaged: [awaitingConsent], enabled: false }), { kind: 'postpone' })
   t.like(next(at(), { engaged: [awaitingConsent], quiet: { from: '21:00', to: '08:00' } }), { kind: 'postpone' })
 })
