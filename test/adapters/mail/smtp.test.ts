@@ -6,9 +6,13 @@ import { noticeId } from '../../kit/domain/samples.js'
 import { openSmtpServer, type Replying, type SmtpStep } from '../../kit/network/smtp-server.js'
 import { sleep } from '../../kit/time/until.js'
 
-const opened = async () => {
+/** How long a mail may take, in milliseconds: what must come in time is waited for long, however slow the machine is. */
+const patient = { responseTimeout: 30_000, mailTimeout: 60_000 }
+const brief = { responseTimeout: 300, mailTimeout: 1_000 }
+
+const opened = async (limits = patient) => {
   const server = await openSmtpServer()
-  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', responseTimeout: 300, mailTimeout: 1_000 })
+  const sender = smtpMail({ url: server.url, from: 'leadloop@example.com', ...limits })
   const close = async () => {
     sender.close()
     await server.close()
@@ -21,8 +25,8 @@ mailContract('SMTP', async () => {
   return { sender, close, arrived: () => Promise.resolve(server.taken.map(({ message }) => message)) }
 })
 
-const outcomeWith = async (t: ExecutionContext, replying: Replying) => {
-  const { server, sender, close } = await opened()
+const outcomeWith = async (t: ExecutionContext, replying: Replying, limits = patient) => {
+  const { server, sender, close } = await opened(limits)
   t.teardown(close)
   server.reply(replying)
   return sender.send(mailOf())
@@ -69,7 +73,7 @@ test('a mail may be retried where a 5xx is about the server or the sender', asyn
 
 test('a mail fails in time where the server stops answering', async (t) => {
   for (const step of ['greeting', 'EHLO', 'RCPT', 'end'] as const) {
-    t.deepEqual(await outcomeWith(t, at(step, null)), { kind: 'failed', reason: 'no response' }, step)
+    t.deepEqual(await outcomeWith(t, at(step, null), brief), { kind: 'failed', reason: 'no response' }, step)
   }
 })
 
@@ -81,7 +85,7 @@ test('a mail fails in time where the server answers without an end', async (t) =
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const sender = smtpMail({ url, from: 'leadloop@example.com', responseTimeout: 300, mailTimeout: 1_000 })
+  const sender = smtpMail({ url, from: 'leadloop@example.com', ...brief })
   t.deepEqual(await sender.send(mailOf()), { kind: 'failed', reason: 'no response' })
   sender.close()
   server.close()
