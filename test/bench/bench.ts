@@ -31,10 +31,11 @@ import type { Compared } from './summary.js'
 
 /**
  * `npm run bench -- quick` does the same on less, to see that it works: its figures mean little. `npm run bench -- servers`
- * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones and a service at
- * rest, `npm run bench -- hot` one phone number with ever more leads, `npm run bench -- soak` a service that is killed once a
- * minute, at its end beside its first minute, `npm run bench -- large` starts and takeovers on a log of five
- * million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads,
+ * measures the adapters of the servers alone, `npm run bench -- isolation` healthy webhooks beside bad ones, a service at
+ * rest, and an account beside a noisy one (`noise` that alone, `noise servers` that on servers alone), `npm run bench -- hot` one
+ * phone number with ever more leads, `npm run bench -- soak` a service that is killed once a minute, at its end beside its first
+ * minute, and an hour's leads with a server away (`soak away` these alone), `npm run bench -- large` starts and takeovers on a log
+ * of five million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads,
  * `npm run bench -- alternatives` what a user would put together instead.
  */
 const quick = process.argv.includes('quick')
@@ -222,8 +223,9 @@ const isolation = async (): Promise<ReadonlyArray<Row>> => {
 /** What an account costs its neighbours that does everything bad at once, on each kind of stores, or on servers alone. */
 const noise = async (): Promise<ReadonlyArray<Row>> => {
   const load = quick ? { rounds, seconds: 2, due: 1_000 } : { rounds, seconds: 10, due: 100_000 }
-  const rows = process.argv.includes('servers') ? [] : await besideNoise(load)
-  say('measured beside a noisy account')
+  const isEmbeddedToo = !process.argv.includes('servers')
+  const rows = isEmbeddedToo ? await besideNoise(load) : []
+  if (isEmbeddedToo) say('measured beside a noisy account')
   if (mongoUrl === undefined) {
     say('beside a noisy account nothing is measured on servers: set MONGODB_URL')
     return rows

@@ -51,6 +51,27 @@ test('aggregates are cached by their bytes, few large ones or many small ones', 
   }
 })
 
+test('however many ids are asked for that nobody has, a cache that is full of streams keeps them', async (t) => {
+  const isNobody = (stream: string): boolean => stream.startsWith('nobody')
+  let loads = 0
+  const load = (_: unknown, stream: string) => {
+    loads += 1
+    const state = stateOf(isNobody(stream) ? 0 : lengths.large)
+    return Promise.resolve(E.right({ state, revision: isNobody(stream) ? 'no-stream' : 0, last: undefined }))
+  }
+  const cache = aggregateCache({ load, append: undefined } as unknown as Aggregates)
+  // As many as it holds: one more and the oldest would go.
+  const streams = Array.from({ length: 31 }, (_, n) => `any-${n}`)
+  const ask = async (): Promise<void> => {
+    for (const stream of streams) await cache.load(evolver, stream)
+  }
+  await ask()
+  for (let n = 0; n < 20_000; n += 1) await cache.load(evolver, `nobody-${n}`)
+  const before = loads
+  await ask()
+  t.is(loads, before)
+})
+
 test('the states that requests rest on are cached by their bytes, and ids that nobody has take no place', async (t) => {
   for (const length of Object.values(lengths)) {
     const { watch, count } = reachable()
