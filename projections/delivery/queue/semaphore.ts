@@ -1,5 +1,5 @@
 /** Runs tasks, so many at the same time at most; the others wait, first come, first served. */
-export type Semaphore = <A>(task: () => Promise<A>) => Promise<A>
+type Semaphore = <A>(task: () => Promise<A>) => Promise<A>
 
 export const semaphore = (permits: number): Semaphore => {
   const waiting: Array<() => void> = []
