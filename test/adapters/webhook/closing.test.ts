@@ -171,5 +171,7 @@ test.serial('a connection that breaks fails the attempt before the status, and n
 )
 test.serial('an answer decides, however its connection ends', (t) => runRows(t, inOneGo))
 test.serial('an answer that comes before the request decides', (t) => runRows(t, early))
-test.serial('an answer that comes before the whole request was sent decides', (t) => runRows(t, beforeTheRequestIsWhole))
+test.serial('an answer that comes before the whole request was sent decides', (t) =>
+  runRows(t, beforeTheRequestIsWhole),
+)
 test.serial('what comes after an answer closes the connection', (t) => runRows(t, twice))
