@@ -35,6 +35,6 @@ export default {
   typescript: { rewritePaths: { 'test/': 'dist/test/' }, compile: false },
   sortTestFiles: (one, other) => place(one) - place(other),
   // More than there are cores: many tests wait, for a receiver, a disk or a process.
-  concurrency: 5,
+  concurrency: 4,
   timeout: '5m',
 }

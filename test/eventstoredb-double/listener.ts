@@ -1,4 +1,5 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { listenForGood } from '../kit/network/lasting-port.js'
 
 /** A port that can be shut and opened again. */
 export type Listener = {
@@ -19,15 +20,9 @@ export const listenerOn = (host: string, wanted: number, onConnection: (socket: 
   })
   return {
     port: () => port,
-    open: () =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, () => {
-          server.removeListener('error', reject)
-          port = (server.address() as AddressInfo).port
-          resolve()
-        })
-      }),
+    open: async () => {
+      port = await listenForGood(server, port, host)
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => {

@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { listenForGood } from './lasting-port.js'
 
 /** Stands before a server and lets a test take it away. */
 export type TcpProxy = {
@@ -39,15 +40,10 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
       })
     }
   }
-  const listen = (at: number): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const one = createServer(accept)
-      server = one
-      one.on('error', reject)
-      one.listen(at, '127.0.0.1', () => {
-        resolve((one.address() as AddressInfo).port)
-      })
-    })
+  const listen = (at: number): Promise<number> => {
+    server = createServer(accept)
+    return listenForGood(server, at)
+  }
   const takeAway = async (): Promise<void> => {
     const ending = server
     server = undefined
