@@ -73,6 +73,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (contact.kind !== 'known') return nothing
   const { begun, attempts, messageId, nextAt } = engagement.followUp
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
+  if (endsEngagement(lastMessage)) return nothing
   const held = heldUntil(engagement)
   if (held !== undefined && held > now) return nothing
   // One that the opt-out names is ended by the reactions to it: here it would fire another outcome in between.
@@ -95,6 +96,12 @@ export const nextStepOf = (situation: Situation): NextStep => {
     { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },
     contact,
   )
+}
+
+/** Whether the reactions to it end the engagement, or are about to: nothing may go out before they do. */
+const endsEngagement = (message: MessageState | undefined): boolean => {
+  const failure = message?.kind === 'failed' ? message.failure?.kind : undefined
+  return failure === 'opted-out' || failure === 'undeliverable'
 }
 
 const dueAgain = (message: MessageState, now: Instant): Instant =>

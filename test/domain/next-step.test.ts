@@ -127,6 +127,18 @@ test('a try that failed is repeated when its time has come', (t) => {
   t.like(next(at(minute), known), { kind: 'send', step: 0, attempt: 2, messageId: first })
 })
 
+for (const kind of ['opted-out', 'undeliverable'] as const) {
+  test(`after a message that the provider calls ${kind} none follows, even before the conversation ends`, (t) => {
+    const failed: MessageEvent = {
+      type: 'MessageFailed',
+      data: { ...ids, attempt: 1, kind, reason: 'a code', ...after },
+    }
+    t.deepEqual(next(at(600 * minute), { engaged: [begun], message: [sending, failed] }), { kind: 'nothing' })
+    const refused: MessageEvent = { ...failed, data: { ...failed.data, kind: 'refused' } }
+    t.like(next(at(60 * minute), { engaged: [begun], message: [sending, refused] }), { kind: 'skip', step: 1 })
+  })
+}
+
 test('the next step counts from when the one before really went out, and a blank message is skipped', (t) => {
   const known = { engaged: [begun], message: [sending, sent] }
   t.deepEqual(next(at(60 * minute - 1), known), { kind: 'nothing' })

@@ -6,7 +6,7 @@ import { onServers } from '../../kit/load/fleet.js'
 import { seedOf } from '../../kit/load/random.js'
 
 /** So many come in a month; SIMULATED_LEADS asks for others. */
-const leads = Number(process.env['SIMULATED_LEADS'] ?? 30)
+const leads = Number(process.env['SIMULATED_LEADS'] ?? 24)
 
 onServers('the simulated month of processes that share the work', (mongoUrl) => {
   test('every promise of a follow-up holds for a month on servers, while processes come and go', async (t) => {

@@ -31,7 +31,7 @@ type Running = {
 const minute = 60_000
 
 /** Much longer than in the service: each heartbeat of a month asks the server. */
-const timing: Timing = { heartbeatEvery: 30 * minute, lease: 90 * minute, margin: 15 * minute }
+const timing: Timing = { heartbeatEvery: 60 * minute, lease: 180 * minute, margin: 30 * minute }
 
 /** Of crashes that are asked for so many are orderly ends instead. */
 const orderly = 0.3
@@ -47,6 +47,8 @@ export const fleetStage =
     const database = testDatabase(mongoUrl)
     const closing = new Set<() => Promise<void>>()
     t.teardown(async () => {
+      // What follows a log that was closed would begin anew for ever.
+      for (const { life } of fleet) life.end()
       for (const close of closing) await close()
       await database.drop()
     })

@@ -65,8 +65,9 @@ const lateTries = (
   if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
   if (ended === undefined || ids.size === 0) return []
   const end = millisecondsOf(ended.time)
+  // What ends it may be recorded at the time of its cause by a process that takes over from one that crashed in between.
   return [...ids]
     .flatMap((message) => tries.get(message) ?? [])
-    .filter(({ time }) => time > end)
+    .filter(({ time, head }) => time > end && head >= ended.position)
     .map(({ time }) => `${id} of ${started.time} was written to ${time - end} ms after its end`)
 }

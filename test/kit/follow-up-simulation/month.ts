@@ -35,7 +35,7 @@ const day = 24 * hour
 const days = 30 * day
 
 /** In milliseconds: by then whoever crashed last has come back. */
-const longestEnd = 6 * hour
+const longestEnd = 12 * hour
 
 export type Month = {
   readonly events: ReadonlyArray<Recorded<DomainEvent>>

@@ -143,6 +143,7 @@ export const watchedDocuments = (documents: Documents, wrapping: Wrapping): Docu
     ...documents,
     exists: reads(documents.exists),
     get: reads(documents.get),
+    getToFold: reads(documents.getToFold),
     find: reads(documents.find),
     count: reads(documents.count),
     values: reads(documents.values),

@@ -1,5 +1,5 @@
 import { reactor as reactorOf } from '../../../app/commands/reactions/reactor.js'
-import type { Decider } from '../../../domain/decider.js'
+import { streamOf, type Decider } from '../../../domain/decider.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import type { AnyCommand, CommandHandler, Time } from '../../../domain/ports.js'
@@ -115,7 +115,10 @@ export const virtualFollowers = ({
       const done = await commandHandler.execute(decider, id, command, { actor: 'client', eventId: ids.uuid })
       // Too late: the webhook was removed before, or the conversation has ended, perhaps by this very command before a crash.
       if (E.isLeft(done) && tooLate.has(done.left.kind)) return
-      await reactor.react(rightOf(done).events)
+      const { events } = rightOf(done)
+      // Another process may have crashed before it reacted to what it wrote.
+      const isThere = events.length === 0 && isShared
+      await reactor.react(isThere ? rightOf(await store.read(streamOf(decider, id))).events : events)
     },
   }
 }
