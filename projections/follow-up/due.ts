@@ -84,7 +84,9 @@ export const beginDue = async (ports: Ports, shard: DueInShard, begin: (id: Turn
   const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
   const dueFirst = first.filter(isDueNow).slice(0, Math.max(room, 0))
-  const dueLate = late.filter(isDueNow).toSorted(newestLeadFirst)
+  // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
+  const busy = new Set(shard.writingTo.values())
+  const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)
   const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))

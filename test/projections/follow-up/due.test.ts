@@ -141,6 +141,20 @@ test('however many steps are late, those of the newest leads come first', async 
   }
 })
 
+test('late steps of contacts that are written to now hold up those of no others, and are not looked at again and again', async (t) => {
+  const late = Array.from({ length: 8 }, (_, n) => step(n + 1, later(at(), -1), later(at(), n - 1_000)))
+  const { shard, look } = await openShard([], late)
+  for (const n of [8, 7, 6, 5]) shard.writingTo.set(messageId(n), contactId(n))
+  t.deepEqual(
+    (await look()).begun,
+    [4, 3, 2, 1].map((n) => engagementId(n)),
+  )
+  const busy = await openShard([], late.slice(0, 1))
+  busy.shard.writingTo.set(messageId(1), contactId(1))
+  await busy.look()
+  t.is(busy.shard.latePaceUntil, 0)
+})
+
 test('while late steps are held back to their pace none of them is read', async (t) => {
   const late = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
   const { look } = await openShard([], late)
