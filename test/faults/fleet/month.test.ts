@@ -14,8 +14,9 @@ onServers('the simulated month of processes that share the work', (mongoUrl) => 
     const month = await followUpMonth(seedOf(t), leads, fleetStage(t, mongoUrl))
     const broken = breaches(month)
     t.deepEqual(broken.slice(0, 20), [], `${broken.length} promises`)
-    const submitted = month.events.filter(({ type }) => type === 'EngagementStarted').length
-    t.is(submitted, leads)
+    const count = (type: string): number => month.events.filter((event) => event.type === type).length
+    t.is(count('EngagementStarted'), count('LeadSubmitted'))
+    t.true(count('LeadSubmitted') > leads / 2)
     const senders = new Set(month.arrivals.map(({ by }) => by)).size
     const seen = { crashes: month.crashes, arrivals: month.arrivals.length, events: month.events.length, senders }
     t.log(seen)
