@@ -27,6 +27,9 @@ export const positionOf = (value: bigint): Position => (isPosition(value) ? valu
 /** The revision of a stream's last event, from 0 on. */
 export type Revision = number | 'no-stream'
 
+/** The revision as a number: the first event of a stream, at 0, comes after -1. */
+export const revisionNumber = (revision: Revision): number => (revision === 'no-stream' ? -1 : revision)
+
 /** What surrounds an event: decided when it is appended, the same in every store. */
 export type Envelope = {
   /** A UUID: random, or version 5 where a reaction writes the event. */

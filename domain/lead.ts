@@ -42,7 +42,10 @@ const Facts = t.intersection([
     consent: t.type({ tcpa_opt_in_token: t.string, tcpa_opt_in_url: t.string }),
     originators: t.readonlyArray(Originator),
   }),
-  /** `opted_out_before`: the number did, as a contact that was erased since, or of the sender. `follow_up` is left out where its playbook sends nothing. */
+  /**
+   * `opted_out_before`: the number did, as a contact that was erased since, or of the sender. `follow_up` is left out where its
+   * playbook sends nothing.
+   */
   t.partial({ opted_out_before: t.literal(true), follow_up: FollowUp }),
 ])
 export type LeadFacts = t.TypeOf<typeof Facts>

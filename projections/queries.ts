@@ -5,8 +5,7 @@ import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { contactFrom, contactOf, type Contact, type ContactDocument } from './contact.js'
 import { contacts } from './read-models/contacts.js'
-import { messages } from './read-models/messages.js'
-import { usageIn, type Usage } from './read-models/messages.js'
+import { messages, usageIn, type Usage } from './read-models/messages.js'
 import {
   mostCounted,
   type Collection,

@@ -1,6 +1,6 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { categoryOf, type DomainEvent } from '../../domain/events.js'
-import { positionOf, type Position, type Recorded, type Revision } from '../../domain/event.js'
+import { revisionNumber, positionOf, type Position, type Recorded } from '../../domain/event.js'
 import type { AppendAll, EventStore, StreamAppend } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -76,13 +76,11 @@ export const sqliteEventStore = (database: SqliteDatabase): EventStore & { reado
   }
 }
 
-const revisionBefore = (expected: Revision): number => (expected === 'no-stream' ? -1 : expected)
-
 const appendWrite = ({ stream, expected, events }: StreamAppend): AppendWrite => ({
   kind: 'append',
   stream,
   category: categoryOf(stream),
-  expected: revisionBefore(expected),
+  expected: revisionNumber(expected),
   events: events.map(encodeEvent),
 })
 
@@ -91,7 +89,7 @@ const recordedFrom = (
   { stream, expected, events }: StreamAppend,
   before: number,
 ): ReadonlyArray<Recorded<DomainEvent>> =>
-  events.map((event, index) => recordedAs(event, stream, revisionBefore(expected) + 1 + index, before + 1 + index))
+  events.map((event, index) => recordedAs(event, stream, revisionNumber(expected) + 1 + index, before + 1 + index))
 
 const checkpointsOf = (database: SqliteDatabase): Pick<EventStore, 'checkpoint' | 'saveCheckpoint'> => ({
   checkpoint: (follower) =>

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../../../domain/aggregate.js'
 import { fold, type Decider } from '../../../domain/decider.js'
-import { beginning, type Recorded } from '../../../domain/event.js'
+import { beginning, revisionNumber, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { AnyCommand, AppendAll, Cause, Clock, EventStore, StreamAppend } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
@@ -93,7 +93,7 @@ const staging = (cache: AggregateCache, { tryTurn }: Pick<StreamQueue, 'tryTurn'
       if (appends.length >= mostAppends) return Promise.resolve(notNow)
       const { state: before, revision: expected } = aggregate
       const state = fold(evolver, before, events as never)
-      const revision = (expected === 'no-stream' ? -1 : expected) + events.length
+      const revision = revisionNumber(expected) + events.length
       const after = { state, revision, last: causeOf(events.at(-1)) }
       current.set(stream, after)
       appends.push({ stream, expected, events, evolver, after })
