@@ -10,7 +10,7 @@ import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
 import { eraseCopies } from './copies.js'
-import { isMessageId, type DueInShard, type TurnId } from './due.js'
+import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
 import { sendRequested } from './requested.js'
 import { takeTurn, type StepPorts } from './step.js'
 

@@ -6,7 +6,7 @@ import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
-import { beginDue } from './due.js'
+import { beginDue } from './due/begin-due.js'
 import { sendingRates } from './sending/rate.js'
 import { followUpWorkerName, turnsOf, type Shard, type TurnPorts } from './turns.js'
 

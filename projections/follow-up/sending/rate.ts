@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { OwnSender } from '../../../domain/account.js'
 import { instantOf, millisecondsOf, type Instant } from '../../../domain/instant.js'
-import type { TurnId } from '../due.js'
+import type { TurnId } from '../due/due-in-shard.js'
 
 /** When senders with a rate of their own may send. */
 export type SendingRates = {

@@ -3,7 +3,7 @@ import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import { E } from '../../../domain/prelude.js'
-import { beginDue } from '../../../projections/follow-up/due.js'
+import { beginDue } from '../../../projections/follow-up/due/begin-due.js'
 import type { Change, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { followUpQueueOf, followUps } from '../../../projections/read-models/follow-ups.js'
@@ -22,10 +22,10 @@ const due = (id: MessageId, contact: ContactId, next_at = at()): Change => {
   return { key: id, document, position: positionAt(1) }
 }
 
-const step = (n: number, next_at: Instant, started_at = at()): Change => {
+const step = (n: number, next_at: Instant, started_at = at(), kind: 'first' | 'later' = 'later'): Change => {
   const id = engagementId(n)
   const document = {
-    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, 'later'), next_at, started_at },
+    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, kind), next_at, started_at },
   }
   return { key: id, document, position: positionAt(1) }
 }
@@ -139,6 +139,28 @@ test('however many steps are late, those of the newest leads come first', async 
     for (; newest > 1_196 - 4 * 60; newest -= 4) t.deepEqual(await next(125), { begun: ids(newest), read: 0 })
     t.deepEqual((await next(10_000)).begun, [engagementId(2_000), ...ids(newest).slice(0, 3)], 'what is late by now')
   }
+})
+
+test('first messages that are late go out at the pace of late steps, those of the newest leads first, and hold up none that has just come', async (t) => {
+  const minute = 60_000
+  const late = Array.from({ length: 700 }, (_, n) => later(at(), (n - 1_000) * minute))
+  const steps = late.map((lead, n) => step(n + 1, lead, lead, 'first'))
+  const older = later(at(), -2_000 * minute)
+  const inTime = [1, 2].map((n) => step(1_000 + n, later(at(), -n * 1_000), at(), 'first'))
+  const { look, finish, clock, add } = await openShard([], [...steps, ...inTime, step(2_000, at(), older)])
+  const ids = (from: number) => [0, 1, 2, 3].map((n) => engagementId(from - n))
+  t.deepEqual((await look()).begun, [engagementId(1_002), engagementId(1_001), ...ids(700)])
+  await finish()
+  await add(step(3_000, at(), at(), 'first'))
+  t.deepEqual((await look()).begun, [engagementId(3_000)], 'the next that are late wait for their place')
+  for (let newest = 696; newest > 0; newest -= 4) {
+    clock.set(later(clock.now(), 125))
+    await finish()
+    t.deepEqual((await look()).begun, ids(newest))
+  }
+  clock.set(later(clock.now(), 125))
+  await finish()
+  t.deepEqual((await look()).begun, [engagementId(2_000)], 'the step of the oldest lead')
 })
 
 test('late steps of contacts that are written to now hold up those of no others, and are not looked at again and again', async (t) => {

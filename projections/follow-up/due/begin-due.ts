@@ -1,0 +1,97 @@
+import { aborted } from '../../../domain/abortable.js'
+import type { AccountId } from '../../../domain/ids.js'
+import type { FollowUpDocument } from '../../read-models/follow-ups.js'
+import { isEnding } from '../../subscriptions/leases.js'
+import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
+import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
+import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, type Due } from './queues.js'
+
+/** Steps that are under way in a shard at most, and as many answers. */
+const mostUnderWay = 16
+
+/** Copies that a provider erases at once for a shard, at most. */
+const mostErasing = 2
+
+/** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
+const mostChecks = 16
+const mostChecksOfAccount = 4
+
+/** Checks that are read at a look: of the first of them there may be too many of one account. */
+const checksRead = 100
+
+/**
+ * What is late goes out at a pace that providers and carriers bear. So many late turns are under way in a
+ * shard at most, since each takes its share of the processor from first messages.
+ */
+const lateAtOnce = 4
+const lateInterval = 125
+
+/** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
+export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
+  const { clock, time } = ports
+  const { lease, underWay } = shard
+  const woken = shard.wakeUp.signal()
+  const now = clock.now()
+  const isPaced = time.now() < shard.latePaceUntil
+  const roomForLate = isPaced ? 0 : lateAtOnce - shard.late.size
+  const looking = firstSteps(ports, shard, now, mostUnderWay)
+  const [answers, { steps: first }, late, unverified, copies] = await Promise.all([
+    waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
+    looking,
+    roomForLate > 0 ? looking.then(({ areOthersLate }) => lateSteps(ports, shard, now, areOthersLate)) : [],
+    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
+    waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
+  ])
+  if (isEnding(lease)) return
+  const isDueNow = isDueAt(now)
+  const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length
+  const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size - shard.erasing.size)
+  const dueAnswers = answers.filter(isDueNow).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
+  const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
+  for (const { id, account_id } of checks) shard.checking.set(id, account_id)
+  const dueFirst = first.filter(isDueNow).slice(0, Math.max(room, 0))
+  // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
+  const busy = new Set(shard.writingTo.values())
+  const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)
+  const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
+  for (const { id } of checks) begin(id)
+  const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
+  for (const { id } of dueCopies) {
+    shard.erasing.add(id)
+    begin(id)
+  }
+  for (const { id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
+    if ([...shard.writingTo.values()].includes(contact_id)) continue
+    shard.writingTo.set(id, contact_id)
+    if (begunLate.some((step) => step.id === id)) shard.late.add(id)
+    begin(id)
+  }
+  if (begunLate.length > 0) shard.latePaceUntil = time.now() + lateInterval
+  shard.lateAhead = { ...shard.lateAhead, steps: shard.lateAhead.steps.filter((step) => !begunLate.includes(step)) }
+  const wakes = [
+    aborted(woken),
+    ...[answers, first, late, unverified, copies]
+      .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
+      .map((at) => clock.sleepUntil(at, woken)),
+    // Also where the pace has come to its end meanwhile: what is late was not looked at.
+    ...(isPaced || begunLate.length > 0 ? [time.sleep(Math.max(shard.latePaceUntil - time.now(), 0), woken)] : []),
+  ]
+  await Promise.race(wakes)
+  // Ends the timers of those that lost the race.
+  shard.wakeUp.wake()
+}
+
+/** The checks for which there is room. */
+const checksOf = (
+  due: ReadonlyArray<FollowUpDocument>,
+  checking: ReadonlyMap<TurnId, AccountId>,
+): ReadonlyArray<FollowUpDocument> => {
+  const counts = new Map<AccountId, number>()
+  for (const id of checking.values()) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const chosen = due.filter(({ account_id }) => {
+    const count = (counts.get(account_id) ?? 0) + 1
+    counts.set(account_id, count)
+    return count <= mostChecksOfAccount
+  })
+  return chosen.slice(0, Math.max(mostChecks - checking.size, 0))
+}

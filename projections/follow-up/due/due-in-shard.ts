@@ -1,0 +1,34 @@
+import type { AccountId, ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
+import type { Clock, Time } from '../../../domain/ports.js'
+import type { WakeUp } from '../../../domain/wake-up.js'
+import type { Documents } from '../../ports.js'
+import type { FollowUpDocument } from '../../read-models/follow-ups.js'
+import type { Lease } from '../../subscriptions/leases.js'
+
+/** What has its turn: an engagement, or a message that is no step. */
+export type TurnId = EngagementId | MessageId
+
+/** What a shard's worker knows of what is due. */
+export type DueInShard = {
+  readonly lease: Lease
+  readonly wakeUp: WakeUp
+  readonly underWay: ReadonlyMap<TurnId, Promise<void>>
+  /** Of these the checks of consents. */
+  readonly checking: Map<TurnId, AccountId>
+  /** Of these the copies that a provider is to erase. */
+  readonly erasing: Set<TurnId>
+  /** Of these the others: two at once to one contact would each take the last message that its state allows in a day. */
+  readonly writingTo: Map<TurnId, ContactId>
+  /** Of these the steps that were late. */
+  readonly late: Set<TurnId>
+  /** Must not be begun. */
+  readonly setAside: ReadonlyMap<string, unknown>
+  /** By a clock that never goes back: when the next steps that are late may be begun. */
+  latePaceUntil: number
+  /** Late steps that come next, those of the newest leads first, and by the same clock until when. */
+  lateAhead: { readonly steps: ReadonlyArray<FollowUpDocument>; readonly until: number }
+}
+
+export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
+
+export type DuePorts = { readonly documents: Pick<Documents, 'find'>; readonly clock: Clock; readonly time: Time }

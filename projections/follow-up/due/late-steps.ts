@@ -1,0 +1,87 @@
+import { later, type Instant } from '../../../domain/instant.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Query } from '../../ports.js'
+import type { FollowUpDocument } from '../../read-models/follow-ups.js'
+import { isEnding } from '../../subscriptions/leases.js'
+import type { DueInShard, DuePorts } from './due-in-shard.js'
+import { isDueAt, isFreeIn, stepQueue, waiting, type Queue } from './queues.js'
+
+/** Steps that are read at a look. Where more are late all of them are read, and compared. */
+const lateWindow = 100
+const latePage = 500
+
+/** So many of them are remembered then, for so long in milliseconds: others become late meanwhile. */
+const mostLateAhead = 1_000
+const lateAheadFor = 10_000
+
+/** In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late steps. */
+const firstIsLateAfter = 60_000
+
+/** First messages in the order of their time, and whether there are others that are late. */
+type FirstSteps = { readonly steps: ReadonlyArray<FollowUpDocument>; readonly areOthersLate: boolean }
+
+export const firstSteps = async (
+  ports: DuePorts,
+  shard: DueInShard,
+  now: Instant,
+  most: number,
+): Promise<FirstSteps> => {
+  const queue = stepQueue(shard.lease, 'first')
+  const from = later(now, -firstIsLateAfter)
+  const steps = await waiting<FollowUpDocument>(ports, shard, queue, { now, most })
+  const areOthersLate = steps[0]?.next_at !== undefined && steps[0].next_at < from
+  if (!areOthersLate) return { steps, areOthersLate }
+  return { steps: await waiting(ports, shard, queue, { now, most, from }), areOthersLate }
+}
+
+/**
+ * Late steps, those of the newest leads among them however many are late, and where these are few the first that is not late yet. First
+ * messages are among them where some are late.
+ */
+export const lateSteps = async (
+  ports: DuePorts,
+  shard: DueInShard,
+  now: Instant,
+  areFirstLate: boolean,
+): Promise<ReadonlyArray<FollowUpDocument>> => {
+  const isFree = isFreeIn(shard)
+  const isFresh = ports.time.now() < shard.lateAhead.until
+  const ahead = isFresh ? shard.lateAhead.steps.filter(isFree) : []
+  if (ahead.length > 0) return ahead
+  const others = stepQueue(shard.lease, 'later')
+  const found = await waiting<FollowUpDocument>(ports, shard, others, { now, most: lateWindow })
+  const areFew = found.filter(isDueAt(now)).length < lateWindow
+  const first = areFirstLate
+    ? await newestLate(ports, shard, stepQueue(shard.lease, 'first'), later(now, -firstIsLateAfter))
+    : []
+  if (areFew && first.length < lateWindow) return [...first, ...found]
+  const late = [...first, ...(await newestLate(ports, shard, others, now))]
+  const steps = late.toSorted(newestLeadFirst).slice(0, mostLateAhead)
+  shard.lateAhead = { steps, until: ports.time.now() + lateAheadFor }
+  return steps
+}
+
+/** Those that were due at a time and still are, of the newest leads. */
+const newestLate = async (
+  { documents }: DuePorts,
+  shard: DueInShard,
+  { collection, name }: Queue,
+  upTo: Instant,
+): Promise<ReadonlyArray<FollowUpDocument>> => {
+  let newest: ReadonlyArray<FollowUpDocument> = []
+  let after: Query['after']
+  while (!isEnding(shard.lease)) {
+    const part = { index: 'due', equals: [name], upTo, limit: latePage }
+    const page = orThrow(await documents.find(collection, after === undefined ? part : { ...part, after }))
+    const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
+    newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)
+    const last = page.at(-1)
+    const at = steps.at(-1)?.next_at
+    if (page.length < latePage || last === undefined || at === undefined) break
+    after = { value: at, key: last.key }
+  }
+  return newest
+}
+
+export const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>
+  one.started_at < other.started_at ? 1 : one.started_at > other.started_at ? -1 : 0
