@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { engagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { ContactId } from '../../domain/ids.js'
@@ -6,6 +7,7 @@ import type { EventStore } from '../../domain/ports.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
+import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
@@ -36,6 +38,9 @@ type Turns = {
   readonly learn: (event: ProjectedEvent) => Promise<Shard | undefined>
 }
 
+/** Turns whose failures in a row are counted, at most: of one that is forgotten the log tells once more. */
+const mostFailing = 1_000
+
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
   const { projected, logger, backoff } = ports
@@ -46,6 +51,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
   const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf }
   const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
   const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
+  const failing = new LRUCache<TurnId, number>({ max: mostFailing })
 
   return {
     take: async (shard, id) => {
@@ -60,11 +66,14 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
           return
         }
         await parked.succeeded(shard, id)
+        failing.delete(id)
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
         const readModels = [projected.followUps, projected.messages]
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
       } catch (error) {
-        logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
+        const failures = failing.get(id) ?? 0
+        if (isTold(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
+        failing.set(id, failures + 1)
         await backoff(0, shard.lease.ending)
       } finally {
         shard.underWay.delete(id)

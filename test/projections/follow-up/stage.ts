@@ -58,13 +58,15 @@ type Plan = {
   /** What the provider says to a message to this number; `lost`: it takes it, and its answer does not arrive. */
   readonly outcome?: (to: string) => MessengerOutcome | 'lost' | Promise<MessengerOutcome>
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
+  /** Called before a sender is looked up. @throws where that fails */
+  readonly lookUpSender?: (account: AccountId) => void
 }
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Leads whose first messages are due, and may wait for their consent. */
 export const openFollowUpStage = (
   t: ExecutionContext,
-  { answer = () => ({ kind: 'verified' }), outcome = () => accepted, owner = () => ({}) }: Plan = {},
+  { answer = () => ({ kind: 'verified' }), outcome = () => accepted, owner = () => ({}), lookUpSender }: Plan = {},
 ) => {
   const log = memoryLog()
   const store = memoryEventStore(log)
@@ -110,7 +112,10 @@ export const openFollowUpStage = (
         } as unknown as AccountState),
       ),
     senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
-    currentSender: (id: AccountId) => loadState(sharedHandler(opened, clock), sender, id),
+    currentSender: async (id: AccountId) => {
+      lookUpSender?.(id)
+      return loadState(sharedHandler(opened, clock), sender, id)
+    },
     rates,
   })
 

@@ -135,3 +135,19 @@ test('a newer lead that was filtered leaves the messages of the older one as the
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
+
+test('a turn that fails again and again leaves few lines in the log, and is taken when that is over', async (t) => {
+  let failures = 0
+  const stage = openFollowUpStage(t, {
+    lookUpSender: () => {
+      failures += 1
+      if (failures <= 100) throw new Error('the store does not answer')
+    },
+  })
+  const number = await stage.submit(1, 1, {})
+  stage.work(1)
+  await until('the message', 30_000, () => stage.sent.length === 1)
+  t.deepEqual(stage.sent, [number])
+  const told = stage.logger.lines.filter(({ message: line }) => line === 'a turn could not be recorded')
+  t.is(told.length, 7, 'at the 1st, 2nd, 4th and so on')
+})
