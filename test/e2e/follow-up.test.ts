@@ -41,10 +41,6 @@ const textsOf = (messages: ReadonlyArray<Message>) => messages.map(({ direction,
 const sentAfter = (messages: ReadonlyArray<Message>, instant: string | undefined) =>
   messages.filter(({ direction, purpose, at }) => direction === 'outbound' && purpose === null && at > (instant ?? ''))
 
-/** What went to the contact after this one of its texts. */
-const sentAfterText = (messages: ReadonlyArray<Message>, text: string) =>
-  sentAfter(messages, messages.find((message) => message.text === text)?.at)
-
 type Entry = { readonly kind: string; readonly label: string; readonly at: string }
 
 const timelineOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Entry>> =>
@@ -61,6 +57,14 @@ const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> =>
     .split('\n')
     .map((line) => JSON.parse(line) as { readonly stream: string; readonly type: string })
   return events.flatMap(({ stream, type }) => (stream === `engagement-${engagementId}` ? [type] : []))
+}
+
+/** Steps that were begun after the first event of this type, whatever the clocks say: a try under way then may end after it. */
+const begunAfter = async (engagementId: string, type: string): Promise<ReadonlyArray<string>> => {
+  const events = await eventsOf(engagementId)
+  const first = events.indexOf(type)
+  if (first === -1) throw new Error(`${engagementId} has no ${type}`)
+  return events.slice(first).filter((one) => one === 'StepBegun')
 }
 
 const hello = 'outbound: Hi Ada, this is Example Agency. Reply STOP to opt out.'
@@ -91,16 +95,29 @@ test('a lead that never answers gets each message in its turn, and is given up',
   t.deepEqual(await labelsOf(account, contact_id), ['started', 'dormant'])
 })
 
+test('a running engagement keeps the playbook that it started with, and later leads get the new one', async (t) => {
+  const account = await following()
+  const { contact_id: earlier } = await account.submitted(lead())
+  const steps = [{ message: 'Hello {{first_name}}, {{account}} here. Reply STOP to opt out.', delay_minutes: 0 }]
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { steps })
+  const { contact_id: later } = await account.submitted(lead())
+  const isGivenUp = async (contactId: string) => (await labelsOf(account, contactId)).includes('dormant')
+  await soon(async () => (await isGivenUp(earlier)) && (await isGivenUp(later)))
+  t.deepEqual(textsOf(await messagesOf(account, earlier)), [hello, again])
+  const changed = 'outbound: Hello Ada, Example Agency here. Reply STOP to opt out.'
+  t.deepEqual(textsOf(await messagesOf(account, later)), [changed])
+})
+
 test('a reply fires interested and holds the steps back, and a rule tells its outcome', async (t) => {
   const account = await following({ give_up_after_minutes: 100_000 })
-  const { contact_id } = await account.submitted(lead())
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
   await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
   t.is((await write(account, contact_id, 'Who is this?')).status, 201)
   t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested'])
   t.is(having(await account.manage('GET', '/follow_ups?state=paused'), 'follow_ups').length, 1)
   t.is((await write(account, contact_id, 'No thanks!')).status, 201)
   t.deepEqual(await labelsOf(account, contact_id), ['started', 'interested', 'not_interested'])
-  t.deepEqual(sentAfterText(await messagesOf(account, contact_id), 'Who is this?'), [])
+  t.deepEqual(await begunAfter(next_engagement_id, 'ContactReplied'), [])
   t.is((await write(account, contact_id, 'Really')).status, 201)
   t.deepEqual((await labelsOf(account, contact_id)).length, 3, 'after an outcome a text fires nothing')
 })
@@ -119,16 +136,17 @@ test('a step whose message is blank is skipped, and the list says so', async (t)
 test('STOP opts out at once, of all that is open, and a later lead of the number gets nothing', async (t) => {
   const account = await following()
   const phone = newPhone()
-  const { contact_id } = await account.submitted(lead(phone))
+  const { contact_id, next_engagement_id: open } = await account.submitted(lead(phone))
   await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
   await write(account, contact_id, 'Stop.')
   t.true(having(await account.find(phone), 'contact').opted_out)
-  await account.submitted(lead(phone))
+  const { next_engagement_id: later } = await account.submitted(lead(phone))
   t.deepEqual(await labelsOf(account, contact_id), ['started', 'opted_out', 'started', 'filtered'])
   const other = await following()
   const { contact_id: elsewhere } = await other.submitted(lead(phone))
   await soon(async () => (await labelsOf(other, elsewhere)).includes('dormant'))
-  t.deepEqual(sentAfterText(await messagesOf(account, contact_id), 'Stop.'), [])
+  t.deepEqual(await begunAfter(open, 'EngagementEnded'), [])
+  t.false((await eventsOf(later)).includes('StepBegun'))
 })
 
 test('who writes START after a STOP is written to again', async (t) => {
