@@ -1,5 +1,5 @@
 import type { Service } from '../composition/compose.js'
-import { exampleLead } from '../composition/first-account.js'
+import { exampleLead } from '../composition/start/first-account.js'
 
 /** What a start says to the person who started it; the keys in it are shown this once. */
 export const welcome = (service: Service, dataDir: string): string => {

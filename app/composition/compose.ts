@@ -1,37 +1,21 @@
-import { setMaxListeners } from 'node:events'
-import { consentVerifier } from '../../adapters/consent/verifier.js'
 import { systemClock } from '../../adapters/node/clock.js'
 import { randomIds } from '../../adapters/node/ids.js'
 import { jsonLogger } from '../../adapters/node/logger.js'
 import { monotonicTime } from '../../adapters/node/monotonic-time.js'
-import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
-import { webhookSender } from '../../adapters/webhook/sender.js'
-import type { Ids, Logger, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
-import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
-import { senderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
-import { queries as queriesOn } from '../../projections/queries.js'
-import { clientCommands } from '../commands/client-commands.js'
 import { loggedAppends } from '../commands/logged-appends.js'
-import { readYourWrites } from '../commands/read-your-writes.js'
 import { drain, listen } from '../http/listener.js'
 import { metrics as newMetrics, type Metrics } from '../http/monitoring/metrics.js'
-import { rateLimit } from '../http/rate-limit.js'
 import { httpServer, routesOf, type HttpServer } from '../http/server.js'
 import { startingSurface } from '../http/monitoring/starting.js'
-import { backgroundWork } from './background.js'
-import { commandSide, logFollowing } from './command-side.js'
 import type { Config } from './config.js'
-import { openFirstAccount, type FirstAccount } from './first-account.js'
-import { followersOn } from './followers.js'
-import { outgoingMail } from './outgoing/mail.js'
-import { texting } from './outgoing/texting.js'
-import { secretsFor, type Secrets } from './secrets.js'
-import { serverWait, type ServerWait } from './server-wait.js'
-import { firstEventOf, headOf, ofSameLog, wasEmptied, withinLog } from './store-checks.js'
+import { openFirstAccount, type FirstAccount } from './start/first-account.js'
+import { secretsFor } from './start/secrets.js'
+import { serverWait, type ServerWait } from './start/server-wait.js'
+import { firstEventOf, headOf, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
 import { openStores, type Stores } from './stores.js'
-import { surfaces } from './surfaces.js'
+import { wire, type WiringPorts } from './wiring.js'
 
 /** A service that runs. */
 export type Service = {
@@ -47,12 +31,7 @@ export type Service = {
   readonly stop: () => Promise<void>
 }
 
-type Ports = {
-  readonly logger: Logger
-  readonly clock: ReturnType<typeof systemClock>
-  readonly ids: Ids
-  readonly time: Time
-}
+type Ports = WiringPorts & { readonly clock: ReturnType<typeof systemClock> }
 
 /** Called before the service takes up its work: from then on it has leases to give back, however far its start has come. */
 type WhenBegun = (stop: Service['stop']) => void
@@ -123,15 +102,13 @@ const start = async (
   const head = await wait.answered(() => headOf(config, stores.store, ports.clock))
   if (E.isLeft(head)) return head
 
-  const { routes, background, manage, tellAddress, draining, close } = wire(
+  const { routes, background, manage, tellAddress, drainRequests, close } = wire(
     config,
-    stores,
-    ports,
-    secrets.right,
+    { ...ports, stores, secrets: secrets.right },
     metrics,
   )
   const end = async (): Promise<void> => {
-    draining.abort()
+    drainRequests()
     await drain(server)
     await background.stop()
     close()
@@ -152,95 +129,4 @@ const start = async (
   const isLogEmpty = first.right === undefined
   const firstAccount = config.roles.has('api') ? await openFirstAccount(opening, isLogEmpty) : undefined
   return E.right({ address, siteUrl, newOperatorKey: secrets.right.newOperatorKey, firstAccount, stop })
-}
-
-/** Makes all parts and begins none. */
-const wire = (config: Config, stores: Stores, ports: Ports, { vault, operatorKey }: Secrets, metrics: Metrics) => {
-  const { clock, ids, logger, time } = ports
-  const { documents } = stores
-  const site = siteAddress(config)
-  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
-  const mail = outgoingMail(config)
-  const { messenger, textProvider, close: closeTexting } = texting(config, clock)
-
-  const side = commandSide(stores, ports)
-  const { store, commandHandler, workHandler, currentStates, reactor, projection, unitOfWork } = side
-  const stored = { ...stores, store }
-  const optOuts = senderOptOuts({ commandHandler, vault, sharedSender: textProvider?.sharedSender })
-  const followers = followersOn({ ...side, stores: stored, commandHandler: workHandler, messenger, ...ports })
-  const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
-    { store, projection, reactor },
-    stores,
-    followers.reactions,
-    ports,
-  )
-  const background = backgroundWork({
-    stores: stored,
-    roles: config.roles,
-    ...{ followers, everyProcessFollowers, currentStates, senderOptOuts: optOuts },
-    ...{ commandHandler: workHandler, sender, siteUrl: site.known, vault },
-    ...{ mail, messenger, consentVerifier: consentVerifier(config.consentVerifierUrl) },
-    ...ports,
-    observe: metrics.attempt,
-    deliveryRetentionDays: config.deliveryRetentionDays,
-    messageRetentionDays: config.messageRetentionDays,
-  })
-  const stopping = new AbortController()
-  const draining = new AbortController()
-  setMaxListeners(0, draining.signal)
-  const queries = queriesOn({ store, documents, hasPendingReactions })
-  metrics.observeFollowers(store, followers.all, time)
-  metrics.observeOpenRequests(background.openRequests)
-  metrics.observeDeliveries(queries, clock)
-  const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
-  metrics.observeParked(parkedCounts)
-
-  const awaitReadModels = readYourWrites({
-    readModels: followers.readModels,
-    followed,
-    time,
-    stopping: stopping.signal,
-  })
-  const surfacePorts = {
-    ...ports,
-    store,
-    commandHandler,
-    currentStates,
-    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, awaitReadModels }),
-    queries,
-    hasPendingReactions,
-    verifiesConsents: config.consentVerifierUrl !== undefined,
-    ...{ vault, sender, senderOptOuts: optOuts, rateLimit: rateLimit(clock) },
-    ...{ erasures: followers.erasures, rebuilds: followers.rebuilds },
-    draining: draining.signal,
-    siteUrl: site.now,
-    webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
-  }
-  const close = (): void => {
-    stopping.abort()
-    sender.close()
-    mail.close()
-    closeTexting()
-  }
-  const routes = surfaces({
-    ...surfacePorts,
-    ...{ followers: followers.all, readModels: followers.readModels, parkedCounts },
-    lateFollowers: background.lateFollowers,
-    operatorKey,
-    ...{ metrics, logger, roles: config.roles, textProvider },
-  })
-  return { routes, background, manage: surfacePorts, tellAddress: site.tell, draining, close }
-}
-
-/** Where clients reach the service: what the settings say, else where it listens, once it does. */
-const siteAddress = ({ publicUrl }: Config) => {
-  let url = publicUrl ?? ''
-  let resolve: (url: string) => void = () => undefined
-  const known = new Promise<string>((resolveKnown) => (resolve = resolveKnown))
-  const tell = (address: string): string => {
-    url = publicUrl ?? address
-    resolve(url)
-    return url
-  }
-  return { now: () => url, known, tell }
 }

@@ -1,4 +1,4 @@
-import { exampleLead } from '../../app/composition/first-account.js'
+import { exampleLead } from '../../app/composition/start/first-account.js'
 import { requestText } from './http-load.js'
 
 /** The fields of the lead with this serial number: each has a phone number of its own. */

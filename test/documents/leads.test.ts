@@ -1,5 +1,5 @@
 import test from 'ava'
-import { exampleLead } from '../../app/composition/first-account.js'
+import { exampleLead } from '../../app/composition/start/first-account.js'
 import { standardFields } from '../../domain/playbook.js'
 import { E } from '../../domain/prelude.js'
 import { decodeSubmission } from '../../domain/submission.js'
@@ -21,7 +21,7 @@ test('every lead that a document posts would be accepted, and so would the one t
     leads.map(({ path }) => path),
     ['README.md', 'app/http/README.md'],
   )
-  for (const { path, lead } of [...leads, { path: 'app/composition/first-account.ts', lead: exampleLead }]) {
+  for (const { path, lead } of [...leads, { path: 'app/composition/start/first-account.ts', lead: exampleLead }]) {
     const decoded = decodeSubmission(standardFields, at(), lead)
     t.true(E.isRight(decoded), `${path}: ${E.isLeft(decoded) ? decoded.left.join(', ') : ''}`)
   }

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { t } from '../../../domain/codec.js'
-import { exampleLead } from '../../composition/first-account.js'
+import { exampleLead } from '../../composition/start/first-account.js'
 import { converse, setPlaybook } from './conversation.js'
 import type { Receiver } from './receiver.js'
 import { Surprise, type Call, type Storyteller } from './storyteller.js'

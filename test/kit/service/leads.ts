@@ -1,4 +1,4 @@
-import { exampleLead } from '../../../app/composition/first-account.js'
+import { exampleLead } from '../../../app/composition/start/first-account.js'
 
 export type Fields = Readonly<Record<string, unknown>>
 

@@ -1,11 +1,11 @@
-import { neverAborted } from '../../domain/abortable.js'
-import type { Logger, StoreFailure, Time } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { StoreFailed } from '../../domain/store-failed.js'
-import { isTold } from '../../projections/subscriptions/backoff.js'
-import { checkpointCollection } from '../../projections/subscriptions/checkpoint.js'
-import type { Config } from './config.js'
-import type { Stores } from './stores.js'
+import { neverAborted } from '../../../domain/abortable.js'
+import type { Logger, StoreFailure, Time } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
+import { isTold } from '../../../projections/subscriptions/backoff.js'
+import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
+import type { Config } from '../config.js'
+import type { Stores } from '../stores.js'
 
 /** The wait of a start for the servers that the settings name, however long they take and in whichever order they come. */
 export type ServerWait = {

@@ -1,12 +1,12 @@
 import test from 'ava'
-import { serverWait } from '../../../app/composition/server-wait.js'
-import type { StoreFailure } from '../../../domain/ports.js'
-import { E, type Either } from '../../../domain/prelude.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
-import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
-import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
-import { recordingLogger } from '../../kit/parts/recording-logger.js'
-import { turnTime } from '../../kit/time/turns.js'
+import { serverWait } from '../../../../app/composition/start/server-wait.js'
+import type { StoreFailure } from '../../../../domain/ports.js'
+import { E, type Either } from '../../../../domain/prelude.js'
+import { StoreFailed } from '../../../../domain/store-failed.js'
+import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
+import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
+import { recordingLogger } from '../../../kit/parts/recording-logger.js'
+import { turnTime } from '../../../kit/time/turns.js'
 
 const away = { kind: 'unavailable', reason: 'the event store does not answer' } as const
 

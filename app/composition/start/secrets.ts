@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { storedSecret } from '../../adapters/node/key-file.js'
-import { aesVault } from '../../adapters/node/vault.js'
-import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
-import type { Vault } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { isOperatorKey, operatorKeyForm, type Config } from './config.js'
+import { storedSecret } from '../../../adapters/node/key-file.js'
+import { aesVault } from '../../../adapters/node/vault.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { Vault } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { isOperatorKey, operatorKeyForm, type Config } from '../config.js'
 
 export type Secrets = {
   readonly vault: Vault

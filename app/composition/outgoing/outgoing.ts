@@ -1,0 +1,19 @@
+import { consentVerifier } from '../../../adapters/consent/verifier.js'
+import { webhookSender } from '../../../adapters/webhook/sender.js'
+import type { Clock } from '../../../domain/ports.js'
+import type { Config } from '../config.js'
+import { outgoingMail } from './mail.js'
+import { texting } from './texting.js'
+
+/** Whatever this process calls: webhooks, mail, texts, and who verifies consents. */
+export const outgoing = (config: Config, clock: Clock) => {
+  const sender = webhookSender({ allowPrivate: config.allowPrivateWebhooks })
+  const mail = outgoingMail(config)
+  const texts = texting(config, clock)
+  const close = (): void => {
+    sender.close()
+    mail.close()
+    texts.close()
+  }
+  return { ...texts, sender, mail, consentVerifier: consentVerifier(config.consentVerifierUrl), close }
+}

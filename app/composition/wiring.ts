@@ -1,0 +1,119 @@
+import { setMaxListeners } from 'node:events'
+import { webhookUrlProblem } from '../../adapters/webhook/addresses/url-problem.js'
+import type { Clock, Ids, Logger, Time } from '../../domain/ports.js'
+import { senderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
+import { parkedCounts as parkedCountsOn } from '../../projections/parking/parked-counts.js'
+import { queries as queriesOn } from '../../projections/queries.js'
+import { clientCommands } from '../commands/client-commands.js'
+import { readYourWrites } from '../commands/read-your-writes.js'
+import type { Metrics } from '../http/monitoring/metrics.js'
+import { rateLimit } from '../http/rate-limit.js'
+import { backgroundWork } from './background.js'
+import { commandSide, logFollowing } from './command-side.js'
+import type { Config } from './config.js'
+import { followersOn } from './followers.js'
+import { outgoing } from './outgoing/outgoing.js'
+import type { Secrets } from './start/secrets.js'
+import type { Stores } from './stores.js'
+import { surfaces } from './surfaces.js'
+
+export type WiringPorts = {
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly time: Time
+}
+
+type Opened = WiringPorts & { readonly stores: Stores; readonly secrets: Secrets }
+
+/** Makes all parts and begins none. */
+export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metrics: Metrics) => {
+  const { clock, ids, time } = ports
+  const { documents } = stores
+  const { vault, operatorKey } = secrets
+  const site = siteAddress(config)
+  const calls = outgoing(config, clock)
+  const side = commandSide(stores, ports)
+  const { store, commandHandler, workHandler, currentStates, reactor, unitOfWork } = side
+  const stored = { ...stores, store }
+  const { sharedSender } = calls.textProvider ?? {}
+  const optOuts = senderOptOuts({ commandHandler, vault, sharedSender })
+  const followers = followersOn({
+    ...side,
+    ...ports,
+    stores: stored,
+    commandHandler: workHandler,
+    messenger: calls.messenger,
+  })
+  const { followed, hasPendingReactions, everyProcessFollowers } = logFollowing(
+    side,
+    stores,
+    followers.reactions,
+    ports,
+  )
+  const background = backgroundWork({
+    ...ports,
+    ...calls,
+    ...config,
+    stores: stored,
+    followers,
+    everyProcessFollowers,
+    currentStates,
+    senderOptOuts: optOuts,
+    commandHandler: workHandler,
+    siteUrl: site.known,
+    vault,
+    observe: metrics.attempt,
+  })
+  const queries = queriesOn({ store, documents, hasPendingReactions })
+  const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
+  metrics.observeParked(parkedCounts)
+  metrics.observeFollowers(store, followers.all, time)
+  metrics.observeOpenRequests(background.openRequests)
+  metrics.observeDeliveries(queries, clock)
+  const stopping = new AbortController()
+  const draining = new AbortController()
+  setMaxListeners(0, draining.signal)
+  const { readModels } = followers
+  const awaitReadModels = readYourWrites({ readModels, followed, time, stopping: stopping.signal })
+  const manage = {
+    ...ports,
+    store,
+    commandHandler,
+    currentStates,
+    clientCommands: clientCommands({ store, commandHandler, reactor, ids, unitOfWork, awaitReadModels }),
+    queries,
+    hasPendingReactions,
+    verifiesConsents: config.consentVerifierUrl !== undefined,
+    vault,
+    sender: calls.sender,
+    senderOptOuts: optOuts,
+    rateLimit: rateLimit(clock),
+    erasures: followers.erasures,
+    rebuilds: followers.rebuilds,
+    draining: draining.signal,
+    siteUrl: site.now,
+    webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
+  }
+  const { lateFollowers } = background
+  const health = { followers: followers.all, readModels, parkedCounts, lateFollowers }
+  const routes = surfaces({ ...manage, ...calls, ...health, operatorKey, metrics, roles: config.roles })
+  const close = (): void => {
+    stopping.abort()
+    calls.close()
+  }
+  return { routes, background, manage, tellAddress: site.tell, drainRequests: () => draining.abort(), close }
+}
+
+/** Where clients reach the service: what the settings say, else where it listens, once it does. */
+const siteAddress = ({ publicUrl }: Config) => {
+  let url = publicUrl ?? ''
+  let resolve: (url: string) => void = () => undefined
+  const known = new Promise<string>((resolveKnown) => (resolve = resolveKnown))
+  const tell = (address: string): string => {
+    url = publicUrl ?? address
+    resolve(url)
+    return url
+  }
+  return { now: () => url, known, tell }
+}
