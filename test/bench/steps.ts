@@ -15,9 +15,12 @@ type StepRate = { readonly ours: number; readonly theirs: number }
 /** As many messages as a worker sends at a time. */
 const concurrency = 16 * contactShards.length
 
+/** In milliseconds: so that the service runs before they are due. */
+const untilDue = 45_000
+
 /**
  * First messages that are due, from the first to the last at the provider, beside bare calls of the messenger to the same provider with as
- * many open requests. First ones, since later ones that are late go out at a pace of their own.
+ * many open requests. First ones, all due at one time, since what is late goes out at a pace of its own.
  */
 export const measureSteps = async (rounds: number, count: number): Promise<StepRate> => {
   const provider = await startProvider()
@@ -27,7 +30,7 @@ export const measureSteps = async (rounds: number, count: number): Promise<StepR
   try {
     for (let round = 0; round <= rounds; round += 1) {
       const bare = await bareRate(provider, count)
-      const due = { firstSerial: round * count, count, from: instantOf(Date.now()), over: 0 }
+      const due = { firstSerial: round * count, count, from: instantOf(Date.now() + untilDue), over: 0 }
       await seedSteps(store, store.prompt, due)
       await arrivalsAt(provider)
       const service = await startTexting(store, provider)
