@@ -32,7 +32,7 @@ export type ClientCommands = {
 }
 
 type Ports = {
-  readonly store: Pick<EventStore, 'read'>
+  readonly store: Pick<EventStore, 'readLast'>
   readonly commandHandler: Pick<CommandHandler, 'execute'>
   readonly reactor: Pick<Reactor, 'react'>
   readonly ids: Pick<Ids, 'uuid'>
@@ -41,6 +41,9 @@ type Ports = {
   /** Resolves once the read models have caught up with these events, or have taken too long. */
   readonly awaitReadModels: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<void>
 }
+
+/** Events at the end of a stream that may be those of a command under way. What is older has long brought about what follows from it. */
+const justWritten = 20
 
 export const clientCommands = ({
   store,
@@ -51,12 +54,11 @@ export const clientCommands = ({
   awaitReadModels,
 }: Ports): ClientCommands => {
   /**
-   * The events that made the command unnecessary; none where the stream can't be read, and then nothing is waited for.
+   * What another client may have just written, so that the command had become unnecessary; none where the stream can't be read, and then
+   * nothing is waited for.
    */
-  const existingEvents = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> => {
-    const read = await store.read(stream)
-    return E.isRight(read) ? read.right.events : []
-  }
+  const existingEvents = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> =>
+    E.getOrElse((): ReadonlyArray<Recorded<DomainEvent>> => [])(await store.readLast(stream, justWritten))
 
   return {
     execute: async (decider, id, command, actor, assumed) => {

@@ -11,6 +11,7 @@ import { delivery } from '../../../domain/delivery.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Position, Revision } from '../../../domain/event.js'
 import { lead } from '../../../domain/lead.js'
+import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { AnyProjection } from '../../../projections/projection.js'
@@ -87,10 +88,18 @@ const open = async (t: ExecutionContext) => {
     time: time.process(),
     stopping: stopping.signal,
   })
-  const { execute } = clientCommands({ store, ...here, ids, unitOfWork: undefined, awaitReadModels })
+  let eventsRead = 0
+  const readLast: EventStore['readLast'] = async (stream, count) => {
+    const read = await store.readLast(stream, count)
+    eventsRead += E.isRight(read) ? read.right.length : 0
+    return read
+  }
+  const { execute } = clientCommands({ store: { readLast }, ...here, ids, unitOfWork: undefined, awaitReadModels })
   return {
     store,
     asked,
+    /** Events that were read to find out what made a command unnecessary. */
+    eventsRead: () => eventsRead,
     followedTo,
     time,
     stop: (): void => stopping.abort(),
@@ -116,6 +125,7 @@ const open = async (t: ExecutionContext) => {
     /** A webhook that nobody added. */
     change: () =>
       execute(webhook, webhookId(), { type: 'ChangeWebhook', accountId: accountId(), settings: {} }, 'test'),
+    disable: () => execute(account, accountId(), { type: 'DisableAccount' }, 'test'),
     openAccount: () => execute(account, accountId(), openAccountCommand, 'test'),
     /** As it was written before. */
     put: async (stream: string, ...events: ReadonlyArray<DomainEvent>): Promise<void> => {
@@ -189,6 +199,19 @@ test('what was so already, and what follows from it, is waited for too', async (
   t.true(namesOf(asked).includes('playbook_list'))
   go()
   t.deepEqual(rightOf(await again).events, [])
+})
+
+test('what was so already costs no more where much happened before', async (t) => {
+  const { store, openAccount, disable, eventsRead } = await open(t)
+  rightOf(await openAccount())
+  const stream = `account-${accountId()}`
+  const { revision } = rightOf(await store.read(stream))
+  const changes = Array.from({ length: 301 }, (_, n) =>
+    newEvent(1_000 + n, { type: n % 2 === 0 ? 'AccountDisabled' : 'AccountEnabled', data: {} }),
+  )
+  rightOf(await store.append(stream, revision, changes as [NewEvent, ...Array<NewEvent>]))
+  t.deepEqual(rightOf(await disable()).events, [])
+  t.is(eventsRead(), 20)
 })
 
 test('what was so already brings nothing about a second time', async (t) => {
