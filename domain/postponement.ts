@@ -12,6 +12,9 @@ export const lookAgainAfter = 6 * 60 * 60_000
 /** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
 const consentLookAgainAfter = 60 * 60_000
 
+/** In milliseconds: a member who has written waits for it. */
+const ownConsentLookAgainAfter = 5 * 60_000
+
 const because =
   (reason: string) =>
   (until: Instant): Postponement => ({ kind: 'postpone', until, reason })
@@ -21,6 +24,7 @@ export const postpone = {
   whileDisabled: (now: Instant) => because('the account is disabled')(later(now, lookAgainAfter)),
   /** Its consent may still be refused. */
   forNewerLead: (now: Instant) => because('a newer lead awaits its consent')(later(now, consentLookAgainAfter)),
+  forConsent: (now: Instant) => because('the consent is not verified yet')(later(now, ownConsentLookAgainAfter)),
   forQuietHours: because('quiet hours'),
   forStateLimit: because('the state allows no more messages a day'),
   forHeldSender: because('the provider lets nothing of the sender through'),

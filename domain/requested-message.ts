@@ -82,7 +82,7 @@ const confirmationText = (account: string): string =>
 const standardHelpText = (account: string): string =>
   `${account}: we write since you asked us for an offer. Reply STOP to get no more messages.`
 
-/** Opt-outs, quiet hours and a state's limit hold for members too. */
+/** Opt-outs, quiet hours, a state's limit and a consent that is to be verified (contract 4.6.1) hold for members too. */
 const byMember = (
   { engagement, settings, account, sentInLastDay, now }: Situation,
   { optedOut, details }: Known,
@@ -92,6 +92,7 @@ const byMember = (
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
   if (!account.enabled) return postpone.whileDisabled(now)
+  if (engagement.followUp?.awaitedConsent !== undefined) return postpone.forConsent(now)
   const hours = hoursFor(settings, fieldsOf(details))
   const at = nextAllowed(hours, now)
   if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')

@@ -83,7 +83,10 @@ const hasOptedOutOfSender = async (
 ): Promise<Either<Problem, boolean>> =>
   followUp === undefined ? E.right(false) : senderOptOuts.includes(sender, details.phone)
 
-/** Undefined where the playbook sends nothing: then there is no consent to verify either. */
+/**
+ * Undefined where the playbook sends nothing: then there is no consent to verify either. One that is refused counts all the same, since a
+ * member may write.
+ */
 const followUpIn = (
   { clock, verifiesConsents }: SubmitPorts,
   { playbook, consentHosts }: AcceptingSource,
@@ -92,6 +95,7 @@ const followUpIn = (
 ): FollowUp | undefined => {
   const followUp = followUpOf(playbook, details, clock.now(), engagementId)
   const consent = consentOnArrival(given, consentHosts, verifiesConsents)
+  if (consent === 'refused') return { playbook_version: playbook.version, first_step_at: null, ...followUp, consent }
   return followUp === undefined || consent === undefined ? followUp : { ...followUp, consent }
 }
 

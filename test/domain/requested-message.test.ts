@@ -42,6 +42,7 @@ type Known = {
   readonly person?: ReadonlyArray<ContactEvent>
   readonly conversation?: ReadonlyArray<EngagementEvent>
   readonly enabled?: boolean
+  readonly consent?: 'awaited'
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sentInLastDay?: ReadonlyArray<ReturnType<typeof at>>
   readonly after?: number
@@ -55,11 +56,15 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
     type: 'MessageRequested',
     data: { ...ids, purpose, text, expires_at: at(60 * minute) },
   }
-  const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0 } = known
+  const { story = [], person = [], conversation = [], enabled = true, quiet = null, after = 0, consent } = known
+  const followUp = consent && { follow_up: { playbook_version: 1, first_step_at: at(), consent } }
   return nextTryOf({
     message: fold(message, message.initial, [requested, ...story]),
     contact: fold(contact, contact.initial, [created, ...person]),
-    engagement: fold(engagement, engagement.initial, [started, ...conversation]),
+    engagement: fold(engagement, engagement.initial, [
+      { ...started, data: { ...started.data, ...followUp } },
+      ...conversation,
+    ]),
     settings: { ...defaultSettings, quiet_hours: quiet },
     account: { title: 'Example Agency', enabled, helpText: null },
     sentInLastDay: known.sentInLastDay ?? [],
@@ -97,6 +102,12 @@ test('a disabled account answers nothing, and what a member wrote waits', (t) =>
 test('what a member wrote waits for the end of the quiet hours', (t) => {
   t.like(next('member'), { kind: 'send', text: 'By hand', validUntil: at(60 * minute) })
   t.like(next('member', { quiet: allDay }), { kind: 'postpone', reason: 'quiet hours' })
+})
+
+test('what a member wrote waits until the consent is verified', (t) => {
+  t.like(next('member', { consent: 'awaited' }), { kind: 'postpone', until: at(5 * minute) })
+  const verified: EngagementEvent = { type: 'ConsentVerified', data: { engagement_id: engagementId() } }
+  t.like(next('member', { consent: 'awaited', conversation: [verified] }), { kind: 'send' })
 })
 
 test('what a member wrote is withdrawn when the contact opts out, or the conversation ends', (t) => {

@@ -33,6 +33,7 @@ const answers: Readonly<Record<string, (times: number) => readonly [number, stri
   'genuine too': () => [200, '{"verified":true}'],
   expired: () => [200, '{"verified":false,"reason":"Token of Ada <ada@example.com> expired"}'],
   'down at first': (times) => (times <= 3 ? [503, ''] : [200, '{"verified":true}']),
+  'down at first for a member': (times) => (times <= 3 ? [503, ''] : [200, '{"verified":true}']),
   'down for ever': () => [200, 'Bad gateway'],
 }
 
@@ -154,6 +155,26 @@ test('a consent of a host that the account does not accept is refused without as
   const later = await account.submitted(lead('genuine too'))
   await textCame(subscription, later.contact_id)
   t.deepEqual(askedFor('unasked'), [])
+})
+
+test('a member writes to nobody whose consent was refused, nor before it is verified', async (t) => {
+  const write = ({ account }: Subscription, engagementId: string) =>
+    account.manage('POST', `/engagements/${engagementId}/messages`, { text: 'By hand' })
+  const silent = await following(t, { steps: [] })
+  await silent.account.manage('PUT', '/messaging', { accepted_consent_hosts: ['cert.example.com'] })
+  const refused = await silent.account.submitted(lead('unasked'))
+  t.is((await told(silent, 2)).length, 2, 'it is filtered')
+  t.is((await write(silent, refused.next_engagement_id)).status, 409)
+
+  const subscription = await following(t)
+  const { contact_id, next_engagement_id } = await subscription.account.submitted(lead('down at first for a member'))
+  t.is((await write(subscription, next_engagement_id)).status, 201)
+  const messagesOf = async () =>
+    having(await subscription.account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
+  await until('what the member wrote', 30_000, async () =>
+    (await messagesOf()).some(({ text, state }) => text === 'By hand' && state === 'sent'),
+  )
+  t.is(askedFor('down at first for a member').length, 4)
 })
 
 test('a preview tells that the consent holds messages back, and asks nobody', async (t) => {
