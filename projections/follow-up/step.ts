@@ -4,6 +4,7 @@ import type { Position } from '../../domain/event.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
+import { segmentsOf } from '../../domain/message-segments.js'
 import { nextStepOf, type NextStep } from '../../domain/next-step.js'
 import type { PlaybookSettings } from '../../domain/playbook.js'
 import { postpone } from '../../domain/postponement.js'
@@ -21,6 +22,7 @@ import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
 import { mayTry, reachSegmentLimit } from './sending/hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
+import type { SegmentReservations } from './sending/segment-reservations.js'
 import { learnOptOut } from './sending/sender-opt-outs.js'
 import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending/try.js'
 
@@ -32,6 +34,7 @@ export type StepPorts = SendingPorts &
     /** Where people reach the service, known once it listens. */
     readonly siteUrl: Promise<string>
     readonly rates: SendingRates
+    readonly reservations: SegmentReservations
   }
 
 /**
@@ -40,7 +43,7 @@ export type StepPorts = SendingPorts &
  * @throws FailedForGood, and where a store fails
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
-  const { commandHandler, clock, documents } = ports
+  const { commandHandler, clock } = ports
   const { state, last } = await loadOrThrow(commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   if (state.ended) return closeLastMessage(ports, lease, state)
@@ -50,13 +53,10 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
   if (parties.isOptOutNew) return learnOptOut(ports, lease, attribution)
   const lastMessage = followUp.messageId && (await loadOrThrow(commandHandler, message, followUp.messageId)).state
   const now = clock.now()
-  const next = nextStepOf({
-    ...parties,
-    ...{ engagement: state, lastMessage, settings, now },
-    newer: await newerThan(ports, parties, id),
-    segmentsLeft: await segmentsLeft(documents, parties.account, now),
-    links: { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) },
-  })
+  const newer = await newerThan(ports, parties, id)
+  const links = { site: await ports.siteUrl, code: linkCodeFrom(ports.ids.unguessable()) }
+  const known = { ...parties, engagement: state, lastMessage, settings, newer, links, now }
+  const next = await decideOn(ports, id, parties.account, known)
   if (next.kind === 'check-consent') return checkConsent(ports, lease, attribution, next.check)
   if (next.kind === 'send' || next.kind === 'settle') {
     const { account_id, contact_id } = attribution
@@ -108,14 +108,21 @@ const record = async (
 
 const recording = (lease: Lease) => ({ actor: 'follow-up', lease })
 
-const segmentsLeft = async (
-  documents: Pick<Documents, 'count'>,
+type Known = Omit<Parameters<typeof nextStepOf>[0], 'segmentsLeft'>
+
+/** Where the account has a limit, no other step is decided on the segments that this one takes. */
+const decideOn = async (
+  { documents, reservations }: Pick<StepPorts, 'documents' | 'reservations'>,
+  id: EngagementId,
   { accountId, segmentsPerMonth }: OpenAccount,
-  now: Instant,
-): Promise<number | undefined> => {
-  if (segmentsPerMonth === null) return undefined
-  const { segments } = orThrow(await usageIn(documents, accountId, monthOf(now)))
-  return segmentsPerMonth - segments
+  known: Known,
+): Promise<NextStep> => {
+  if (segmentsPerMonth === null) return nextStepOf({ ...known, segmentsLeft: undefined })
+  const used = async (): Promise<number> => orThrow(await usageIn(documents, accountId, monthOf(known.now))).segments
+  return reservations.decide({ id, accountId, segmentsPerMonth }, used, (left) => {
+    const result = nextStepOf({ ...known, segmentsLeft: left })
+    return { result, segments: result.kind === 'send' ? segmentsOf(result.text).segments : 0 }
+  })
 }
 
 const reachLimit = async (

@@ -43,7 +43,7 @@ const mostFailing = 1_000
 
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
-  const { projected, logger, backoff } = ports
+  const { projected, logger, backoff, reservations } = ports
   const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
     const contactId = events.map(contactIn).find((found) => found !== undefined)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
@@ -76,6 +76,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         failing.set(id, failures + 1)
         await backoff(0, shard.lease.ending)
       } finally {
+        if (!isMessageId(id)) reservations.release(id)
         shard.underWay.delete(id)
         shard.checking.delete(id)
         shard.erasing.delete(id)

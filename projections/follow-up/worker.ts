@@ -8,6 +8,7 @@ import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
 import { beginDue } from './due/begin-due.js'
 import { sendingRates } from './sending/rate.js'
+import { segmentReservations } from './sending/segment-reservations.js'
 import { followUpWorkerName, turnsOf, type Shard, type TurnPorts } from './turns.js'
 
 type FollowUpWorker = {
@@ -21,12 +22,13 @@ type FollowUpWorker = {
  * The process manager of follow-ups: events and due times in, messages and commands out. What is due stands in the read model; whether it
  * may be done, and what has been done, in the streams.
  */
-export const followUpWorker = (given: Omit<TurnPorts, 'rates'>): FollowUpWorker => {
+export const followUpWorker = (given: Omit<TurnPorts, 'rates' | 'reservations'>): FollowUpWorker => {
   const { projected, logger, backoff } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
   // A turn may still be under way when its shard has been given back.
-  const ports: TurnPorts = { ...given, rates: sendingRates(() => Math.max(shards.size, 1) / contactShards.length) }
+  const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
+  const ports: TurnPorts = { ...given, rates, reservations: segmentReservations() }
   const turns = turnsOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf(readModels, {
     wake: (name) => shards.get(name)?.wakeUp.wake(),

@@ -1,9 +1,8 @@
 import test from 'ava'
 import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
-import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
-import { at, contactId, phone } from '../../kit/domain/samples.js'
+import { at, phone } from '../../kit/domain/samples.js'
 import { until } from '../../kit/time/until.js'
-import { openFollowUpStage } from './stage.js'
+import { neighbours, openFollowUpStage } from './stage.js'
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -121,12 +120,6 @@ test('where no consent is awaited nobody is asked, and nothing more is recorded'
   t.deepEqual(stage.sent, [number])
   t.deepEqual(stage.asked, [])
 })
-
-/** Numbers of leads whose contacts are followed up in one shard. */
-const neighbours = (count: number): ReadonlyArray<number> =>
-  Array.from({ length: 2_000 }, (_, index) => index + 1)
-    .filter((n) => contactShardOf(contactId(n)) === contactShardOf(contactId(1)))
-    .slice(0, count)
 
 test('whoever never answers for one account holds up neither the messages nor the checks of another', async (t) => {
   const [first = 0, second = 0, ...others] = neighbours(42)

@@ -3,7 +3,7 @@ import type { MessengerOutcome } from '../../../projections/follow-up/sending/me
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { accountId, at, engagementId } from '../../kit/domain/samples.js'
 import { until } from '../../kit/time/until.js'
-import { openFollowUpStage } from './stage.js'
+import { neighbours, openFollowUpStage } from './stage.js'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -100,6 +100,17 @@ test('past the limit of a month steps wait for a day, and are dropped then; othe
     [...['SegmentLimitReached', 'StepPostponed'], ...Array<string>(3).fill('StepPostponed'), 'StepSkipped'],
   )
   t.like(stage.heldUp().at(-1)?.data, { step: 0, reason: "the account's segments of this month are used up" })
+})
+
+test('however many messages are under way at a time, a month gets no more segments than its limit', async (t) => {
+  const all = neighbours(20)
+  const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { segmentsPerMonth: 3 } : {}) })
+  await stage.prepare()
+  for (const n of all) await stage.submit(n, 1, now)
+  stage.work(1)
+  const postponed = () => stage.heldUp().filter(({ type }) => type === 'StepPostponed').length
+  await until('each was sent or waits', 30_000, () => stage.sent.length + postponed() >= all.length)
+  t.is(stage.sent.length, 3)
 })
 
 test('a sender with a rate of its own sends its messages one after the other', async (t) => {

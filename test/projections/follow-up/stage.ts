@@ -15,6 +15,7 @@ import { E } from '../../../domain/prelude.js'
 import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
+import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
 import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
@@ -52,6 +53,12 @@ import { nextTurn, turnTime } from '../../kit/time/turns.js'
 const accepted: MessengerOutcome = { kind: 'accepted', providerId: undefined }
 
 const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
+
+/** Numbers of leads whose contacts are followed up in one shard. */
+export const neighbours = (count: number): ReadonlyArray<number> =>
+  Array.from({ length: 2_000 }, (_, index) => index + 1)
+    .filter((n) => contactShardOf(contactId(n)) === contactShardOf(contactId(1)))
+    .slice(0, count)
 
 type Plan = {
   readonly answer?: (consent: Consent, asked: number) => ConsentAnswer | Promise<ConsentAnswer>
@@ -117,6 +124,7 @@ export const openFollowUpStage = (
       return loadState(sharedHandler(opened, clock), sender, id)
     },
     rates,
+    reservations: segmentReservations(),
   })
 
   return {
