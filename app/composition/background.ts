@@ -31,7 +31,7 @@ import { webhookList } from '../../projections/read-models/lists/webhook-list.js
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import type { CurrentStates } from '../commands/states/current-states.js'
+import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
@@ -194,7 +194,8 @@ const workers = (ports: Ports) => {
     backoff,
     playbookAt: playbookVersions(store),
     currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
-    currentAccount: (id) => currentStates.get(account, id, (state) => state.kind === 'open' && state.enabled),
+    // From the stream: once somebody was told that an account is disabled, no process begins a step.
+    currentAccount: (id) => loadState(ports.commandHandler, account, id),
     projected: {
       followUps: followerOf(followers.readModels, followUps.name),
       messages: followerOf(followers.readModels, messages.name),
