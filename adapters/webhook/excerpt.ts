@@ -8,10 +8,13 @@ const shortestBeginning = 4
 const unprintable = '\ufffd'
 const removed = '\u2026'
 
+const decoder = new TextDecoder()
+
 /** The beginning of a response's body, made printable, without the token wherever the receiver sent it back. */
 export const excerptOf = (body: Uint8Array, token: string): string => {
+  if (body.length === 0) return ''
   const forms = formsOf(token)
-  const text = new TextDecoder().decode(body)
+  const text = decoder.decode(body)
   const printable = forms
     .reduce((rest, form) => rest.replaceAll(form, removed), text)
     .replace(/\s+/g, ' ')
