@@ -42,6 +42,8 @@ export const openTextingStage = async (t: ExecutionContext, { sender = number, c
     double,
     takenFor,
     nextSid,
+    /** A URL that the service gives away, where it can be reached from here. */
+    here: (at: string): string => at.replace(publicUrl, url),
     /** An account whose playbook sends one text, or what `changed` says. */
     following: async (title: string, changed: object = {}): Promise<Account> => {
       const account = await openAccount(site, title)

@@ -1,0 +1,66 @@
+import test from 'ava'
+import { activityLabels } from '../../domain/activity.js'
+import { send } from '../kit/network/http.js'
+import { payloadOf, receiverFor } from '../kit/network/receiver.js'
+import { openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import { number } from '../twilio-double/double.js'
+
+const phoneBrowser =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
+
+const settings = {
+  steps: [{ message: 'This is {{account}}. {{link:https://www.example.com/quote}} Reply STOP.', delay_minutes: 0 }],
+  reply_rules: [
+    { words: ['how much'], outcome: 'qualified' },
+    { words: ['i rent'], outcome: 'unqualified' },
+    { words: ['no thanks'], outcome: 'not_interested' },
+  ],
+}
+
+/** What telephony reports. */
+const calls = activityLabels.filter((label) => label.startsWith('phone_call'))
+
+test('each label of the contract has something that fires it, and reaches the webhook (contract 6.4)', async (t) => {
+  const { following, submit, takenFor, write, here, double } = await openTextingStage(t, { clockRate: 1_000 })
+  const receiver = await receiverFor(t)
+  const silent = await following('Silent Agency', { ...settings, give_up_after_minutes: 60 })
+  const account = await following('Example Agency', settings)
+  for (const { manage } of [silent, account])
+    t.is(
+      (await manage('POST', '/webhooks', { url: receiver.url, token: 'hook-token', events: activityLabels })).status,
+      201,
+    )
+
+  const texted = async (): Promise<Person> => {
+    const person = await submit(account)
+    await soon(() => takenFor(person.phone).length === 1)
+    return person
+  }
+  await submit(silent)
+  for (const text of ['How much?', 'I rent', 'No thanks', 'STOP']) {
+    const { phone } = await texted()
+    t.is(await write(phone, number, text), 204, text)
+    if (text === 'STOP') await submit(account, phone)
+  }
+
+  const unreachable = await texted()
+  const [text] = takenFor(unreachable.phone)
+  t.is(text && (await double.postStatus(text, 'undelivered', 30005)), 204)
+
+  const clicking = await texted()
+  const [link] = /https:\S+\/l\/\w+/.exec(takenFor(clicking.phone)[0]?.form.get('Body') ?? '') ?? []
+  t.is((await send(here(link ?? ''), { headers: { 'user-agent': phoneBrowser } })).status, 302)
+
+  const called = await texted()
+  for (const label of calls) t.is((await account.report(called.next_engagement_id, 'event', label)).status, 201, label)
+
+  const { quoted, sold } = await account.standardConversions()
+  const renewed = await account.addConversion('Renewed', 100)
+  for (const conversion of [quoted, sold, renewed])
+    t.is((await account.record(conversion, { contact_id: (await texted()).contact_id })).status, 201)
+
+  const told = (): ReadonlyArray<string> =>
+    [...new Set(receiver.requests.map((request) => payloadOf(request).activity?.label ?? 'none'))].toSorted()
+  await soon(() => told().length >= activityLabels.length)
+  t.deepEqual(told(), [...activityLabels].toSorted())
+})
