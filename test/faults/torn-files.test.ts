@@ -163,9 +163,9 @@ for (const age of ['young', 'grown'] as const) {
       const from = await snapshot(t, age)
       const begin = 32 + from.firstFree * from.log.frameLength
       const end = (from.log.frames.at(-1) ?? 0) + from.log.frameLength
-      const offsets = Array.from({ length: 6 }, () => begin + Math.floor(random() * (end - begin))).sort(
-        (a, b) => a - b,
-      )
+      const anywhere = Array.from({ length: 5 }, () => begin + Math.floor(random() * (end - begin)))
+      // The last frames may hold read models alone: what is cut off there takes no event with it.
+      const offsets = [begin, ...anywhere].sort((a, b) => a - b)
       const copies = offsets.map((offset) => damaged(t, from, (file) => truncateSync(file, offset)))
       const lengths = copies.map((copy) => prefixLeft(t, from, copy))
       t.deepEqual(
