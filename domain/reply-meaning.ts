@@ -16,6 +16,9 @@ export const ReplyMeaning = t.keyof(
 )
 export type ReplyMeaning = t.TypeOf<typeof ReplyMeaning>
 
+/** What a provider that answers opt-outs, opt-ins and requests for help itself may take a text for. */
+export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'>
+
 /** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where no word but `besideStop` stands beside it. */
 const stopWords: ReadonlySet<string> = new Set([
   ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout'],
@@ -79,12 +82,15 @@ const isRefusal = (text: string): boolean =>
 /**
  * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`:
  * then a YES opts in again.
+ * `mark`: what the provider takes it for, whatever the words; an opt-in is one only after an opt-out.
  */
 export const meaningOf = (
   text: string,
   { reply_rules }: Pick<PlaybookSettings, 'reply_rules'>,
   isOptedOut: boolean,
+  mark?: ProviderMark,
 ): ReplyMeaning => {
+  if (mark !== undefined && (mark !== 'opted_in' || isOptedOut)) return mark
   const words = wordsOf(text)
   if (isStop(text) || isRefusal(text)) return 'opted_out'
   if (startWords.includes(words) || (isOptedOut && words === 'yes')) return 'opted_in'

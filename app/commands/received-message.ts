@@ -7,7 +7,7 @@ import type { MessageEvent } from '../../domain/message.js'
 import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { meaningOf, type ReplyMeaning } from '../../domain/reply-meaning.js'
+import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
 import { messages } from '../../projections/read-models/messages.js'
@@ -32,7 +32,7 @@ type Arrived = {
   /** Whether this account is the one that answers, where several got the text. */
   readonly mayAnswer: boolean
   /** Set where the provider has understood the text, and answers it itself. */
-  readonly answeredAs?: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
+  readonly mark?: ProviderMark | undefined
 }
 
 type Received = Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data']
@@ -46,7 +46,7 @@ const day = 24 * 60 * 60_000
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, mayAnswer, answeredAs }: Arrived,
+  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
@@ -57,11 +57,11 @@ export const receivedMessage = async (
   const settings = await settingsOf(ports, playbookAt, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
-  const meaning = answeredAs ?? meaningOf(text, settings.right, person.optedOut)
+  const meaning = meaningOf(text, settings.right, person.optedOut, mark)
   const owner = await loadState(ports.commandHandler, account, accountId)
   if (E.isLeft(owner)) return owner
   const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
-  const isAnswered = answeredAs !== undefined || (isSet ?? isAnsweredByDefault)
+  const isAnswered = mark !== undefined || (isSet ?? isAnsweredByDefault)
   const answer = isAnswered || !mayAnswer ? undefined : answerTo[meaning]
   return E.right({
     message_id: messageId,

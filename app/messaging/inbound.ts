@@ -89,11 +89,11 @@ const received = async (
 const receive = async (
   ports: InboundPorts,
   playbookAt: PlaybookVersions,
-  { text, providerId, answeredAs }: InboundText,
+  { text, providerId, mark }: InboundText,
   { messageId, accountId, contactId, mayAnswer }: Addressed & { readonly mayAnswer: boolean },
 ): Promise<Either<Problem, undefined>> => {
   // Twilio answers these words unless one has told it not to.
-  const arrived = { messageId, accountId, contactId, text, providerId, answeredAs, isAnsweredByDefault: true }
+  const arrived = { messageId, accountId, contactId, text, providerId, mark, isAnsweredByDefault: true }
   const facts = await receivedMessage(ports, playbookAt, { ...arrived, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const

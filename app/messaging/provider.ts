@@ -1,7 +1,7 @@
 import type { Mismatch } from '../../domain/codec.js'
 import type { MessageReport } from '../../domain/message.js'
 import type { Either } from '../../domain/prelude.js'
-import type { ReplyMeaning } from '../../domain/reply-meaning.js'
+import type { ProviderMark } from '../../domain/reply-meaning.js'
 
 /** What somebody wrote to a sender of ours. */
 export type InboundText = {
@@ -14,7 +14,7 @@ export type InboundText = {
   /** Blank where only a picture came. */
   readonly text: string
   /** Set where the provider has understood the text, and answers it itself. */
-  readonly answeredAs: Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'> | undefined
+  readonly mark: ProviderMark | undefined
 }
 
 /** Reads what the provider of texts posts. Left: the fields that are wrong. */

@@ -27,12 +27,12 @@ export const saidToSender = async (
   ports: SenderOptOutPorts,
   phone: Phone,
   names: ReadonlyArray<string>,
-  { text, providerId, answeredAs }: InboundText,
+  { text, providerId, mark }: InboundText,
 ): Promise<Either<Problem, SaidToSender | undefined>> => {
   const ids = names.map((name) => senderOptOutIdOf(ports.vault.serviceSecret, name, phone))
   const isOptedOut = await isAnyOptedOut(ports, ids)
   if (E.isLeft(isOptedOut)) return isOptedOut
-  const meaning = answeredAs ?? meaningOf(text, { reply_rules: [] }, isOptedOut.right)
+  const meaning = meaningOf(text, { reply_rules: [] }, isOptedOut.right, mark)
   if (meaning !== 'opted_out' && meaning !== 'opted_in') return E.right(undefined)
   const [type, said] =
     meaning === 'opted_out' ? (['OptOutOfSender', 'opted-out'] as const) : (['OptInToSender', 'opted-in'] as const)

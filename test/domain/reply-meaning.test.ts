@@ -112,6 +112,17 @@ test('START opts in again, and YES does after an opt-out; HELP and INFO ask for 
   t.deepEqual(meanings(false, 'yes', 'help', 'INFO?'), ['qualified', 'help', 'help'])
 })
 
+test('what the provider marks is that, but an opt-in only after an opt-out', (t) => {
+  const marked = (text: string, isOptedOut: boolean, mark: 'opted_out' | 'opted_in' | 'help') =>
+    meaningOf(text, rules, isOptedOut, mark)
+  t.is(marked('Arret', false, 'opted_out'), 'opted_out')
+  t.is(marked('Ayuda', true, 'help'), 'help')
+  t.is(marked('Oui', true, 'opted_in'), 'opted_in')
+  t.is(marked('Yes', false, 'opted_in'), 'qualified')
+  t.is(marked('Hello', false, 'opted_in'), 'reply')
+  t.is(marked('START', false, 'opted_in'), 'opted_in')
+})
+
 test('no rule takes an opt-out away', (t) => {
   const outcome = fc.constantFrom('qualified', 'unqualified', 'not_interested')
   const anyRules = fc.array(

@@ -42,7 +42,7 @@ const twilioReader = ({ authToken, sender }: TwilioAccount, publicUrl: string): 
       // Which numbers a Messaging Service has only the provider knows.
       const poolOfTo = service === undefined && isMessagingService(sender) ? sender : undefined
       const to = service === undefined ? [number] : [number, service]
-      return { providerId, from, to, poolOfTo, text, answeredAs: optOutType && meanings[optOutType] }
+      return { providerId, from, to, poolOfTo, text, mark: optOutType && meanings[optOutType] }
     }),
   ),
 })

@@ -1,0 +1,45 @@
+import test from 'ava'
+import {
+  inboundOf,
+  isOptedOut,
+  labelsOf,
+  messagesOf,
+  openTextingStage,
+  soon,
+  type Person,
+} from '../kit/service/texting-stage.js'
+import { number } from '../twilio-double/double.js'
+
+const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
+
+const yes = { reply_rules: [{ words: ['yes'], outcome: 'qualified' }] }
+
+test('a YES that the provider marks as START is what it says where nobody opted out, and else opts in again', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const [account, ruled] = [await following('Example Agency'), await following('Ruled Agency', yes)]
+  for (const [person, label] of [
+    [await submit(account), 'interested'],
+    [await submit(ruled), 'qualified'],
+  ] as const) {
+    await isTexted(person)
+    t.is(await write(person.phone, number, 'Yes', { OptOutType: 'START' }), 204)
+    t.deepEqual(await inboundOf(person), ['Yes'])
+    t.true((await labelsOf(person)).includes(label))
+    t.is(await write(person.phone, number, 'STOP', { OptOutType: 'STOP' }), 204)
+    t.true(await isOptedOut(person.account, person.phone))
+    t.is(await write(person.phone, number, 'Yes', { OptOutType: 'START' }), 204)
+    t.false(await isOptedOut(person.account, person.phone))
+  }
+})
+
+test('what the provider marks as HELP is no reply, and is answered by the provider alone', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const person = await submit(await following('Example Agency'))
+  await isTexted(person)
+  t.is(await write(person.phone, number, 'Ayuda', { OptOutType: 'HELP' }), 204)
+  t.deepEqual(await labelsOf(person), ['started'])
+  t.deepEqual(
+    (await messagesOf(person)).map(({ direction }) => direction),
+    ['outbound', 'inbound'],
+  )
+})
