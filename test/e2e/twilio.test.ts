@@ -25,7 +25,12 @@ const settings = {
   give_up_after_minutes: 100_000,
 }
 
-type Message = { readonly direction: string; readonly state: string; readonly text: string }
+type Message = {
+  readonly direction: string
+  readonly state: string
+  readonly text: string
+  readonly next_engagement_id: string
+}
 
 const messagesOf = async (account: Account, contactId: string): Promise<ReadonlyArray<Message>> =>
   having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages') as unknown as Array<Message>
@@ -49,9 +54,12 @@ const takenFor = (phone: string): ReadonlyArray<Taken> => double.taken.filter(({
 const texted = async (account: Account, phone = newPhone()) => {
   const before = takenFor(phone).length
   const postUrl = account.postUrl.replace(publicUrl, site.url)
-  const { contact_id } = idsOf(await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })))
+  const { contact_id, next_engagement_id } = idsOf(
+    await sendJson(postUrl, 'POST', leadWith({ first_name: 'Ada', phone })),
+  )
+  const isShown = ({ state, ...ids }: Message) => ids.next_engagement_id === next_engagement_id && state !== 'sending'
   await soon(() => takenFor(phone).length > before)
-  await soon(async () => (await messagesOf(account, contact_id)).every(({ state }) => state !== 'sending'))
+  await soon(async () => (await messagesOf(account, contact_id)).some(isShown))
   const taken = takenFor(phone)[before]
   if (taken === undefined) throw new Error('the double has no text')
   return { account, phone, contact_id, taken }
