@@ -10,7 +10,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
-import { messages } from '../../projections/read-models/messages.js'
+import { lastSentTo } from '../../projections/read-models/last-sent.js'
 import { loadState } from './states/current-states.js'
 
 type Ports = {
@@ -88,9 +88,9 @@ const answeredBy = async (
   contactId: ContactId,
   { newest }: Extract<ContactState, { readonly kind: 'known' }>,
 ): Promise<Either<StoreFailure | Missing, EngagementId>> => {
-  const sent = await queries.page(messages, { index: 'outbound', equals: [contactId], descending: true, limit: 1 })
+  const sent = await lastSentTo(queries, contactId)
   if (E.isLeft(sent)) return sent
-  const id = sent.right[0]?.document.engagement_id ?? newest?.engagementId
+  const id = sent.right?.engagement_id ?? newest?.engagementId
   return id === undefined ? E.left(notFound) : E.right(id)
 }
 

@@ -8,8 +8,8 @@ import type { CommandHandler, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
+import { lastSentTo } from '../../projections/read-models/last-sent.js'
 import { sourceList } from '../../projections/read-models/lists/source-list.js'
-import { messages } from '../../projections/read-models/messages.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { unopenableSecret, type Problem } from '../http/problem.js'
@@ -108,9 +108,6 @@ export const writtenToLast = async (
   return E.right(last?.one)
 }
 
-/** Messages that may have failed before the last one that went out. */
-const mostLookedAt = 20
-
 /** When the last message went from the sender to the contact; undefined where none did. */
 const lastSent = async (
   { queries, sharedSender }: AddressedPorts,
@@ -118,12 +115,6 @@ const lastSent = async (
   cameTo: CameTo,
 ): Promise<Either<Problem, Instant | undefined>> => {
   if (!isKnown) return E.right(undefined)
-  const query = { index: 'outbound', equals: [contactId], descending: true, limit: mostLookedAt }
-  const sent = await queries.page(messages, query)
-  if (E.isLeft(sent)) return sent
-  const went = sent.right.find(
-    ({ document: { state, sender = sharedSender } }) =>
-      state !== 'failed' && state !== 'waiting' && cameTo.includes(sender),
-  )
-  return E.right(went?.document.created_at)
+  const sent = await lastSentTo(queries, contactId, (sender = sharedSender) => cameTo.includes(sender))
+  return E.isLeft(sent) ? sent : E.right(sent.right?.tried_at)
 }

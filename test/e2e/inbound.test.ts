@@ -43,3 +43,17 @@ test('what the provider marks as HELP is no reply, and is answered by the provid
     ['outbound', 'inbound'],
   )
 })
+
+test('a reply answers the conversation whose message went out, not one whose message was refused', async (t) => {
+  const { double, following, submit, write } = await openTextingStage(t)
+  const account = await following('Example Agency')
+  const first = await submit(account)
+  await isTexted(first)
+  double.fail({ status: 400, code: 21617 })
+  const second = await submit(account, first.phone)
+  await soon(async () => (await messagesOf(first)).some(({ state }) => state === 'failed'))
+  t.is((await messagesOf(first)).find(({ state }) => state === 'failed')?.next_engagement_id, second.next_engagement_id)
+  t.is(await write(first.phone, number, 'Who is this?'), 204)
+  const reply = (await messagesOf(first)).find(({ direction }) => direction === 'inbound')
+  t.is(reply?.next_engagement_id, first.next_engagement_id)
+})

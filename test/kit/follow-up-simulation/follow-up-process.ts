@@ -13,10 +13,12 @@ import type { ConsentVerifier } from '../../../projections/follow-up/consent-ver
 import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
-import { anyProjection, collectionOf } from '../../../projections/projection.js'
+import { anyProjection } from '../../../projections/projection.js'
+import { queries as queriesOn } from '../../../projections/queries.js'
 import { contactShards } from '../../../projections/read-models/contact-shards.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
-import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
+import { lastSentTo } from '../../../projections/read-models/last-sent.js'
+import { messages } from '../../../projections/read-models/messages.js'
 import { follow, type RunningFollower } from '../../../projections/subscriptions/follower.js'
 import { accountId } from '../domain/samples.js'
 import type { LifeParts } from '../simulation/lives.js'
@@ -49,6 +51,7 @@ const day = 24 * 60 * 60_000
 
 export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   const { store, documents, clock, shared } = ports
+  const queries = queriesOn({ store, documents, hasPendingReactions: () => Promise.resolve(false) })
   const isShared = shared !== undefined
   const membership = shared ?? singleProcessMembership()
   const followers = virtualFollowers({ ...ports, unsaved: isShared ? 1n : unsaved, isShared })
@@ -93,9 +96,8 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
     hear: async (id, messageId, text) => {
       const person = await known(id)
       if (person === undefined) return
-      const sent = { index: 'outbound', equals: [id], descending: true, limit: 1 }
-      const [last] = orThrow(await documents.find(collectionOf(messages), sent))
-      const engagementId = (last?.document as MessageDocument | undefined)?.engagement_id ?? person.newest?.engagementId
+      const last = orThrow(await lastSentTo(queries, id))
+      const engagementId = last?.engagement_id ?? person.newest?.engagementId
       if (engagementId === undefined) return
       const { settings } = accountNumber(person.accountId === accountId(1) ? 1 : 2)
       const meaning = meaningOf(text, settings, person.optedOut)

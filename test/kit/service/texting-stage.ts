@@ -74,6 +74,7 @@ export const soon = (look: () => Promise<boolean> | boolean) =>
   until('what the playbook does', 30_000, async () => look())
 
 type Shown = {
+  readonly next_engagement_id: string
   readonly direction: string
   readonly state: string
   readonly text: string
