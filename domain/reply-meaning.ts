@@ -20,10 +20,8 @@ export type ReplyMeaning = t.TypeOf<typeof ReplyMeaning>
 export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'>
 
 /** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where no word but `besideStop` stands beside it. */
-const stopWords: ReadonlySet<string> = new Set([
-  ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout'],
-  ...['alto', 'basta', 'cancelar', 'pare', 'parar'],
-])
+const stopKeywords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout']
+const stopWords: ReadonlySet<string> = new Set([...stopKeywords, ...['alto', 'basta', 'cancelar', 'pare', 'parar']])
 const besideStop: ReadonlySet<string> = new Set([
   ...['please', 'pls', 'plz', 'now', 'already', 'it', 'this', 'all', 'just', 'ok', 'okay', 'thanks', 'thank', 'you'],
   ...['por', 'favor', 'ya', 'gracias'],
@@ -34,13 +32,17 @@ const refusals: ReadonlyArray<RegExp> = [
   /\b(stop|quit) (texting|txting|messaging|contacting|sending|calling|bothering|writing)\b/,
   /\bplease stop( it| this| now| already| thanks| thank you)?$/,
   /\b(dont|do not|never) (text|txt|message|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)/,
-  /\bno more (messages|texts|txts)\b/,
+  /\bno more (text |sms )?(messages|texts|txts|sms)\b/,
+  /\bstop (all |the |these |those |your )*(text |sms )?(messages|texts|txts|sms)\b/,
+  /\brevoke (my )?consent\b/,
+  /^i optout\b/,
   /\b(remove me|delete me|unsubscribe me|take me off|opt me out)\b/,
   /\b(remove|delete|lose) my number\b/,
   /\b(want|wish|like) to (optout|unsubscribe)\b/,
   /\bwrong (number|person)\b(?! \d)/,
   /\bleave me alone\b/,
-  /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|$)/,
+  /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|( por favor)?( gracias)?$)/,
+  /\bno me llame[ns]? (mas|nunca)\b/,
   /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
   /\bno (quiero )?mas (mensajes|textos)\b/,
   /\bdej(a|e|en|es) de (escribirme|mandarme|enviarme|contactarme|molestarme)\b/,
@@ -52,32 +54,40 @@ const refusals: ReadonlyArray<RegExp> = [
 const startWords = ['start', 'unstop']
 const helpWords = ['help', 'info']
 
-/** In lower case, without punctuation: its words with one blank between them. */
+const answeredKeywords: ReadonlySet<string> = new Set([...stopKeywords, ...helpWords])
+
+/** Whether a provider that answers keywords itself answers the text: one of them alone, in any case. */
+export const isKeyword = (text: string): boolean => answeredKeywords.has(text.trim().toLowerCase())
+
+/**
+ * In lower case, without punctuation and accents, which people leave out: its words with one blank between them. What stands for an
+ * apostrophe goes first, since one of them would come apart into a blank and an accent.
+ */
 const wordsOf = (text: string): string =>
   text
-    .normalize('NFKC')
+    .replaceAll(/['’‘ʼ＇`´]/g, '')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .toLowerCase()
-    .replaceAll(/['’`´]/g, '')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** The same without accents, which people leave out; `opt out` is one word. */
-const plainWordsOf = (text: string): string =>
-  wordsOf(text.normalize('NFKD').replaceAll(/\p{M}/gu, '')).replaceAll(/\bopt out\b/g, 'optout')
+/** The same where `opt out` is one word. */
+const refusalWordsOf = (text: string): string => wordsOf(text).replaceAll(/\bopt out\b/g, 'optout')
 
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
 /** What follows the first line may be the signature of a telephone. */
 const isStop = (text: string): boolean => {
   const [line = ''] = text.trim().split('\n')
-  const rest = plainWordsOf(line)
+  const rest = refusalWordsOf(line)
     .split(' ')
     .filter((word) => !besideStop.has(word))
   return rest.length > 0 && rest.every((word) => stopWords.has(word))
 }
 
 const isRefusal = (text: string): boolean =>
-  text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(plainWordsOf(sentence))))
+  text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(refusalWordsOf(sentence))))
 
 /**
  * What the text means under these rules. Opt-outs are built in: a playbook's rules add words to them and take none away. `isOptedOut`:

@@ -7,7 +7,7 @@ import type { MessageEvent } from '../../domain/message.js'
 import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
+import { isKeyword, meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
 import { lastSentTo } from '../../projections/read-models/last-sent.js'
@@ -27,7 +27,7 @@ type Arrived = {
   readonly text: string
   /** Where a provider brought it. */
   readonly providerId?: string
-  /** Whether the provider answers STOP and HELP itself, unless the account says otherwise. */
+  /** Whether the provider answers its keywords itself, as STOP and HELP, unless the account says otherwise. */
   readonly isAnsweredByDefault: boolean
   /** Whether this account is the one that answers, where several got the text. */
   readonly mayAnswer: boolean
@@ -61,7 +61,7 @@ export const receivedMessage = async (
   const owner = await loadState(ports.commandHandler, account, accountId)
   if (E.isLeft(owner)) return owner
   const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null
-  const isAnswered = mark !== undefined || (isSet ?? isAnsweredByDefault)
+  const isAnswered = mark !== undefined || ((isSet ?? isAnsweredByDefault) && isKeyword(text))
   const answer = isAnswered || !mayAnswer ? undefined : answerTo[meaning]
   return E.right({
     message_id: messageId,

@@ -92,7 +92,7 @@ const receive = async (
   { text, providerId, mark }: InboundText,
   { messageId, accountId, contactId, mayAnswer }: Addressed & { readonly mayAnswer: boolean },
 ): Promise<Either<Problem, undefined>> => {
-  // Twilio answers these words unless one has told it not to.
+  // Twilio answers its keywords unless one has told it not to.
   const arrived = { messageId, accountId, contactId, text, providerId, mark, isAnsweredByDefault: true }
   const facts = await receivedMessage(ports, playbookAt, { ...arrived, mayAnswer })
   if (E.isLeft(facts)) return facts

@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { meaningOf } from '../../domain/reply-meaning.js'
+import { isKeyword, meaningOf } from '../../domain/reply-meaning.js'
 import { holds } from '../kit/domain/property.js'
 
 const rules = {
@@ -73,6 +73,18 @@ test('a plain refusal opts out wherever in a text it stands, in English and Span
     'delete my number',
     'lose my number',
     'Sorry, wrong person',
+    'don´t text me',
+    'don‘t text me',
+    'don＇t text me',
+    'No more text messages',
+    'no more sms please',
+    'Stop these messages',
+    'stop sms',
+    'I revoke consent',
+    'revoke my consent',
+    'I opt out',
+    'No me escriba por favor',
+    'no me llame más',
   ]
   t.deepEqual(
     refusals.filter((text) => meaningOf(text, rules, false) !== 'opted_out'),
@@ -92,6 +104,10 @@ test('what only looks like a refusal is a reply', (t) => {
     'Can you take me through the options?',
     'Do not call me before 5',
     'Out of town',
+    'Can I opt out later?',
+    'No me llame antes de las 5',
+    'No me escriba por favor antes de las 5',
+    'Is there one more message?',
     'ok thanks',
     'please',
   ]
@@ -105,6 +121,14 @@ test('the first rule with one of its words or phrases counts, as whole words onl
     'reply',
   ])
   t.deepEqual(meanings(false, 'We moved  away'), ['unqualified'])
+})
+
+test('a rule is heard with and without accents, whoever leaves them out', (t) => {
+  const spanish = { reply_rules: [{ words: ['sí', 'llameme', 'don’t know'], outcome: 'qualified' }] } as const
+  for (const text of ['si', 'Sí', 'SÍ!', 'Llámeme, por favor', 'don´t know', 'dont know']) {
+    t.is(meaningOf(text, spanish, false), 'qualified', text)
+  }
+  t.is(meaningOf('siempre', spanish, false), 'reply')
 })
 
 test('START opts in again, and YES does after an opt-out; HELP and INFO ask for help', (t) => {
@@ -121,6 +145,28 @@ test('what the provider marks is that, but an opt-in only after an opt-out', (t)
   t.is(marked('Yes', false, 'opted_in'), 'qualified')
   t.is(marked('Hello', false, 'opted_in'), 'reply')
   t.is(marked('START', false, 'opted_in'), 'opted_in')
+})
+
+test('a keyword of providers stands alone, in any case', (t) => {
+  const keywords = [
+    'STOP',
+    'stopall',
+    'Unsubscribe',
+    'CANCEL',
+    'end',
+    'QUIT',
+    'revoke',
+    'OptOut',
+    'help',
+    'INFO',
+    ' stop\n',
+  ]
+  t.deepEqual(
+    keywords.filter((text) => !isKeyword(text)),
+    [],
+  )
+  const others = ['opt out', 'ALTO', 'stop texting me', 'please stop', 'STOP!', 'STOP STOP', 'stop\nBob', '']
+  t.deepEqual(others.filter(isKeyword), [])
 })
 
 test('no rule takes an opt-out away', (t) => {

@@ -57,3 +57,29 @@ test('a reply answers the conversation whose message went out, not one whose mes
   const reply = (await messagesOf(first)).find(({ direction }) => direction === 'inbound')
   t.is(reply?.next_engagement_id, first.next_engagement_id)
 })
+
+const confirmations = async (person: Person): Promise<number> =>
+  (await messagesOf(person)).filter(({ purpose }) => purpose === 'confirmation').length
+
+test('an opt-out in words that the provider does not know is confirmed by the service, once; its own keywords are not', async (t) => {
+  const { following, submit, takenFor, write } = await openTextingStage(t)
+  const rules = { reply_rules: [{ words: ['leave it'], outcome: 'opted_out' }] }
+  const account = await following('Example Agency', rules)
+  for (const [text, confirmed] of [
+    ['stop texting me', 1],
+    ['opt out', 1],
+    ['ALTO', 1],
+    ['Leave it', 1],
+    ['Please stop', 1],
+    [' stop\n', 0],
+    ['OPTOUT', 0],
+  ] as const) {
+    const person = await submit(account)
+    await isTexted(person)
+    t.is(await write(person.phone, number, text), 204)
+    t.is(await write(person.phone, number, text), 204)
+    t.true(await isOptedOut(account, person.phone))
+    t.is(await confirmations(person), confirmed, text)
+    await soon(() => takenFor(person.phone).length === 1 + confirmed)
+  }
+})
