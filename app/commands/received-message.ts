@@ -3,7 +3,7 @@ import { contact, type ContactState } from '../../domain/contact.js'
 import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
-import type { MessageEvent } from '../../domain/message.js'
+import { message, type MessageEvent } from '../../domain/message.js'
 import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -42,7 +42,10 @@ const notFound: Missing = { kind: 'contact-not-found' }
 
 const day = 24 * 60 * 60_000
 
-/** What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. */
+/**
+ * What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. Of a message
+ * that was recorded before it is what was recorded then.
+ */
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
@@ -52,6 +55,9 @@ export const receivedMessage = async (
   if (E.isLeft(loaded)) return loaded
   const person = loaded.right
   if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
+  const recorded = await loadState(ports.commandHandler, message, messageId)
+  if (E.isLeft(recorded)) return recorded
+  if (recorded.right.kind === 'received') return E.right({ ...recorded.right.facts, text })
   const answered = await answeredBy(ports, contactId, person)
   if (E.isLeft(answered)) return answered
   const settings = await settingsOf(ports, playbookAt, answered.right)

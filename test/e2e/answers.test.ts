@@ -9,6 +9,7 @@ const site = serviceForFile()
 
 type Message = {
   readonly id: string
+  readonly next_engagement_id: string
   readonly direction: string
   readonly state: string
   readonly text: string | null
@@ -60,6 +61,23 @@ test('an opt-out is confirmed once, and again after who opted in opts out anew',
   const stopped = 'confirmation, sent: You will get no more messages from First Agency. Reply START to get them again.'
   const help = 'help, sent: First Agency: we write since you asked us for an offer. Reply STOP to get no more messages.'
   t.deepEqual((await answers()).toSorted(), [stopped, stopped, help])
+})
+
+test('what the contact writes is answered as the first time where the request is repeated under its key', async (t) => {
+  const { account, phone, contact_id, write } = await following('Seventh Agency')
+  await write('STOP')
+  const path = `/contacts/${contact_id}/messages`
+  const yes = () => account.manage('POST', path, { text: 'YES' }, { 'idempotency-key': 'the same' })
+  const first = await yes()
+  t.is(first.status, 201)
+  t.like(first.body, { message: { meaning: 'opted_in' } })
+  const { next_engagement_id } = await account.submitted({ phone })
+  await until('the later message', 60_000, async () =>
+    (await messagesOf(account, contact_id)).some((one) => one.next_engagement_id === next_engagement_id),
+  )
+  const again = await yes()
+  t.is(again.status, 200)
+  t.deepEqual(again.body, first.body)
 })
 
 test('HELP is answered with the text of the account, and of no other one', async (t) => {

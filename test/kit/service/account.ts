@@ -25,7 +25,12 @@ export type Account = {
   /** A call of the REST API with the account's key; `path` follows `/api/v3`. */
   readonly rest: (path: string, body?: unknown) => Promise<Answer>
   /** A call of the management API; `path` follows `/manage/v1/accounts/{acc}`. */
-  readonly manage: (method: string, path: string, body?: unknown) => Promise<Answer>
+  readonly manage: (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ) => Promise<Answer>
   readonly submit: (fields: Fields, headers?: Readonly<Record<string, string>>) => Promise<Answer>
   /** Submits a valid lead and gives its ids. */
   readonly submitted: (changed?: Fields) => Promise<SubmittedIds>
@@ -42,17 +47,26 @@ export type Account = {
 }
 
 /** A call of the management API with the operator's key; `path` follows `/manage/v1`. */
-export const manage = ({ url }: Site, method: string, path: string, body?: unknown): Promise<Answer> =>
-  body === undefined
-    ? send(`${url}/manage/v1${path}`, { method, headers: bearer(operatorKey) })
-    : sendJson(`${url}/manage/v1${path}`, method, body, bearer(operatorKey))
+export const manage = (
+  { url }: Site,
+  method: string,
+  path: string,
+  body?: unknown,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Answer> => {
+  const headers = { ...bearer(operatorKey), ...more }
+  return body === undefined
+    ? send(`${url}/manage/v1${path}`, { method, headers })
+    : sendJson(`${url}/manage/v1${path}`, method, body, headers)
+}
 
 /** Opens an account of a test's own. Its playbook sends nothing: what it sent would depend on the hour of the day. */
 export const openAccount = async (site: Site, title = 'Example Agency'): Promise<Account> => {
   const opened = await manage(site, 'POST', '/accounts', { title })
   const id = having(opened, 'account').id
   const playbookId = having(opened, 'playbook').id
-  const inAccount: Account['manage'] = (method, path, body) => manage(site, method, `/accounts/${id}${path}`, body)
+  const inAccount: Account['manage'] = (method, path, body, headers) =>
+    manage(site, method, `/accounts/${id}${path}`, body, headers)
   await inAccount('PATCH', `/playbooks/${playbookId}`, { steps: [], reply_rules: [] })
   const addSource: Account['addSource'] = async (fields = {}) => {
     const asked = { title: 'Search ads', playbook_id: playbookId, ...fields }
