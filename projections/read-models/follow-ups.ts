@@ -73,6 +73,16 @@ const factsIn = ({ queue: _queue, next_at: _next, ...facts }: FollowUpDocument):
 const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDocument =>
   document.state === 'ended' ? document : derived({ ...factsIn(document), ...change })
 
+/** A pause, or a call, that was over at `time` holds nothing back any more. */
+const withoutPast = (document: FollowUpDocument, time: Instant): FollowUpDocument => {
+  const { paused_until, call_until } = document
+  const isPauseOver = paused_until !== null && paused_until <= time
+  const isCallOver = call_until !== undefined && call_until <= time
+  if (document.state === 'ended' || !(isPauseOver || isCallOver)) return document
+  const facts = isCallOver ? withoutCall(factsIn(document)) : factsIn(document)
+  return derived(isPauseOver ? { ...facts, state: 'running', paused_until: null } : facts)
+}
+
 const withoutCall = ({ call_until: _call, ...facts }: Facts): Facts => facts
 
 const withPending = (document: FollowUpDocument, message_pending_since: Instant): FollowUpDocument =>
@@ -96,7 +106,7 @@ const afterStep = (document: FollowUpDocument, step: number, { next_step_at, giv
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 3,
+  version: 4,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
@@ -130,9 +140,10 @@ export const followUps: Projection<FollowUpDocument> = {
         return undefined
     }
   },
-  evolve: (document, event) => {
+  evolve: (before, event) => {
     if (event.type === 'EngagementStarted') return begun(event)
-    if (document === undefined) return undefined
+    if (before === undefined) return undefined
+    const document = withoutPast(before, event.time)
     switch (event.type) {
       case 'EngagementEnded': {
         const ended = { state: 'ended', reason: event.data.reason, next_step_at: null, paused_until: null } as const

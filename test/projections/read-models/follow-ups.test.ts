@@ -1,0 +1,90 @@
+import test from 'ava'
+import type { EngagementEvent } from '../../../domain/engagement.js'
+import type { DomainEvent } from '../../../domain/events.js'
+import type { Instant } from '../../../domain/instant.js'
+import { anyProjection } from '../../../projections/projection.js'
+import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
+import { logOf } from '../../kit/domain/log.js'
+import { accountId, activity, at, attribution, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
+import { project } from '../../kit/parts/project.js'
+
+const hour = 3_600_000
+const day = 24 * hour
+const engagement_id = engagementId()
+
+/** Whatever is recorded, each at its time. */
+const documentAfter = (...recorded: ReadonlyArray<readonly [Instant, DomainEvent]>): FollowUpDocument => {
+  const streamOf = ({ type }: DomainEvent) =>
+    type.startsWith('Message') ? `message-${messageId()}` : `engagement-${engagement_id}`
+  const log = logOf(...recorded.map(([, event]) => [streamOf(event), event] as const))
+  const timed = log.map((event, index) => ({ ...event, time: recorded[index]?.[0] ?? event.time }))
+  return project(anyProjection(followUps), timed)[engagement_id] as FollowUpDocument
+}
+
+const started: readonly [Instant, DomainEvent] = [
+  at(),
+  {
+    type: 'EngagementStarted',
+    data: { ...attribution(), submitted_at: at(), follow_up: { playbook_version: 1, first_step_at: at() } },
+  },
+]
+
+/** The first step is over, and the second comes two days later. */
+const sent: readonly [Instant, DomainEvent] = [
+  at(1_000),
+  {
+    type: 'StepSkipped',
+    data: { engagement_id, step: 0, reason: 'blank', next_step_at: at(2 * day), gives_up_at: at(3 * day) },
+  },
+]
+
+const replied = (when: Instant, paused_until: Instant, gives_up_at: Instant): readonly [Instant, EngagementEvent] => [
+  when,
+  { type: 'ContactReplied', data: { engagement_id, message_id: messageId(), paused_until, gives_up_at } },
+]
+
+const paused = (when: Instant, until: Instant): readonly [Instant, EngagementEvent] => [
+  when,
+  { type: 'EngagementPaused', data: { engagement_id, until } },
+]
+
+const begun: DomainEvent = {
+  type: 'MessageBegun',
+  data: {
+    ...{ message_id: messageId(2), account_id: accountId(), contact_id: contactId(), engagement_id, step: 1 },
+    ...{ attempt: 1, text: 'Still there?', segments: 1, begun_at: at(2 * day) },
+  },
+}
+
+const stateOf = ({ state, paused_until, account_state }: FollowUpDocument) => [state, paused_until, account_state]
+const running = ['running', null, `${accountId()}/running`]
+
+test('a pause that has run out is over with whatever is recorded of the steps after it', (t) => {
+  const reply = replied(at(hour), at(hour + day), at(4 * day))
+  const until = at(hour + day)
+  t.deepEqual(stateOf(documentAfter(started, sent, reply)), ['paused', until, `${accountId()}/paused`])
+  const later: ReadonlyArray<DomainEvent> = [
+    begun,
+    { type: 'StepPostponed', data: { engagement_id, step: 1, until: at(3 * day), reason: 'quiet hours' } },
+    { type: 'StepsEnded', data: { engagement_id, gives_up_at: at(3 * day) } },
+  ]
+  for (const pause of [reply, paused(at(hour), until)]) {
+    for (const event of later) {
+      t.deepEqual(stateOf(documentAfter(started, sent, pause, [at(2 * day), event])), running, event.type)
+      t.is(documentAfter(started, sent, pause, [at(2 * hour), event]).state, 'paused', `${event.type} before its end`)
+    }
+  }
+})
+
+test('a call that is over holds nothing back any more', (t) => {
+  const scheduled: DomainEvent = {
+    type: 'ActivityRecorded',
+    data: {
+      activity: activity({ label: 'phone_call_scheduled' }),
+      record_id: null,
+      call_until: at(hour),
+    },
+  }
+  t.is(documentAfter(started, sent, [at(2_000), scheduled]).call_until, at(hour))
+  t.false('call_until' in documentAfter(started, sent, [at(2_000), scheduled], [at(2 * day), begun]))
+})
