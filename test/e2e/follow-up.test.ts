@@ -1,7 +1,8 @@
 import test from 'ava'
-import { having, type Answer } from '../kit/network/http.js'
-import { manage, openAccount, type Account } from '../kit/service/account.js'
-import { newPhone } from '../kit/service/leads.js'
+import { having, sendJson, type Answer } from '../kit/network/http.js'
+import { idsOf, manage, openAccount, type Account } from '../kit/service/account.js'
+import { nobody } from '../kit/domain/samples.js'
+import { lead as wholeLead, newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { until } from '../kit/time/until.js'
 
@@ -208,6 +209,34 @@ test('a member who takes over is not interrupted, until the engagement is resume
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)
   await soon(async () => (await messagesOf(account, contact_id)).length === 2)
   t.is((await write(other, contact_id, 'Hello')).status, 404)
+})
+
+test('what is followed up can be listed by playbook and state, and no other account sees it', async (t) => {
+  const account = await following({ give_up_after_minutes: 100_000 })
+  const { id: second } = having(
+    await account.manage('POST', '/playbooks', { ...settings, title: 'Second' }),
+    'playbook',
+  )
+  const { id: unused } = having(await account.manage('POST', '/playbooks', { title: 'Unused' }), 'playbook')
+  const { postUrl } = await account.addSource({ playbook_id: second })
+  const first = await account.submitted(lead())
+  const elsewhere = idsOf(await sendJson(postUrl, 'POST', wholeLead(lead())))
+  const listed = async (query: string): Promise<ReadonlyArray<unknown>> => {
+    const rows = having(await account.manage('GET', `/follow_ups?${query}`), 'follow_ups')
+    return (rows as unknown as ReadonlyArray<Message>).map(({ next_engagement_id }) => next_engagement_id)
+  }
+  t.deepEqual(await listed(`playbook_id=${account.playbookId}`), [first.next_engagement_id])
+  t.deepEqual(await listed(`playbook_id=${second}`), [elsewhere.next_engagement_id])
+  t.deepEqual(await listed(`playbook_id=${unused}`), [])
+  t.is((await account.manage('POST', `/engagements/${first.next_engagement_id}/pause`)).status, 200)
+  t.deepEqual(await listed(`playbook_id=${account.playbookId}&state=paused`), [first.next_engagement_id])
+  t.deepEqual(await listed(`playbook_id=${second}&state=paused`), [])
+  const other = await following()
+  t.is((await other.manage('GET', `/follow_ups?playbook_id=${account.playbookId}`)).status, 404)
+  t.is((await account.manage('GET', `/follow_ups?playbook_id=${nobody('ply')}`)).status, 404)
+  const malformed = await account.manage('GET', '/follow_ups?playbook_id=first')
+  t.is(malformed.status, 400)
+  t.deepEqual(malformed.body, { errors: ['playbook_id must be a playbook id'] })
 })
 
 test('a call that was scheduled holds the steps back until it is over', async (t) => {

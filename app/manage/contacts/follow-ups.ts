@@ -1,13 +1,14 @@
 import { engagement } from '../../../domain/engagement.js'
-import { EngagementId } from '../../../domain/ids.js'
+import { EngagementId, PlaybookId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, execute, pathId } from '../../http/steps.js'
+import { answer, check, execute, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
+import { ownPlaybook } from '../own-playbook.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -22,9 +23,15 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       TE.bindW('state', ({ request }) => TE.fromEither(stateIn(request))),
-      withPage(ports.queries, followUps, ({ account, state }) => ({
-        index: 'by_account',
-        equals: `${account.accountId}/${state}`,
+      TE.bindW('playbookId', ({ request }) => TE.fromEither(playbookIdIn(request))),
+      check(async ({ account, playbookId }) => {
+        if (playbookId === undefined) return undefined
+        const own = await ownPlaybook(ports.commandHandler, account.accountId, playbookId)()
+        return E.isLeft(own) ? own.left : undefined
+      }),
+      withPage(ports.queries, followUps, ({ account, state, playbookId }) => ({
+        index: playbookId === undefined ? 'by_account' : 'by_playbook',
+        equals: `${playbookId ?? account.accountId}/${state}`,
         descending: true,
       })),
       answer(200, ({ page }) => ({ follow_ups: page.documents.map(shown), next_cursor: page.next_cursor })),
@@ -67,6 +74,13 @@ const stateIn = ({ query }: Request): Either<Problem, string> => {
   return states.has(state)
     ? E.right(state)
     : E.left({ kind: 'invalid', messages: ['state must be running, paused or ended'] })
+}
+
+const playbookIdIn = ({ query }: Request): Either<Problem, PlaybookId | undefined> => {
+  const id = query('playbook_id')
+  return id === undefined || PlaybookId.is(id)
+    ? E.right(id)
+    : E.left({ kind: 'invalid', messages: [`playbook_id must be ${PlaybookId.name}`] })
 }
 
 /** `next_step_at`: after the pause, or the call, that holds the step back. */
