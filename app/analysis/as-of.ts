@@ -1,13 +1,33 @@
 import { account } from '../../domain/account.js'
 import { contact } from '../../domain/contact.js'
+import { conversionRecord } from '../../domain/conversion-record.js'
+import { conversion } from '../../domain/conversion.js'
 import { streamOf } from '../../domain/decider.js'
+import { delivery } from '../../domain/delivery.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Position, Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
-import { AccountId, ContactId, EngagementId, SourceId, WebhookId } from '../../domain/ids.js'
+import {
+  AccountId,
+  ContactId,
+  ConversionId,
+  DeliveryId,
+  EngagementId,
+  LeadId,
+  MessageId,
+  PlaybookId,
+  RecordId,
+  ResendId,
+  SourceId,
+  WebhookId,
+} from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
+import { lead } from '../../domain/lead.js'
 import { marketingSource } from '../../domain/marketing-source.js'
+import { message } from '../../domain/message.js'
+import { playbook } from '../../domain/playbook.js'
 import type { LogReader } from '../../domain/ports.js'
+import { resend } from '../../domain/resend.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { webhook } from '../../domain/webhook.js'
 import { replayed, type ReplayedEvent } from './replay.js'
@@ -31,13 +51,21 @@ type AsOf = {
 const kinds = [
   [AccountId, account],
   [ContactId, contact],
+  [LeadId, lead],
   [EngagementId, engagement],
-  [WebhookId, webhook],
+  [MessageId, message],
+  [PlaybookId, playbook],
   [SourceId, marketingSource],
+  [ConversionId, conversion],
+  [RecordId, conversionRecord],
+  [WebhookId, webhook],
+  [DeliveryId, delivery],
+  [ResendId, resend],
 ] as const
 
 /** Everything that can be asked about by its id, for a sentence. */
-export const askable = 'an account, a contact, an engagement, a webhook or a marketing source'
+export const askable =
+  'an account, a contact, a lead, an engagement, a message, a playbook, a marketing source, a conversion, a conversion record, a webhook, a delivery or a resend'
 
 const folderOf = (id: string) => kinds.find(([codec]) => codec.is(id))?.[1]
 
@@ -113,12 +141,13 @@ const eventsShown = (events: Events, shown: Shown): ReadonlyArray<ReplayedEvent>
   events.map((event) => replayed(event, shown))
 
 /** Fields of states, at whatever depth. */
-const personal = new Set(['details', 'email', 'url'])
+const personal = new Set(['body', 'details', 'email', 'text', 'url'])
 const secret = new Set(['sealedSecret', 'secretHash', 'signingSecrets', 'sealed_token'])
 
 /** A state as JSON, with the names that the events have. */
 const plain = (value: unknown, shown: Shown): unknown => {
   if (value instanceof Map) return plain(Object.fromEntries(value) as Json, shown)
+  if (value instanceof Set) return plain([...value], shown)
   if (Array.isArray(value)) return value.map((one) => plain(one, shown))
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value as Json).filter(

@@ -234,6 +234,20 @@ test('what a contact was at a moment is told with what came later, and what chan
   t.regex(await refusalOf(t, asOfCommand, ['contact-1', now]), /must be the id of an account/)
 })
 
+test('what a message and a playbook were at a moment is told by their ids', async (t) => {
+  const [received] = linesIn((await replay('--contact', ids.contact_id, '--type', 'MessageReceived')).stdout)
+  const now = new Date().toISOString()
+  for (const [id, kind] of [
+    [String(received?.data['message_id']), 'received'],
+    [account.playbookId, 'created'],
+  ] as const) {
+    const told = await leadloop('as-of', id, now)
+    t.is(told.code, 0, told.stderr)
+    t.is((JSON.parse(told.stdout) as { readonly state: Line['data'] }).state['kind'], kind)
+    t.false(told.stdout.includes(mark))
+  }
+})
+
 test('an export beside the service shows no personal value, and with --personal each of a contact and an activity', async (t) => {
   const folder = temporaryDirectory(t)
   const { code, stdout, stderr } = await leadloop('export', '--out', folder)

@@ -1,8 +1,26 @@
 import test from 'ava'
 import { asOf, difference, isAskable } from '../../../app/analysis/as-of.js'
-import { categoryOf } from '../../../domain/events.js'
+import { categoryOf, type DomainEvent } from '../../../domain/events.js'
 import { positionOf, type Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  deliveryFacts,
+  deliveryId,
+  engagementId,
+  leadId,
+  messageId,
+  playbookId,
+  recordId,
+  resendId,
+  senderOptOutId,
+  sourceId,
+  submissionKeyId,
+  webhookId,
+} from '../../kit/domain/samples.js'
 import type { History } from '../../kit/domain/histories.js'
 import { livelyHistory, writeHistory } from '../../kit/domain/lively-history.js'
 import { newEvent } from '../../kit/domain/new-events.js'
@@ -74,6 +92,43 @@ test('a difference names what changed, with both values, and the events between'
   )
 })
 
+test('whatever has an id that people see can be asked about by it', (t) => {
+  const seen = [
+    ...[accountId(), contactId(), leadId(), engagementId(), messageId(), playbookId(), sourceId()],
+    ...[conversionId(), recordId(), webhookId(), deliveryId(), resendId()],
+  ]
+  t.deepEqual(seen.filter(isAskable), seen)
+  t.deepEqual([submissionKeyId(), senderOptOutId(), 'message-1'].filter(isAskable), [])
+})
+
+test('the text of a message and the body of a delivery are shown only where personal values are asked for', async (t) => {
+  const ids = { account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
+  const text = 'Hi Ada'
+  const message: DomainEvent = {
+    type: 'MessageBegun',
+    data: { ...ids, message_id: messageId(), step: 0, text, segments: 1, begun_at: at() },
+  }
+  const due: DomainEvent = { type: 'DeliveryDue', data: { ...deliveryFacts(), body: text } }
+  const log = memoryEventStore(memoryLog())
+  rightOf(await log.append(`message-${messageId()}`, 'no-stream', [newEvent(1, message)]))
+  rightOf(await log.append(`delivery-${deliveryId()}`, 'no-stream', [newEvent(2, due)]))
+  for (const id of [messageId(), deliveryId()]) {
+    const told = async (isPersonalShown: boolean) =>
+      JSON.stringify(await asOf(log, id, { position: positionOfNth(2) }, { isPersonalShown }))
+    t.true((await told(true)).includes(text), id)
+    t.false((await told(false)).includes(text), id)
+  }
+})
+
+test('what a state lists without order is told as a list', async (t) => {
+  const history = livelyHistory()
+  const log = await logOf(history)
+  const started = history.find(({ type }) => type === 'EngagementStarted')
+  const { state } = await asOf(log, idIn(started?.stream ?? ''), { position: positionOfNth(history.length) }, shown)
+  const { labels } = state as { readonly labels: ReadonlyArray<string> }
+  t.is(labels[0], 'started')
+})
+
 test('personal values are shown only where they are asked for, and secrets never', async (t) => {
   const history = livelyHistory()
   const log = await logOf(history)
@@ -82,7 +137,7 @@ test('personal values are shown only where they are asked for, and secrets never
     const ids = [...new Set(history.map(({ stream }) => idIn(stream)))].filter(isAskable)
     return JSON.stringify(await Promise.all(ids.map((id) => asOf(log, id, moment, { isPersonalShown }))))
   }
-  const personal = /@example|\+1415555|first_name/
+  const personal = /@example|\+1415555|"first_name":/
   t.regex(await everything(true), personal)
   t.notRegex(await everything(false), personal)
   t.notRegex(await everything(true), /sealed|secret|hash/)

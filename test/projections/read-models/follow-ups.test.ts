@@ -52,7 +52,7 @@ const begun: DomainEvent = {
   type: 'MessageBegun',
   data: {
     ...{ message_id: messageId(2), account_id: accountId(), contact_id: contactId(), engagement_id, step: 1 },
-    ...{ attempt: 1, text: 'Still there?', segments: 1, begun_at: at(2 * day) },
+    ...{ text: 'Still there?', segments: 1, begun_at: at(2 * day) },
   },
 }
 
