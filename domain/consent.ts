@@ -2,6 +2,9 @@ import { t } from './codec.js'
 import type { FollowUp } from './follow-up.js'
 import { hostOf, urlFromText, webAddressFromText } from './web-address.js'
 
+/** The fields of a lead that prove its consent. They are of the lead, and not kept with its contact. */
+export const consentFields = ['tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
+
 /** The hosts on which an account accepts proofs of consent, as URLs spell them; null: any. */
 export type AcceptedHosts = ReadonlyArray<string> | null
 

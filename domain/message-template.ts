@@ -16,7 +16,12 @@ export const MessageText = refined(
   (value): value is string => Text.is(value) && value.length <= longestMessage,
 )
 
-const placeholder = /\{\{\s*([a-z][a-z0-9_]*)\s*\}\}/g
+/** Vendors name their fields as they like. */
+const fieldName = '[^\\s{}:]+'
+
+const placeholder = new RegExp(`\\{\\{\\s*(${fieldName})\\s*\\}\\}`, 'g')
+
+const canBeNamed = (name: string): boolean => new RegExp(`^${fieldName}$`).test(name)
 
 /** `{{link:https://…}}`: a link whose opening is noticed. */
 const link = /\{\{\s*link:\s*([^\s{}]+)\s*\}\}/g
@@ -35,7 +40,7 @@ export const templateProblem = (template: string, known: ReadonlySet<string>): s
   const names = [...withoutLinks.matchAll(placeholder)].map(([, name = '']) => name)
   const rest = withoutLinks.replaceAll(placeholder, '')
   if (names.some((name) => !known.has(name)) || rest.includes('{{') || rest.includes('}}')) {
-    return `a text whose {{…}} each hold one of ${[...known].join(', ')}, or link: and a URL`
+    return `a text whose {{…}} each hold one of ${[...known].filter(canBeNamed).join(', ')}, or link: and a URL`
   }
   if (/\p{Cc}/u.test(rest.replaceAll('\n', ''))) return 'a text without control characters'
   const longest = rest.length + names.length * longestValue + links.length * linkLength
@@ -60,7 +65,7 @@ export const messageOf = (template: string, values: FieldValues, linkAt: (index:
   }
   return template
     .replaceAll(link, nextLink)
-    .replaceAll(placeholder, (_, name: string) => shown(values[name]))
+    .replaceAll(placeholder, (_, name: string) => shown(Object.hasOwn(values, name) ? values[name] : ''))
     .replaceAll(new RegExp(`\\(\\s*${blank}\\s*\\)|"\\s*${blank}\\s*"|“\\s*${blank}\\s*”`, 'g'), blank)
     .replaceAll(
       new RegExp(`(^|[.!?]\\s+|\\n\\s*)(?:${blank}[\\s,;:]*)+(\\p{Ll})?`, 'gu'),

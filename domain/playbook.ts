@@ -1,4 +1,5 @@
 import { t, type Mismatch } from './codec.js'
+import { consentFields } from './consent.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, PlaybookId } from './ids.js'
@@ -165,11 +166,14 @@ const evolve = (state: PlaybookState, event: PlaybookEvent): PlaybookState => {
   }
 }
 
+const notKept: ReadonlySet<string> = new Set(consentFields)
+
 /**
- * The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, and the account's title.
+ * The names that a message may hold: fields that each lead of the playbook has, or a standard playbook asks for, as far as they are kept
+ * with the contact, and the account's title.
  */
 const knownNames = ({ required_fields }: PlaybookSettings): ReadonlySet<string> =>
-  new Set(['account', ...standardFields, ...required_fields])
+  new Set(['account', ...standardFields, ...required_fields.filter((name) => !notKept.has(name))])
 
 const templateMismatches = (settings: PlaybookSettings): ReadonlyArray<Mismatch> =>
   settings.steps.flatMap(({ message }, index) => {

@@ -1,3 +1,4 @@
+import { consentFields } from './consent.js'
 import { contactIdOf, leadIdOf, type AccountSecret } from './derived-id.js'
 import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
@@ -20,17 +21,10 @@ const maximalFields = 500
 const maximalLength = 10_000
 
 /** Asked for whatever the playbook says: no contact without a number, no outreach without consent (contract 4.6, rule 1). */
-const alwaysRequired = ['phone', 'tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
+const alwaysRequired = ['phone', ...consentFields] as const
 
 /** Fields that have a place of their own in a submission; all others stand in `additional_info`. */
-const ownFields: ReadonlySet<string> = new Set([
-  'first_name',
-  'last_name',
-  'email',
-  'phone',
-  'tcpa_opt_in_token',
-  'tcpa_opt_in_url',
-])
+const ownFields: ReadonlySet<string> = new Set(['first_name', 'last_name', 'email', 'phone', ...consentFields])
 
 /** Fields whose format counts wherever they are sent; that of any other counts where the field is asked for. */
 const checkedWhereverSent: ReadonlySet<string> = new Set(['email'])

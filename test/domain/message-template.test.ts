@@ -43,6 +43,15 @@ for (const [template, text] of [
   })
 }
 
+test('a field may have any name without braces, colons and spaces', (t) => {
+  for (const name of ['PetName', 'Größe', 'lead.pet-name', '2nd_car', 'constructor', '__proto__']) {
+    const template = `How is {{${name}}}?`
+    t.is(templateProblem(template, new Set([name])), undefined, name)
+    t.is(messageOf(template, Object.fromEntries([[name, 'Blacky']])), 'How is Blacky?', name)
+    t.is(messageOf(template, {}), 'How is?', name)
+  }
+})
+
 test('what a vendor sends stays on one line and short', (t) => {
   const text = messageOf('Hi {{first_name}}!', { first_name: `A\nB\u0000${'x'.repeat(1_000)}` })
   t.is(text, `Hi A B ${'x'.repeat(56)}!`)

@@ -63,6 +63,25 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
   t.is(listed.length, 1)
 })
 
+test('a message may name what is kept of a contact, as the vendor spells it, and nothing else', async (t) => {
+  const account = await openAccount(site)
+  const required_fields = ['first_name', 'PetName', 'a field', 'tcpa_opt_in_token', 'tcpa_opt_in_url']
+  const saving = (name: string) =>
+    account.manage('POST', '/playbooks', {
+      title: 'Pets',
+      required_fields,
+      steps: [{ message: `How is {{${name}}}?`, delay_minutes: 0 }],
+    })
+  t.is((await saving('PetName')).status, 201)
+  for (const name of ['tcpa_opt_in_token', 'tcpa_opt_in_url', 'petname', 'a field']) {
+    const { status, body } = await saving(name)
+    t.is(status, 400, name)
+    const [error = ''] = body.errors ?? []
+    t.regex(error, /^steps\.0\.message must be a text whose \{\{…\}\} each hold one of account, .*, PetName, or link/)
+    t.notRegex(error, /tcpa|a field/)
+  }
+})
+
 test('a preview shows what a lead would be sent, and sends nothing', async (t) => {
   const account = await openAccount(site)
   const { id } = having(await account.manage('POST', '/playbooks', settings), 'playbook')
