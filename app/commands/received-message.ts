@@ -10,7 +10,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { isKeyword, meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Queries } from '../../projections/queries.js'
-import { lastSentTo } from '../../projections/read-models/last-sent.js'
+import { lastSentTo } from './states/last-sent.js'
 import { loadState } from './states/current-states.js'
 
 type Ports = {
