@@ -61,7 +61,9 @@ test('who was engaged before playbooks sent anything gets no message by an upgra
     engaged.filter((id) => streams.has(`engagement-${id}`)),
     [],
   )
-  t.deepEqual(having(await manage(service, 'GET', `${account}/follow_ups?state=running`), 'follow_ups'), [])
+  const running = async () => having(await manage(service, 'GET', `${account}/follow_ups?state=running`), 'follow_ups')
+  // The list follows the log.
+  t.deepEqual(await until('nobody is followed up', 60_000, running, ({ length }) => length === 0), [])
   const { contact_id } = later[0] ?? {}
   const timeline = having(await manage(service, 'GET', `${account}/contacts/${contact_id}/timeline`), 'timeline')
   t.is(timeline.filter(({ kind }) => kind === 'lead').length, 2, 'what was there before is shown with what came since')
