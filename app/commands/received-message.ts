@@ -3,7 +3,7 @@ import { contact, type ContactState } from '../../domain/contact.js'
 import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
 import { later } from '../../domain/instant.js'
-import { message, type MessageEvent } from '../../domain/message.js'
+import type { MessageEvent } from '../../domain/message.js'
 import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -25,6 +25,8 @@ type Arrived = {
   readonly accountId: AccountId
   readonly contactId: ContactId
   readonly text: string
+  /** What it says to the sender that it came to, and so in all of its accounts. */
+  readonly said: Extract<ReplyMeaning, 'opted_out' | 'opted_in'> | undefined
   /** Where a provider brought it. */
   readonly providerId?: string
   /** Whether the provider answers its keywords itself, as STOP and HELP, unless the account says otherwise. */
@@ -42,28 +44,22 @@ const notFound: Missing = { kind: 'contact-not-found' }
 
 const day = 24 * 60 * 60_000
 
-/**
- * What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. Of a message
- * that was recorded before it is what was recorded then.
- */
+/** What a text means to the engagement whose message it answers: the one that wrote to the contact last, else the newest. */
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
+  { messageId, accountId, contactId, text, said, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
   const person = loaded.right
   if (person.kind !== 'known' || person.accountId !== accountId) return E.left(notFound)
-  const recorded = await loadState(ports.commandHandler, message, messageId)
-  if (E.isLeft(recorded)) return recorded
-  if (recorded.right.kind === 'received') return E.right({ ...recorded.right.facts, text })
   const answered = await answeredBy(ports, contactId, person)
   if (E.isLeft(answered)) return answered
   const settings = await settingsOf(ports, playbookAt, answered.right)
   if (E.isLeft(settings)) return settings
   const now = ports.clock.now()
-  const meaning = meaningOf(text, settings.right, person.optedOut, mark)
+  const meaning = said ?? meaningOf(text, settings.right, person.optedOut, mark)
   const owner = await loadState(ports.commandHandler, account, accountId)
   if (E.isLeft(owner)) return owner
   const isSet = owner.right.kind === 'open' ? owner.right.providerAnswersKeywords : null

@@ -87,6 +87,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     verifiesConsents: config.consentVerifierUrl !== undefined,
     vault,
     sender: calls.sender,
+    sharedSender,
     senderOptOuts: optOuts,
     rateLimit: rateLimit(clock),
     erasures: followers.erasures,

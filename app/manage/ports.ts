@@ -2,6 +2,7 @@ import type { Clock, CommandHandler, EventStore, Ids, Logger, Vault } from '../.
 import type { WebhookSender } from '../../projections/delivery/sender.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import type { Erasures } from '../commands/erasures.js'
+import type { CurrentStates } from '../commands/states/current-states.js'
 import type { RateLimit } from '../http/rate-limit.js'
 import type { Queries } from '../../projections/queries.js'
 import type { Rebuilds } from '../../projections/subscriptions/rebuilds.js'
@@ -11,6 +12,7 @@ export type ManagePorts = {
   readonly store: EventStore
   readonly commandHandler: CommandHandler
   readonly clientCommands: ClientCommands
+  readonly currentStates: CurrentStates
   readonly erasures: Erasures
   readonly queries: Queries
   readonly rebuilds: Rebuilds
@@ -18,6 +20,8 @@ export type ManagePorts = {
   readonly ids: Ids
   readonly clock: Clock
   readonly logger: Logger
+  /** What texts are sent from where an account has no sender of its own; undefined: then they are kept. */
+  readonly sharedSender: string | undefined
   /** Posts tests to webhooks. */
   readonly sender: WebhookSender
   readonly rateLimit: RateLimit

@@ -20,8 +20,8 @@ export type AddressedPorts = {
   readonly currentStates: CurrentStates
   readonly queries: Pick<Queries, 'byKeys' | 'values' | 'page'>
   readonly vault: Pick<Vault, 'accountSecret'>
-  /** As the provider calls it. */
-  readonly sharedSender: string
+  /** As the provider calls it; undefined: nothing leaves the service, and accounts share nothing. */
+  readonly sharedSender: string | undefined
 }
 
 /** The contact of the number that wrote, in one of the accounts, as it is or would be. */
@@ -32,8 +32,8 @@ export type Addressed = {
   readonly isKnown: boolean
   /** Of the text, where it is for this account. */
   readonly messageId: MessageId
-  /** What the account sends from, its own or the one that the accounts share. */
-  readonly sender: string
+  /** What the account sends from, its own or the one that the accounts share; undefined where there is neither. */
+  readonly sender: string | undefined
 }
 
 /** A sender that a text came to, by the provider's names for it. */
@@ -72,17 +72,19 @@ export const addressedBy = async (
   return E.right(possible.map((one) => ({ ...one, isKnown: known.has(one.contactId) })))
 }
 
+const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
+
 /** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
 export const ofSender = async (
   ports: AddressedPorts,
   addressed: ReadonlyArray<Addressed>,
-  { to, poolOfTo }: InboundText,
+  { to, poolOfTo }: Pick<InboundText, 'to' | 'poolOfTo'>,
 ): Promise<Either<Problem, { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }>> => {
-  const isOwn = addressed.some(({ sender }) => to.includes(sender))
+  const isOwn = addressed.some(({ sender }) => isIn(to, sender))
   const cameTo = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
   const meant: Array<Addressed> = []
   for (const one of addressed) {
-    const wrote = cameTo.includes(one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
+    const wrote = isIn(cameTo, one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
     if (E.isLeft(wrote)) return wrote
     if (wrote.right !== undefined) meant.push(one)
   }
@@ -115,6 +117,6 @@ const lastSent = async (
   cameTo: CameTo,
 ): Promise<Either<Problem, Instant | undefined>> => {
   if (!isKnown) return E.right(undefined)
-  const sent = await lastSentTo(queries, contactId, (sender = sharedSender) => cameTo.includes(sender))
+  const sent = await lastSentTo(queries, contactId, (own) => isIn(cameTo, own ?? sharedSender))
   return E.isLeft(sent) ? sent : E.right(sent.right?.tried_at)
 }

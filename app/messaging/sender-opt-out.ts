@@ -1,14 +1,15 @@
+import { contact } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
 import type { SenderOptOutId } from '../../domain/ids.js'
 import type { Phone } from '../../domain/phone.js'
 import type { CommandHandler, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
-import { meaningOf } from '../../domain/reply-meaning.js'
+import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Problem } from '../http/problem.js'
-import type { InboundText } from './provider.js'
+import type { Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -16,34 +17,41 @@ type SenderOptOutPorts = {
   readonly vault: Pick<Vault, 'serviceSecret'>
 }
 
-/** `repeated`: something else was said since. */
-type SaidToSender = 'opted-out' | 'opted-in' | 'repeated'
+/** What somebody said to a sender. */
+export type Said = Extract<ReplyMeaning, 'opted_out' | 'opted_in'>
+
+/** A text, known by `textId` however often it comes. */
+type ToSender = {
+  readonly text: string
+  readonly textId: string
+  readonly mark?: ProviderMark | undefined
+  readonly actor: string
+}
 
 /**
  * What a text says to the sender that it came to, whose names these are, and so to every account that writes from it, now or later.
- * Undefined where that is nothing. What a playbook's own rules take for an opt-out concerns its account alone.
+ * Undefined where that is nothing, `repeated` where something else was said since. What a playbook's own rules take for an opt-out concerns its account alone.
  */
 export const saidToSender = async (
   ports: SenderOptOutPorts,
   phone: Phone,
   names: ReadonlyArray<string>,
-  { text, providerId, mark }: InboundText,
-): Promise<Either<Problem, SaidToSender | undefined>> => {
+  { text, textId, mark, actor }: ToSender,
+): Promise<Either<Problem, Said | 'repeated' | undefined>> => {
   const ids = names.map((name) => senderOptOutIdOf(ports.vault.serviceSecret, name, phone))
   const isOptedOut = await isAnyOptedOut(ports, ids)
   if (E.isLeft(isOptedOut)) return isOptedOut
   const meaning = meaningOf(text, { reply_rules: [] }, isOptedOut.right, mark)
   if (meaning !== 'opted_out' && meaning !== 'opted_in') return E.right(undefined)
-  const [type, said] =
-    meaning === 'opted_out' ? (['OptOutOfSender', 'opted-out'] as const) : (['OptInToSender', 'opted-in'] as const)
+  const type = meaning === 'opted_out' ? 'OptOutOfSender' : 'OptInToSender'
   let isRepeated = false
   for (const optOutId of ids) {
-    const command = { type, optOutId, textId: saidTextIdOf(optOutId, providerId) }
-    const done = await ports.clientCommands.execute(senderOptOut, optOutId, command, 'provider')
+    const command = { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
+    const done = await ports.clientCommands.execute(senderOptOut, optOutId, command, actor)
     if (E.isLeft(done)) return done
     isRepeated ||= done.right.state.optedOut !== (meaning === 'opted_out')
   }
-  return E.right(isRepeated ? 'repeated' : said)
+  return E.right(isRepeated ? 'repeated' : meaning)
 }
 
 const isAnyOptedOut = async (
@@ -57,4 +65,19 @@ const isAnyOptedOut = async (
     isAny ||= state.right.optedOut
   }
   return E.right(isAny)
+}
+
+/** Where an account has no contact of the number yet, that is all that it keeps of it. */
+export const saidByStrangers = async (
+  { clientCommands }: Pick<SenderOptOutPorts, 'clientCommands'>,
+  said: Said,
+  meant: ReadonlyArray<Addressed>,
+  actor: string,
+): Promise<Either<Problem, undefined>> => {
+  const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
+  for (const { contactId, accountId } of meant.filter(({ isKnown }) => !isKnown)) {
+    const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
+    if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+  }
+  return E.right(undefined)
 }

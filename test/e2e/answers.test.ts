@@ -78,6 +78,11 @@ test('what the contact writes is answered as the first time where the request is
   const again = await yes()
   t.is(again.status, 200)
   t.deepEqual(again.body, first.body)
+  const stop = () => account.manage('POST', path, { text: 'STOP' }, { 'idempotency-key': 'a stop' })
+  t.is((await stop()).status, 201)
+  await write('START')
+  t.is((await stop()).status, 200)
+  t.false(having(await account.find(phone), 'contact').opted_out, 'what was taken back since')
 })
 
 test('HELP is answered with the text of the account, and of no other one', async (t) => {
@@ -106,6 +111,27 @@ test('where the provider answers STOP and HELP the service does not', async (t) 
   await write('STOP')
   await answered(1)
   t.regex((await answers())[0] ?? '', /^confirmation/)
+})
+
+test('a STOP that a request brings concerns the accounts that name the same sender, and without one its own alone', async (t) => {
+  const sender = { from: '+14155550123', messages_per_second: null }
+  const pairs = [
+    [{ sender }, true],
+    [{ help_text: null }, false],
+  ] as const
+  for (const [messaging, isShared] of pairs) {
+    const [first, second] = [await following('Eighth Agency'), await openAccount(site, 'Ninth Agency')]
+    for (const account of [first.account, second]) {
+      t.is((await account.manage('PUT', '/messaging', messaging)).status, 200)
+    }
+    await second.submitted({ phone: first.phone })
+    const isOptedOut = async () => having(await second.find(first.phone), 'contact').opted_out
+    await first.write('STOP')
+    t.true(having(await first.account.find(first.phone), 'contact').opted_out)
+    t.is(await isOptedOut(), isShared)
+    await first.write('START')
+    t.false(await isOptedOut())
+  }
 })
 
 test('a member writes by hand, in an open engagement to who has not opted out', async (t) => {

@@ -8,7 +8,7 @@ import {
   soon,
   type Person,
 } from '../kit/service/texting-stage.js'
-import { number } from '../twilio-double/double.js'
+import { number, otherNumber } from '../twilio-double/double.js'
 
 const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
 
@@ -82,4 +82,33 @@ test('an opt-out in words that the provider does not know is confirmed by the se
     t.is(await confirmations(person), confirmed, text)
     await soon(() => takenFor(person.phone).length === 1 + confirmed)
   }
+})
+
+test('what a request says for a contact it says to the sender: a STOP and a YES count in all of its accounts', async (t) => {
+  const { following, submit, takenFor } = await openTextingStage(t)
+  const [first, second, elsewhere] = [
+    await following('First Agency'),
+    await following('Second Agency'),
+    await following('Own Agency'),
+  ]
+  await elsewhere.manage('PUT', '/messaging', { sender: { from: otherNumber, messages_per_second: null } })
+  const person = await submit(first)
+  const { phone } = person
+  await isTexted(person)
+  const other = await submit(second, phone)
+  await isTexted(other)
+  await isTexted(await submit(elsewhere, phone))
+  const write = (text: string, key: string) =>
+    first.manage('POST', `/contacts/${person.contact_id}/messages`, { text }, { 'idempotency-key': key })
+  t.is((await write('Who is this?', 'a question')).status, 201)
+  t.deepEqual(await inboundOf(other), [], 'a reply is for the account alone')
+  t.is((await write('STOP', 'a stop')).status, 201)
+  t.deepEqual(await Promise.all([first, second, elsewhere].map((one) => isOptedOut(one, phone))), [true, true, false])
+  t.deepEqual(await labelsOf(await submit(await following('Later Agency'), phone)), ['started', 'filtered'])
+  await soon(() => takenFor(phone).length === 4)
+  t.deepEqual([await confirmations(person), await confirmations(other)], [1, 0])
+  t.is((await write('Yes', 'a yes')).status, 201)
+  t.deepEqual(await Promise.all([first, second].map((one) => isOptedOut(one, phone))), [false, false])
+  t.is((await write('STOP', 'a stop')).status, 200)
+  t.deepEqual(await Promise.all([first, second].map((one) => isOptedOut(one, phone))), [false, false], 'a repeat')
 })

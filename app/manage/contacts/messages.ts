@@ -1,14 +1,13 @@
 import { t } from '../../../domain/codec.js'
 import { ContactId } from '../../../domain/ids.js'
-import { message } from '../../../domain/message.js'
 import { MessageText } from '../../../domain/message-template.js'
 import { flow, TE } from '../../../domain/prelude.js'
 import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
-import { receivedMessage } from '../../commands/received-message.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bindOr, execute, pathId, withBody } from '../../http/steps.js'
+import { hearWritten } from '../../messaging/heard.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -19,7 +18,7 @@ const ReceivedMessage = t.type({ text: MessageText })
 
 const notFound: Problem = { kind: 'contact-not-found' }
 
-/** What was written to a contact and by it. A `POST` stands for what it writes: no provider is between. */
+/** What was written to a contact and by it. A `POST` stands for what it writes to the sender of its account: no provider is between. */
 export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => {
   const playbookAt = playbookVersions(ports.store)
   return [
@@ -52,26 +51,15 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         TE.bindW('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
           TE.fromEither(messageIdFor(ports, request, sealedSecret, contact_id)),
         ),
-        TE.bindW(
-          'facts',
-          ({ account: { accountId }, contact_id: contactId, body: { text }, messageId }) =>
-            () =>
-              receivedMessage(ports, playbookAt, {
-                ...{ messageId, accountId, contactId, text },
-                // No provider is between.
-                isAnsweredByDefault: false,
-                mayAnswer: true,
-              }),
+        execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
+          hearWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),
         ),
-        execute(({ facts, caller }) => {
-          const command = { type: 'ReceiveMessage', facts } as const
-          return ports.clientCommands.execute(message, facts.message_id, command, caller.actor)
-        }),
         answer(
           ({ result }) => (result.events.length > 0 ? 201 : 200),
-          ({ facts: { message_id: id, contact_id, engagement_id: next_engagement_id, meaning } }) => ({
-            message: { id, contact_id, next_engagement_id, meaning },
-          }),
+          ({ result: { facts } }) => {
+            const { message_id: id, contact_id, engagement_id: next_engagement_id, meaning } = facts
+            return { message: { id, contact_id, next_engagement_id, meaning } }
+          },
         ),
       ),
     },

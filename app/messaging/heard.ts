@@ -1,0 +1,122 @@
+import { contact } from '../../domain/contact.js'
+import type { OwnSender } from '../../domain/account.js'
+import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
+import { message, type MessageEvent } from '../../domain/message.js'
+import type { Clock, Vault } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import type { ProviderMark } from '../../domain/reply-meaning.js'
+import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
+import type { ClientCommands } from '../commands/client-commands.js'
+import { receivedMessage } from '../commands/received-message.js'
+import { loadState } from '../commands/states/current-states.js'
+import type { Problem } from '../http/problem.js'
+import { addressedBy, ofSender, type Addressed, type AddressedPorts } from './addressed.js'
+import { saidByStrangers, saidToSender, type Said } from './sender-opt-out.js'
+
+export type HearingPorts = Omit<AddressedPorts, 'vault'> & {
+  readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
+  readonly clientCommands: ClientCommands
+  readonly clock: Clock
+}
+
+/** A text of a contact. */
+type Heard = {
+  readonly text: string
+  /** What it says to the sender that it came to. */
+  readonly said: Said | undefined
+  /** Where a provider brought it. */
+  readonly providerId?: string
+  readonly mark?: ProviderMark | undefined
+  readonly isAnsweredByDefault: boolean
+  readonly actor: string
+}
+
+type Hearer = Pick<Addressed, 'accountId' | 'contactId' | 'messageId'>
+
+type Recorded = {
+  readonly facts: Omit<Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data'], 'text'>
+  /** None where it was recorded before: then the facts are those of that time. */
+  readonly events: ReadonlyArray<{ readonly correlationId: string }>
+}
+
+/**
+ * Records a text of a contact. One that comes again changes nothing: what followed from it may have been taken back since. `mayAnswer`: of
+ * the accounts that share a sender one does.
+ */
+export const hear = async (
+  ports: HearingPorts,
+  playbookAt: PlaybookVersions,
+  { actor, ...heard }: Heard,
+  { accountId, contactId, messageId }: Hearer,
+  mayAnswer: boolean,
+): Promise<Either<Problem, Recorded>> => {
+  const known = await loadState(ports.commandHandler, message, messageId)
+  if (E.isLeft(known)) return known
+  if (known.right.kind === 'received') return E.right({ facts: known.right.facts, events: [] })
+  const facts = await receivedMessage(ports, playbookAt, { ...heard, accountId, contactId, messageId, mayAnswer })
+  if (E.isLeft(facts)) return facts
+  const command = { type: 'ReceiveMessage', facts: facts.right } as const
+  const done = await ports.clientCommands.execute(message, messageId, command, actor)
+  return E.isLeft(done) ? done : E.right({ facts: facts.right, events: done.right.events })
+}
+
+/** What stands for a text of a contact, to what its account sends from. */
+type Written = {
+  readonly account: { readonly accountId: AccountId; readonly sender: OwnSender | null }
+  readonly contactId: ContactId
+  readonly messageId: MessageId
+  readonly text: string
+  readonly actor: string
+}
+
+/**
+ * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from it. Any other text,
+ * and every text where the account has no sender, concerns the account alone.
+ */
+export const hearWritten = async (
+  ports: HearingPorts,
+  playbookAt: PlaybookVersions,
+  written: Written,
+): Promise<Either<Problem, Recorded>> => {
+  const toSender = await writtenToSender(ports, written)
+  if (E.isLeft(toSender)) return toSender
+  const { said, others } = toSender.right
+  const heard = { text: written.text, said, isAnsweredByDefault: false, actor: written.actor }
+  const own = { ...written, accountId: written.account.accountId }
+  const recorded = await hear(ports, playbookAt, heard, own, true)
+  if (E.isLeft(recorded)) return recorded
+  for (const other of others) {
+    const done = await hear(ports, playbookAt, heard, other, false)
+    if (E.isLeft(done)) return done
+  }
+  return recorded
+}
+
+type SaidToOthers = { readonly said: Said | undefined; readonly others: ReadonlyArray<Addressed> }
+
+const toNobodyElse: SaidToOthers = { said: undefined, others: [] }
+
+const writtenToSender = async (
+  ports: HearingPorts,
+  { account: { accountId, sender }, contactId, messageId, text, actor }: Written,
+): Promise<Either<Problem, SaidToOthers>> => {
+  const name = sender?.from ?? ports.sharedSender
+  const person = await loadState(ports.commandHandler, contact, contactId)
+  if (E.isLeft(person)) return person
+  if (name === undefined || person.right.kind !== 'known' || person.right.accountId !== accountId) {
+    return E.right(toNobodyElse)
+  }
+  const { phone } = person.right.details
+  const toSender = await saidToSender(ports, phone, [name], { text, textId: messageId, actor })
+  if (E.isLeft(toSender)) return toSender
+  const said = toSender.right
+  if (said === undefined || said === 'repeated') return E.right(toNobodyElse)
+  const everywhere = await addressedBy(ports, phone, messageId)
+  if (E.isLeft(everywhere)) return everywhere
+  const addressed = await ofSender(ports, everywhere.right, { to: [name], poolOfTo: undefined })
+  if (E.isLeft(addressed)) return addressed
+  const { meant } = addressed.right
+  const done = await saidByStrangers(ports, said, meant, actor)
+  if (E.isLeft(done)) return done
+  return E.right({ said, others: meant.filter((one) => one.isKnown && one.contactId !== contactId) })
+}
