@@ -8,7 +8,7 @@ import type { MessageState } from './message.js'
 import { segmentsOf } from './message-segments.js'
 import { linksIn, messageOf } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
-import { lookAgainAfter, postpone, type Postponement } from './postponement.js'
+import { longestLimited, lookAgainAfter, postpone, segmentsUsedUp, type Postponement } from './postponement.js'
 import { dayIsFullUntil, quietFrom, sendingTime } from './quiet-hours.js'
 import { afterStep, fieldsOf, hoursFor } from './step-times.js'
 import { linkUrl, type TrackedLinks } from './tracked-link.js'
@@ -147,11 +147,8 @@ const dueStep = (
   return { kind: 'send', step, attempt, messageId, text, links, validUntil: quietFrom(hours, now) }
 }
 
-/** In milliseconds: what waits for so long for a month that is not used up is dropped. */
-const longestLimited = 24 * 60 * 60_000
-
 const limited = (now: Instant, step: number, since: Instant, after: AfterStep): NextStep => {
-  const reason = "the account's segments of this month are used up"
+  const reason = segmentsUsedUp
   const drops = later(since, longestLimited)
   if (drops <= now) return { kind: 'skip', step, reason, after }
   const until = [later(now, lookAgainAfter), drops, nextMonthAfter(now)].reduce((one, other) =>

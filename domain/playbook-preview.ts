@@ -1,13 +1,14 @@
 import type { FollowUp } from './follow-up.js'
-import { later, type Instant } from './instant.js'
+import { later, monthOf, nextMonthAfter, type Instant } from './instant.js'
 import { segmentsOf, type Segments } from './message-segments.js'
 import { messageOf, type FieldValues } from './message-template.js'
 import type { PlaybookSettings } from './playbook.js'
-import { dayIsFullUntil, sendingTime } from './quiet-hours.js'
+import { longestLimited, postpone, segmentsUsedUp } from './postponement.js'
+import { dayIsFullUntil, sendingTime, type SendingHours } from './quiet-hours.js'
 import { hoursFor } from './step-times.js'
 import { linkCodeFrom, linkUrl } from './tracked-link.js'
 
-/** A message as a lead would get it: `at` what time, null where there is no hour for it, and why not sooner. */
+/** A message as a lead would get it: `at` what time, null where it would not be sent, and why not sooner. */
 type PreviewedMessage = Segments & {
   readonly text: string
   readonly at: Instant | null
@@ -22,7 +23,15 @@ type PlaybookPreview = {
 
 type Previewed = {
   readonly settings: PlaybookSettings
-  readonly accountTitle: string
+  /** As it is now. */
+  readonly account: {
+    readonly title: string
+    readonly enabled: boolean
+    /** While the provider lets nothing of its sender through. */
+    readonly held: { readonly since: Instant; readonly until: Instant } | undefined
+    /** How many segments it may send in a month, and has sent in one such as 2026-01; undefined: as many as there are. */
+    readonly limit: { readonly perMonth: number; readonly month: string; readonly used: number } | undefined
+  }
   /** Where people reach the service. */
   readonly site: string
   /** Of the lead. */
@@ -33,57 +42,100 @@ type Previewed = {
 }
 
 const minute = 60_000
+const day = 24 * 60 * minute
 
 /** As long as a real one, and of no message. */
 const sampleCode = linkCodeFrom('X'.repeat(26))
 
 /** The messages that a lead would get if it never replied. */
-export const previewOf = ({
-  settings,
-  accountTitle,
-  site,
-  fields,
-  consent,
-  submittedAt,
-}: Previewed): PlaybookPreview => {
+export const previewOf = (previewed: Previewed): PlaybookPreview => {
+  const { settings, account, site, fields, consent, submittedAt } = previewed
   const hours = hoursFor(settings, fields)
-  let sent: Instant | undefined = submittedAt
-  let went: ReadonlyArray<Instant> = []
+  const never = neverBecause(previewed)
+  let from: Instant | undefined = submittedAt
+  let went: ReadonlyArray<Sent> = []
   const messages = settings.steps.map(({ message, delay_minutes }, index): PreviewedMessage => {
-    const due: Instant | undefined = sent && later(sent, delay_minutes * minute)
-    const awake = due && sendingTime(hours, due, `step ${index}`)
-    const allowed = awake && dayIsFullUntil(hours, inDayBefore(awake, went))
-    sent = allowed === undefined ? awake : sendingTime(hours, allowed, `step ${index}`)
-    const text = messageOf(message, { ...fields, account: accountTitle }, (link) => linkUrl(site, sampleCode, link))
-    if (consent === 'refused') return { text, at: null, held_by: refusedConsent, ...segmentsOf(text) }
-    went = text === '' || sent === undefined ? went : [...went, sent]
+    const text = messageOf(message, { ...fields, account: account.title }, (link) => linkUrl(site, sampleCode, link))
+    const cost = segmentsOf(text)
+    if (never !== undefined) return { text, at: null, held_by: never, ...cost }
+    const due = from && later(from, delay_minutes * minute)
+    const wake = (at: Instant): Instant | undefined => sendingTime(hours, at, `step ${index}`)
+    const held = due && heldBack(previewed, { due, hours, wake, went, segments: cost.segments })
+    if (held === undefined) return { text, at: null, held_by: noHour, ...cost }
+    from = held.at ?? held.droppedAt
+    if (text !== '' && held.at !== undefined) went = [...went, { at: held.at, segments: cost.segments }]
     const verifies = index === 0 && consent === 'awaited'
-    return {
-      text,
-      at: sent ?? null,
-      held_by: (allowed === undefined ? heldBack(due, sent) : stateLimit) ?? (verifies ? awaitedConsent : null),
-      ...segmentsOf(text),
-    }
+    return { text, at: held.at ?? null, held_by: held.by ?? (verifies ? awaitedConsent : null), ...cost }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
-  return { messages, warnings: [...warningsFor(messages, accountTitle), ...unwatched] }
+  return { messages, warnings: [...warningsFor(messages, account.title), ...unwatched] }
 }
 
 const noQuietHours =
   'Quiet hours are off, and with them those of the stricter states: the account answers for when it sends.'
 
-const refusedConsent = 'the account accepts no consent of the host of tcpa_opt_in_url'
+const noHour = 'no hour is left in which it may be sent'
 
 const awaitedConsent = 'the verification of the consent'
 
-const stateLimit = 'the state allows no more messages a day'
+/** Why no message of the playbook would be sent; undefined where some may be. */
+const neverBecause = ({ account, consent, submittedAt }: Previewed): string | undefined => {
+  if (consent === 'refused') return 'the account accepts no consent of the host of tcpa_opt_in_url'
+  return account.enabled ? undefined : postpone.whileDisabled(submittedAt).reason
+}
 
-const inDayBefore = (at: Instant, went: ReadonlyArray<Instant>): ReadonlyArray<Instant> =>
-  went.filter((one) => one > later(at, -24 * 60 * minute))
+type Sent = { readonly at: Instant; readonly segments: number }
 
-const heldBack = (due: Instant | undefined, sent: Instant | undefined): string | null => {
-  if (sent === undefined) return 'no hour is left in which it may be sent'
-  return sent === due ? null : 'quiet hours, or a day on which nothing is sent'
+type Due = {
+  readonly due: Instant
+  readonly hours: SendingHours
+  /** When a message that may go out then is sent; undefined where there is no hour for it. */
+  readonly wake: (at: Instant) => Instant | undefined
+  readonly went: ReadonlyArray<Sent>
+  readonly segments: number
+}
+
+/** `at` what time a message goes out, or when it is dropped, and what held it back last. */
+type Held = { readonly at: Instant | undefined; readonly droppedAt?: Instant; readonly by: string | undefined }
+
+/** In the order in which `nextStepOf` asks; undefined where no hour is left. */
+const heldBack = ({ account }: Previewed, { due, hours, wake, went, segments }: Due): Held | undefined => {
+  const awake = wake(due)
+  if (awake === undefined) return undefined
+  let at = awake
+  let by = at === due ? undefined : 'quiet hours, or a day on which nothing is sent'
+  const full = dayIsFullUntil(hours, inDayBefore(at, went))
+  if (full !== undefined) {
+    at = wake(full) ?? full
+    by = postpone.forStateLimit(full).reason
+  }
+  if (isUsedUp(account.limit, went, at, segments)) {
+    const next = nextMonthAfter(at)
+    by = segmentsUsedUp
+    if (next >= later(at, longestLimited)) return { at: undefined, droppedAt: later(at, longestLimited), by }
+    at = wake(next) ?? next
+  }
+  if (account.held !== undefined && at >= account.held.since && at < account.held.until) {
+    const { until } = account.held
+    at = wake(until) ?? until
+    by = postpone.forHeldSender(until).reason
+  }
+  return { at, by }
+}
+
+const inDayBefore = (at: Instant, went: ReadonlyArray<Sent>): ReadonlyArray<Instant> =>
+  went.flatMap((one) => (one.at > later(at, -day) ? [one.at] : []))
+
+const isUsedUp = (
+  limit: Previewed['account']['limit'],
+  went: ReadonlyArray<Sent>,
+  at: Instant,
+  segments: number,
+): boolean => {
+  if (limit === undefined) return false
+  const month = monthOf(at)
+  const before = went.reduce((sum, sent) => (monthOf(sent.at) === month ? sum + sent.segments : sum), 0)
+  return (month === limit.month ? limit.used : 0) + before + segments > limit.perMonth
 }
 
 /** Words by which people learn how to end it. */

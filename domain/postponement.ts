@@ -15,6 +15,12 @@ const consentLookAgainAfter = 60 * 60_000
 /** In milliseconds: a member who has written waits for it. */
 const ownConsentLookAgainAfter = 5 * 60_000
 
+/** In milliseconds: what waits for so long for a month that is not used up is dropped. */
+export const longestLimited = 24 * 60 * 60_000
+
+/** Why it waits, or was dropped. */
+export const segmentsUsedUp = "the account's segments of this month are used up"
+
 const because =
   (reason: string) =>
   (until: Instant): Postponement => ({ kind: 'postpone', until, reason })

@@ -4,9 +4,11 @@ import type { ContactId, EngagementId, ErasureId, LeadId } from './ids.js'
 import { isRealDate, type Instant } from './instant.js'
 import type { LeadDetails, LeadFacts, Originator } from './lead.js'
 import type { MarketingSourceState } from './marketing-source.js'
+import type { FieldValues } from './message-template.js'
 import { phoneFromText, type Phone } from './phone.js'
-import { E, type Either } from './prelude.js'
+import { E, pipe, type Either } from './prelude.js'
 import { ResidenceState, residenceStateFromText } from './residence-state.js'
+import { fieldsOf } from './step-times.js'
 import { webAddressFromText } from './web-address.js'
 
 /** A lead's fields as a vendor sent them, checked (contract 4.6). */
@@ -90,6 +92,31 @@ const submissionOf = (fields: ReadonlyMap<string, string>, phone: Phone): Submis
     fields: Object.fromEntries(fields),
   }
 }
+
+/** What a lead has that is shown, and not submitted: its fields as a message names them, and the URL of its consent, if any. */
+type Sample = { readonly fields: FieldValues; readonly consentUrl: string | undefined }
+
+/** Reads a sample of a lead as `decodeSubmission` reads a lead, but that it may lack any field. */
+export const decodeSample = (
+  required: ReadonlyArray<string>,
+  now: Instant,
+  sample: Readonly<Record<string, unknown>>,
+): Either<ReadonlyArray<string>, Sample> => {
+  const sent = Object.entries(sample).filter(([, value]) => (textOf(value) ?? '').trim() !== '')
+  const given = new Set(sent.map(([name]) => name))
+  const asked = required.filter((name) => given.has(name))
+  const lacking = Object.entries(standIns).filter(([name]) => !given.has(name))
+  return pipe(
+    decodeSubmission(asked, now, Object.fromEntries([...sent, ...lacking])),
+    E.map(({ details, consent }) => ({
+      fields: { ...fieldsOf(details), ...(given.has('phone') ? {} : { phone: undefined }) },
+      consentUrl: given.has('tcpa_opt_in_url') ? consent.tcpa_opt_in_url : undefined,
+    })),
+  )
+}
+
+/** Of what every lead has, where a sample lacks it. */
+const standIns = { phone: '+14155550123', tcpa_opt_in_token: 'sample', tcpa_opt_in_url: 'https://example.com' }
 
 /** The customer's own lead id, under the field that the source names, else `lead_id`, else `external_id`. */
 export const originatorsOf = (

@@ -12,6 +12,7 @@ const preview = (
   quiet_hours = defaultSettings.quiet_hours,
   consent?: 'refused' | 'awaited',
   current_residence_state = 'CA',
+  account: Partial<Parameters<typeof previewOf>[0]['account']> = {},
 ) =>
   previewOf({
     settings: {
@@ -19,7 +20,7 @@ const preview = (
       quiet_hours,
       steps: messages.map(([message, delay_minutes]) => ({ message, delay_minutes })),
     },
-    accountTitle: 'Acme Insurance',
+    account: { title: 'Acme Insurance', enabled: true, held: undefined, limit: undefined, ...account },
     site: 'https://leads.example.com',
     fields: { first_name, phone: '(415) 555-0123', current_residence_state },
     consent,
@@ -136,4 +137,59 @@ test('a preview shows that the consent of the lead holds the first message back,
     [false, 'the verification of the consent'],
     [false, null],
   ])
+})
+
+const ofAccount = (
+  steps: ReadonlyArray<readonly [message: string, delay_minutes: number]>,
+  account: Parameters<typeof preview>[6],
+  at = submittedAt,
+) =>
+  preview(steps, 'Ada', at, null, undefined, 'CA', account).messages.map(({ at: sent, held_by }) => [
+    sent?.slice(0, 16) ?? null,
+    held_by,
+  ])
+
+const hourly = [
+  ['{{account}}: reply STOP to end', 0],
+  ['Still there?', 60],
+  ['Bye', 60],
+] as const
+
+test('a preview shows that a disabled account sends nothing', (t) => {
+  const held = [null, 'the account is disabled']
+  t.deepEqual(ofAccount(hourly, { enabled: false }), [held, held, held])
+})
+
+test('a preview shows what waits for a sender that the provider blocks, and the next step counts from when it is tried', (t) => {
+  const held = { since: later(submittedAt, -60_000), until: later(submittedAt, 15 * 60_000) }
+  t.deepEqual(ofAccount(hourly, { held }), [
+    ['2026-03-02T17:15', 'the provider lets nothing of the sender through'],
+    ['2026-03-02T18:15', null],
+    ['2026-03-02T19:15', null],
+  ])
+  t.deepEqual(
+    ofAccount(hourly, { held }, later(submittedAt, -60 * 60_000)).map(([, by]) => by),
+    [null, 'the provider lets nothing of the sender through', null],
+    'a lead that came before it was blocked',
+  )
+})
+
+test('a preview shows what is dropped since the month is used up, and the next step counts from then', (t) => {
+  const limit = { perMonth: 10, month: '2026-03', used: 9 }
+  const usedUp = "the account's segments of this month are used up"
+  t.deepEqual(ofAccount(hourly, { limit }), [
+    ['2026-03-02T17:00', null],
+    [null, usedUp],
+    [null, usedUp],
+  ])
+  const eve = instantOf(Date.UTC(2026, 2, 31, 22, 30))
+  t.deepEqual(
+    ofAccount(hourly, { limit }, eve),
+    [
+      ['2026-03-31T22:30', null],
+      ['2026-04-01T00:00', usedUp],
+      ['2026-04-01T01:00', null],
+    ],
+    'on the last day it waits for the next month',
+  )
 })

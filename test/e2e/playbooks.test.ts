@@ -2,6 +2,8 @@ import test from 'ava'
 import { having, send } from '../kit/network/http.js'
 import { openAccount } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
+import { lead } from '../kit/service/leads.js'
+import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
 
@@ -106,6 +108,59 @@ test('a preview shows what a lead would be sent, and sends nothing', async (t) =
   t.is((await account.manage('POST', path)).status, 200, 'with a sample lead')
   const other = await openAccount(site)
   t.is((await other.manage('POST', path)).status, 404)
+})
+
+test('a preview reads as the message that a lead of the same fields is sent, whatever types the vendor gives them', async (t) => {
+  const account = await openAccount(site)
+  const required_fields = ['first_name', 'zip', 'smoker', 'pet']
+  const message = '{{first_name}}, {{phone}}, {{zip}}, {{smoker}}, {{email}}, {{pet}}: reply STOP to end'
+  const steps = [{ message, delay_minutes: 0 }]
+  const changed = { required_fields, steps, quiet_hours: null }
+  t.is((await account.manage('PATCH', `/playbooks/${account.playbookId}`, changed)).status, 200)
+  const fields = lead({
+    first_name: ' Ada ',
+    phone: '(415) 555-0999',
+    zip: 94110,
+    smoker: false,
+    email: null,
+    pet: 'cat',
+  })
+  const preview = await account.manage('POST', `/playbooks/${account.playbookId}/preview`, { lead: fields })
+  const [shown] = having(preview, 'messages')
+  t.is(shown?.['text'], 'Ada, +14155550999, 94110, false, cat: reply STOP to end')
+  const { contact_id } = await account.submitted(fields)
+  await until('the message', 30_000, async () => {
+    const [sent] = having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
+    return sent?.['text'] === shown?.['text']
+  })
+  t.pass()
+})
+
+test('a preview names what is wrong with a field, as the submission of it does, and lacks none', async (t) => {
+  const account = await openAccount(site)
+  const path = `/playbooks/${account.playbookId}/preview`
+  const refusal = async (fields: object) => (await account.manage('POST', path, { lead: fields })).body.errors
+  t.deepEqual(await refusal({ phone: '555', email: 'nobody', tcpa_opt_in_url: 'nowhere' }), [
+    'phone must be a phone number',
+    'email must be an e-mail address',
+    'tcpa_opt_in_url must be an http or https URL',
+  ])
+  t.is(await refusal({}), undefined)
+})
+
+test('a preview shows what holds back all that an account sends', async (t) => {
+  const account = await openAccount(site)
+  const { days: _, ...daily } = settings
+  const { id } = having(await account.manage('POST', '/playbooks', daily), 'playbook')
+  const heldBy = async () => {
+    const shown = having(await account.manage('POST', `/playbooks/${id}/preview`), 'messages')
+    return shown.map(({ held_by }) => held_by)
+  }
+  t.deepEqual(await heldBy(), [null, null])
+  await account.manage('PUT', '/messaging', { segments_per_month: 1 })
+  t.deepEqual(await heldBy(), [null, "the account's segments of this month are used up"])
+  await account.manage('PATCH', '', { enabled: false })
+  t.deepEqual(await heldBy(), ['the account is disabled', 'the account is disabled'])
 })
 
 test('a playbook can be deleted unless a source uses it, and leads of other playbooks notice nothing', async (t) => {

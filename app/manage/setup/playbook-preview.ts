@@ -2,19 +2,23 @@ import { optional, t } from '../../../domain/codec.js'
 import { consentOnArrival, type AcceptedHosts } from '../../../domain/consent.js'
 import type { FollowUp } from '../../../domain/follow-up.js'
 import { PlaybookId } from '../../../domain/ids.js'
-import { InstantFromText } from '../../../domain/instant.js'
+import { InstantFromText, monthOf } from '../../../domain/instant.js'
 import { previewOf } from '../../../domain/playbook-preview.js'
-import { flow, TE } from '../../../domain/prelude.js'
+import { E, flow, pipe, TE, type TaskEither } from '../../../domain/prelude.js'
+import { sender } from '../../../domain/sender.js'
+import { decodeSample } from '../../../domain/submission.js'
+import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, pathId, withBody } from '../../http/steps.js'
-import { withAccount } from '../account-in-path.js'
+import type { Problem } from '../../http/problem.js'
+import { adding, answer, pathId, withBody } from '../../http/steps.js'
+import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
 import type { ManagePorts } from '../ports.js'
 
 /** `lead`: its fields, as they would be submitted; `at`: when. */
 const PreviewRequest = t.strict({
-  lead: optional(t.readonly(t.record(t.string, t.string), 'the fields of a lead as texts')),
+  lead: optional(t.readonly(t.record(t.string, t.unknown), 'the fields of a lead')),
   at: optional(InstantFromText),
 })
 
@@ -24,13 +28,22 @@ const sampleLead = { first_name: 'Ada', last_name: 'Example', email: 'ada@exampl
 const consentOf = (
   { verifiesConsents }: ManagePorts,
   accepted: AcceptedHosts,
-  { tcpa_opt_in_url }: Readonly<Record<string, string>> = {},
+  url: string | undefined,
 ): FollowUp['consent'] =>
-  consentOnArrival(
-    { tcpa_opt_in_url: tcpa_opt_in_url ?? '' },
-    tcpa_opt_in_url === undefined ? null : accepted,
-    verifiesConsents,
+  consentOnArrival({ tcpa_opt_in_url: url ?? '' }, url === undefined ? null : accepted, verifiesConsents)
+
+/** Segments that the account may send, and has sent in this month; undefined where nothing limits them. */
+const limitOf = (
+  { queries, clock }: ManagePorts,
+  { accountId, segmentsPerMonth: perMonth }: OpenAccount,
+): TaskEither<Problem, Parameters<typeof previewOf>[0]['account']['limit']> => {
+  if (perMonth === null) return TE.right(undefined)
+  const month = monthOf(clock.now())
+  return pipe(
+    () => queries.usage(accountId, month),
+    TE.map(({ segments: used }) => ({ perMonth, month, used })),
   )
+}
 
 /** Shows what a playbook would send, and sends nothing. */
 export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
@@ -44,14 +57,29 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
         ownPlaybook(ports.commandHandler, account.accountId, playbook_id),
       ),
       withBody(PreviewRequest, {}),
-      answer(200, ({ account, playbook, body }) =>
+      adding('submittedAt', ({ body }) => TE.right(body.at ?? ports.clock.now())),
+      adding('sample', ({ playbook: { settings }, body, submittedAt }) =>
+        pipe(
+          decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead),
+          E.mapLeft((messages): Problem => ({ kind: 'invalid', messages })),
+          TE.fromEither,
+        ),
+      ),
+      adding(
+        'sender',
+        ({ account }) =>
+          () =>
+            loadState(ports.commandHandler, sender, account.accountId),
+      ),
+      adding('limit', ({ account }) => limitOf(ports, account)),
+      answer(200, ({ account, playbook, sample, sender: { held }, limit, submittedAt }) =>
         previewOf({
           settings: playbook.settings,
-          accountTitle: account.title,
+          account: { title: account.title, enabled: account.enabled, held, limit },
           site: ports.siteUrl(),
-          fields: body.lead ?? sampleLead,
-          consent: consentOf(ports, account.consentHosts, body.lead),
-          submittedAt: body.at ?? ports.clock.now(),
+          fields: sample.fields,
+          consent: consentOf(ports, account.consentHosts, sample.consentUrl),
+          submittedAt,
         }),
       ),
     ),
