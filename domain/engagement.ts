@@ -118,8 +118,11 @@ export type EngagementState =
       readonly reports: ReadonlyMap<ActivityReportId, Reported>
       /** Undefined where the playbook sends nothing. */
       readonly followUp: FollowUpState | undefined
+      /** By a member. */
       readonly pausedUntil: Instant | undefined
-      /** When a call that was scheduled is over, unless it was reported before. */
+      /** A person may answer what the contact wrote: steps wait until then. */
+      readonly answerUntil: Instant | undefined
+      /** When the last of the calls that were scheduled is over, unless that was reported before. */
       readonly callUntil: Instant | undefined
       /** The newest texts of the contact that were heard. */
       readonly replies: ReadonlyArray<MessageId>
@@ -262,6 +265,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       reports: new Map(),
       followUp: followUpIn(event.data.follow_up),
       pausedUntil: undefined,
+      answerUntil: undefined,
       callUntil: undefined,
       replies: [],
       givesUpAt: undefined,
@@ -275,7 +279,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       const { label, at } = activity
       const records = record_id === null ? state.records : [...state.records, record_id]
       const reports = report_id === undefined ? state.reports : withReport(state.reports, report_id, { label, at })
-      const callUntil = endsCall(label) ? undefined : (call_until ?? state.callUntil)
+      const callUntil = endsCall(label) ? undefined : latest(state.callUntil, call_until)
       return { ...state, lastActivityAt: at, records, reports, callUntil, labels: new Set([...state.labels, label]) }
     }
     case 'EngagementEnded':
@@ -285,12 +289,12 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
     case 'ContactReplied': {
       const { message_id, paused_until, gives_up_at } = event.data
       const replies = [...state.replies, message_id].slice(-rememberedReports)
-      return { ...state, replies, pausedUntil: latest(state.pausedUntil, paused_until), givesUpAt: gives_up_at }
+      return { ...state, replies, answerUntil: latest(state.answerUntil, paused_until), givesUpAt: gives_up_at }
     }
     case 'EngagementPaused':
       return { ...state, pausedUntil: event.data.until }
     case 'EngagementResumed':
-      return { ...state, pausedUntil: undefined, callUntil: undefined }
+      return { ...state, pausedUntil: undefined, answerUntil: undefined, callUntil: undefined }
     default:
       return state.followUp === undefined ? state : afterStepEvent(state, state.followUp, event)
   }
@@ -351,10 +355,14 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
 }
 
 /** Until when no step is begun, since a person answers or a call is scheduled. */
-export const heldUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
-  callUntil === undefined ? pausedUntil : latest(pausedUntil, callUntil)
+export const heldUntil = (state: Started): Instant | undefined => latest(takenOverUntil(state), state.answerUntil)
 
-const latest = (one: Instant | undefined, other: Instant): Instant => (one !== undefined && one > other ? one : other)
+/** Until when a person sees to the contact: till then a silent one is not given up, either. */
+export const takenOverUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
+  latest(pausedUntil, callUntil)
+
+const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
+  one === undefined || (other !== undefined && other > one) ? other : one
 
 type Started = Extract<EngagementState, { readonly kind: 'started' }>
 
@@ -502,7 +510,6 @@ type StepCommand = Extract<
  */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
   const { followUp, attribution } = state
-  const pausedUntil = heldUntil(state)
   const { engagement_id } = attribution
   if (state.ended) return E.left({ kind: 'engagement-ended' })
   if (followUp === undefined) return E.left({ kind: 'step-not-due' })
@@ -514,7 +521,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
     return E.right(followUp.nextAt === null ? [] : [{ type: 'StepsEnded', data: { engagement_id, gives_up_at } }])
   }
   if (command.type === 'EndSilence') {
-    const notBefore = [pausedUntil, state.givesUpAt, command.givesUpAt]
+    const notBefore = [takenOverUntil(state), state.givesUpAt, command.givesUpAt]
     if (notBefore.some((instant) => instant !== undefined && instant > command.at))
       return E.left({ kind: 'step-not-due' })
     return E.right(outcome(state, 'contact-silent', command.at))
@@ -528,7 +535,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
       if (isAgain && attempt === followUp.attempts) return E.right([])
       if (attempt !== (isAgain ? followUp.attempts + 1 : 1)) return E.left({ kind: 'step-not-due' })
       if (followUp.awaitedConsent !== undefined) return E.left({ kind: 'step-not-due' })
-      if ([pausedUntil, nextAt].some((instant) => instant !== undefined && instant > at))
+      if ([heldUntil(state), nextAt].some((instant) => instant !== undefined && instant > at))
         return E.left({ kind: 'step-not-due' })
       return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
     }

@@ -1,6 +1,6 @@
 import type { ContactState } from './contact.js'
 import { stepMessageIdOf } from './derived-id.js'
-import { heldUntil, type EngagementState } from './engagement.js'
+import { heldUntil, takenOverUntil, type EngagementState } from './engagement.js'
 import type { AfterStep } from './follow-up.js'
 import type { MessageId } from './ids.js'
 import { later, nextMonthAfter, type Instant } from './instant.js'
@@ -74,8 +74,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const { begun, attempts, messageId, nextAt } = engagement.followUp
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
   if (endsEngagement(lastMessage)) return nothing
-  const held = heldUntil(engagement)
-  if (held !== undefined && held > now) return nothing
+  if (isAfter(takenOverUntil(engagement), now)) return nothing
   // One that the opt-out names is ended by the reactions to it: here it would fire another outcome in between.
   const isEnding = contact.optedOut && !contact.unconverted.includes(engagement.attribution.engagement_id)
   if (isEnding) return nothing
@@ -87,7 +86,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const step = isAgain ? begun - 1 : begun
   const template = settings.steps[step]?.message
   if (due === null || template === undefined) return { kind: 'end-silence', givesUpAt: after?.gives_up_at }
-  if (due > now) return nothing
+  if (due > now || isAfter(heldUntil(engagement), now)) return nothing
   const { engagement_id: id } = engagement.attribution
   if (newer === 'awaits-consent') return { ...postpone.forNewerLead(now), step }
   if (newer === 'writes') return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
@@ -97,6 +96,8 @@ export const nextStepOf = (situation: Situation): NextStep => {
     contact,
   )
 }
+
+const isAfter = (one: Instant | undefined, other: Instant): boolean => one !== undefined && one > other
 
 /** Whether the reactions to it end the engagement, or are about to: nothing may go out before they do. */
 const endsEngagement = (message: MessageState | undefined): boolean => {

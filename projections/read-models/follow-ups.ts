@@ -29,6 +29,8 @@ export type FollowUpDocument = {
   /** When the next step, or the next try of it, is due; null where none follows. */
   readonly next_step_at: Instant | null
   readonly paused_until: Instant | null
+  /** Present only while a member has paused it: until then a silent contact is not given up, either. */
+  readonly taken_over_until?: Instant
   /** Present only while a scheduled call holds the steps back: until then at most. */
   readonly call_until?: Instant
   /** When a silent contact is given up; null before the first step is over. */
@@ -56,7 +58,8 @@ const derived = (facts: Facts): FollowUpDocument => {
   const states = { account_state: `${account_id}/${state}`, playbook_state: `${playbook_id}/${state}` }
   const due = state === 'ended' ? (facts.message_pending_since ?? null) : (next_step_at ?? gives_up_at)
   if (due === null) return { ...facts, ...states }
-  const next_at = latest(due, facts.paused_until, facts.call_until)
+  const pausedUntil = next_step_at === null ? facts.taken_over_until : facts.paused_until
+  const next_at = latest(due, pausedUntil, facts.call_until)
   const timely = steps_done === 0 && isSoonAfter(facts.started_at, next_at) ? 'first' : 'later'
   const kind = facts.consent === undefined ? timely : 'consent'
   return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
@@ -80,8 +83,14 @@ const withoutPast = (document: FollowUpDocument, time: Instant): FollowUpDocumen
   const isCallOver = call_until !== undefined && call_until <= time
   if (document.state === 'ended' || !(isPauseOver || isCallOver)) return document
   const facts = isCallOver ? withoutCall(factsIn(document)) : factsIn(document)
-  return derived(isPauseOver ? { ...facts, state: 'running', paused_until: null } : facts)
+  return derived(isPauseOver ? unpaused(facts) : facts)
 }
+
+const unpaused = ({ taken_over_until: _until, ...facts }: Facts): Facts => ({
+  ...facts,
+  state: 'running',
+  paused_until: null,
+})
 
 const withoutCall = ({ call_until: _call, ...facts }: Facts): Facts => facts
 
@@ -106,7 +115,7 @@ const afterStep = (document: FollowUpDocument, step: number, { next_step_at, giv
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 4,
+  version: 5,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
@@ -146,8 +155,8 @@ export const followUps: Projection<FollowUpDocument> = {
     const document = withoutPast(before, event.time)
     switch (event.type) {
       case 'EngagementEnded': {
-        const ended = { state: 'ended', reason: event.data.reason, next_step_at: null, paused_until: null } as const
-        return derived({ ...factsIn(document), ...ended })
+        const ended = { state: 'ended', reason: event.data.reason, next_step_at: null } as const
+        return derived({ ...unpaused(withoutCall(factsIn(document))), ...ended })
       }
       // What its messages said of it goes with them.
       case 'EngagementErased':
@@ -168,7 +177,8 @@ export const followUps: Projection<FollowUpDocument> = {
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
       case 'ActivityRecorded': {
         const { call_until, activity } = event.data
-        if (call_until !== undefined && !endsCall(activity.label)) return changed(document, { call_until })
+        if (call_until !== undefined && !endsCall(activity.label))
+          return changed(document, { call_until: latest(call_until, document.call_until) })
         return document.state === 'ended' ? document : derived(withoutCall(factsIn(document)))
       }
       case 'ConsentVerified':
@@ -187,16 +197,17 @@ export const followUps: Projection<FollowUpDocument> = {
         return changed(document, { state: 'paused', paused_until: until, gives_up_at })
       }
       case 'EngagementPaused':
-        return changed(document, { state: 'paused', paused_until: event.data.until })
+        return pausedByMember(document, event.data.until)
       case 'EngagementResumed':
-        return document.state === 'ended'
-          ? document
-          : derived({ ...withoutCall(factsIn(document)), state: 'running', paused_until: null })
+        return document.state === 'ended' ? document : derived(unpaused(withoutCall(factsIn(document))))
       default:
         return document
     }
   },
 }
+
+const pausedByMember = (document: FollowUpDocument, until: Instant): FollowUpDocument =>
+  changed(document, { state: 'paused', paused_until: until, taken_over_until: until })
 
 type Reported = Extract<ProjectedEvent, { readonly type: 'ActivityRecorded' }>['data']
 

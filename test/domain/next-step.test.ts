@@ -8,17 +8,21 @@ import { message, type MessageEvent } from '../../domain/message.js'
 import { nextStepOf } from '../../domain/next-step.js'
 import { defaultSettings } from '../../domain/playbook.js'
 import { later } from '../../domain/instant.js'
+import { triggers } from '../../domain/trigger.js'
 import {
   accountId,
+  activity,
   at,
   attribution,
   contactId,
   details,
   engagementId,
   leadId,
+  messageId,
   playbookId,
   sourceId,
 } from '../kit/domain/samples.js'
+import { given } from '../kit/domain/specification.js'
 
 const minute = 60_000
 
@@ -239,6 +243,61 @@ test('a scheduled call holds the steps back until its end is reported, a member 
   t.like(next(at(), { engaged: [call, reported('phone_call_completed')] }), { kind: 'send' })
   const resumed: EngagementEvent = { type: 'EngagementResumed', data: { engagement_id: engagementId() } }
   t.like(next(at(), { engaged: [call, resumed] }), { kind: 'send' })
+})
+
+test('where calls are scheduled for several times the steps wait for the last of them', (t) => {
+  const call = (until: ReturnType<typeof at>): EngagementEvent => ({
+    type: 'ActivityRecorded',
+    data: { activity: activity({ label: 'phone_call_scheduled' }), record_id: null, call_until: until },
+  })
+  const engaged = [call(at(120 * minute)), call(at(60 * minute))]
+  t.deepEqual(next(at(119 * minute), { engaged }), { kind: 'nothing' })
+  t.like(next(at(120 * minute), { engaged }), { kind: 'send' })
+})
+
+/** The only step is over, and the contact has replied. */
+const answered = (gives_up_at: ReturnType<typeof at>): ReadonlyArray<EngagementEvent> => [
+  {
+    type: 'StepSkipped',
+    data: { engagement_id: engagementId(), step: 0, reason: 'blank', next_step_at: null, gives_up_at: at(minute) },
+  },
+  {
+    type: 'ContactReplied',
+    data: { engagement_id: engagementId(), message_id: messageId(9), paused_until: at(1_440 * minute), gives_up_at },
+  },
+]
+
+test('a reply holds steps back for a day, and puts off giving up by what the playbook says and no longer', (t) => {
+  const engaged = answered(at(120 * minute))
+  t.like(next(at(120 * minute), { engaged }), { kind: 'end-silence' })
+  const silentUntil = (minutes: number) => {
+    const silence = { type: 'EndSilence', at: at(minutes * minute), givesUpAt: undefined } as const
+    return given(t, engagement, started, ...engaged).when(silence)
+  }
+  silentUntil(119).refuses('step-not-due')
+  const { note } = triggers['contact-silent']
+  const gaveUp = activity({ type: 'outcome', label: 'dormant', note, at: at(120 * minute) })
+  silentUntil(120).then(
+    { type: 'ActivityRecorded', data: { activity: gaveUp, record_id: null } },
+    {
+      type: 'EngagementEnded',
+      data: { engagement_id: engagementId(), reason: 'dormant', ended_at: at(120 * minute) },
+    },
+  )
+})
+
+test('while a member has paused it, or a call is scheduled, nobody is given up', (t) => {
+  const until = at(10_080 * minute)
+  const paused: EngagementEvent = { type: 'EngagementPaused', data: { engagement_id: engagementId(), until } }
+  const call: EngagementEvent = {
+    type: 'ActivityRecorded',
+    data: { activity: activity({ label: 'phone_call_scheduled' }), record_id: null, call_until: until },
+  }
+  for (const held of [paused, call]) {
+    const engaged = [...answered(at(120 * minute)), held]
+    t.deepEqual(next(at(10_079 * minute), { engaged }), { kind: 'nothing' })
+    t.like(next(until, { engaged }), { kind: 'end-silence' })
+  }
 })
 
 test('nothing goes out while the provider blocks the sender, until it is time to try', (t) => {

@@ -88,3 +88,46 @@ test('a call that is over holds nothing back any more', (t) => {
   t.is(documentAfter(started, sent, [at(2_000), scheduled]).call_until, at(hour))
   t.false('call_until' in documentAfter(started, sent, [at(2_000), scheduled], [at(2 * day), begun]))
 })
+
+test('where several calls are scheduled the last one counts', (t) => {
+  const scheduled = (when: number, until: number): readonly [Instant, DomainEvent] => [
+    at(when),
+    {
+      type: 'ActivityRecorded',
+      data: { activity: activity({ label: 'phone_call_scheduled' }), record_id: null, call_until: at(until) },
+    },
+  ]
+  t.is(documentAfter(started, sent, scheduled(2_000, 2 * hour), scheduled(3_000, hour)).call_until, at(2 * hour))
+})
+
+test('once no step follows a reply puts off giving up by what the playbook says, and a pause or a call until it ends', (t) => {
+  const last: readonly [Instant, DomainEvent] = [
+    at(1_000),
+    {
+      type: 'StepSkipped',
+      data: { engagement_id, step: 0, reason: 'blank', next_step_at: null, gives_up_at: at(hour) },
+    },
+  ]
+  const reply = replied(at(hour), at(hour + day), at(2 * hour))
+  t.is(documentAfter(started, last, reply).next_at, at(2 * hour))
+  t.is(documentAfter(started, sent, reply).next_at, at(2 * day), 'where a step follows')
+  t.is(documentAfter(started, last, reply, paused(at(hour + 1), at(7 * day))).next_at, at(7 * day))
+  t.is(documentAfter(started, last, paused(at(hour), at(7 * day)), reply).next_at, at(7 * day))
+  const resumed: readonly [Instant, DomainEvent] = [at(day), { type: 'EngagementResumed', data: { engagement_id } }]
+  t.is(documentAfter(started, last, paused(at(hour), at(7 * day)), resumed).next_at, at(hour))
+})
+
+test('what a member had paused is over with its end, and its last message is closed at once', (t) => {
+  const ended: readonly [Instant, DomainEvent] = [
+    at(2 * hour),
+    { type: 'EngagementEnded', data: { engagement_id, reason: 'conversion', ended_at: at(2 * hour) } },
+  ]
+  const { state, next_at } = documentAfter(
+    started,
+    sent,
+    paused(at(hour), at(7 * day)),
+    [at(2 * hour - 1), begun],
+    ended,
+  )
+  t.deepEqual([state, next_at], ['ended', at(2 * hour - 1)])
+})
