@@ -112,3 +112,17 @@ test('what a request says for a contact it says to the sender: a STOP and a YES 
   t.is((await write('STOP', 'a stop')).status, 200)
   t.deepEqual(await Promise.all([first, second].map((one) => isOptedOut(one, phone))), [false, false], 'a repeat')
 })
+
+test('a confirmation of an opt-out that the provider would take only after five minutes is not sent any more', async (t) => {
+  // A minute of the service's clock is a tenth of a second.
+  const { double, following, submit, takenFor, write } = await openTextingStage(t, { clockRate: 600 })
+  const account = await following('Example Agency')
+  const person = await submit(account)
+  await isTexted(person)
+  double.fail({ status: 429, code: 20429, headers: { 'Retry-After': '301' } })
+  t.is(await write(person.phone, number, 'stop texting me'), 204)
+  await soon(async () =>
+    (await messagesOf(person)).some(({ purpose, state }) => purpose === 'confirmation' && state === 'failed'),
+  )
+  t.is(takenFor(person.phone).length, 1)
+})

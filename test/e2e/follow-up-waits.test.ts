@@ -1,0 +1,86 @@
+import test from 'ava'
+import { having } from '../kit/network/http.js'
+import { openAccount, type Account } from '../kit/service/account.js'
+import { serviceForFile } from '../kit/service/in-process-service.js'
+import { lead } from '../kit/service/leads.js'
+import { until } from '../kit/time/until.js'
+
+// A day of the service's clock is 1.7 seconds.
+const site = serviceForFile({ clockRate: 50_000 })
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+const hello = { message: 'Hi {{first_name}}, this is {{account}}. Reply STOP to opt out.', delay_minutes: 0 }
+const again = { message: 'Still there?', delay_minutes: 30 }
+
+const following = async (changed: object): Promise<Account> => {
+  const account = await openAccount(site)
+  const settings = { steps: [hello, again], reply_rules: [], quiet_hours: null, give_up_after_minutes: 100_000 }
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { ...settings, ...changed })
+  return account
+}
+
+type Message = { readonly direction: string; readonly text: string; readonly at: number }
+
+/** Of a contact, once there are `count`; `at` in milliseconds. */
+const messagesOf = async (account: Account, contactId: string, count: number): Promise<ReadonlyArray<Message>> => {
+  let messages: ReadonlyArray<Message> = []
+  await until(`${count} messages`, 60_000, async () => {
+    const shown = having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages')
+    messages = shown.map(({ direction, text, at }) => ({
+      direction: String(direction),
+      text: String(text),
+      at: Date.parse(String(at)),
+    }))
+    return messages.length >= count
+  })
+  return messages
+}
+
+test('where a member who took over forgets it, the playbook goes on after seven days', async (t) => {
+  const account = await following({ steps: [hello, { ...again, delay_minutes: 3 * 24 * 60 }] })
+  const { contact_id, next_engagement_id } = await account.submitted(lead())
+  const [first] = await messagesOf(account, contact_id, 1)
+  const { follow_up } = (await account.manage('POST', `/engagements/${next_engagement_id}/pause`)).body as unknown as {
+    readonly follow_up: { readonly paused_until: string }
+  }
+  const pausedUntil = Date.parse(follow_up.paused_until)
+  const [, second] = await messagesOf(account, contact_id, 2)
+  if (first === undefined || second === undefined) return t.fail('a message is missing')
+  t.true(pausedUntil - first.at >= 7 * day)
+  t.is(second.text, again.message)
+  t.true(second.at >= pausedUntil)
+})
+
+test('a reply holds the steps back for a day, after which the playbook goes on', async (t) => {
+  const account = await following({ steps: [hello, { ...again, delay_minutes: 12 * 60 }] })
+  const { contact_id } = await account.submitted(lead())
+  await messagesOf(account, contact_id, 1)
+  t.is((await account.manage('POST', `/contacts/${contact_id}/messages`, { text: 'Who is this?' })).status, 201)
+  const messages = await messagesOf(account, contact_id, 3)
+  const reply = messages.find(({ direction }) => direction === 'inbound')
+  const next = messages.find(({ text }) => text === again.message)
+  if (reply === undefined || next === undefined) return t.fail('a message is missing')
+  t.true(next.at >= reply.at + day)
+})
+
+const zone = 'America/Los_Angeles'
+
+/** The time of day where the contact lives, as HH:MM. */
+const clockAt = (at: number): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(at)
+
+test('a step that falls into the night of the contact waits for its morning', async (t) => {
+  const account = await following({})
+  const [shown] = having(await account.manage('POST', `/playbooks/${account.playbookId}/preview`), 'messages')
+  const from = Date.parse(String(shown?.['at'])) + 6 * 60 * minute
+  const quiet_hours = { from: clockAt(from), to: clockAt(from + 14 * 60 * minute) }
+  // It is due in the middle of the night.
+  const steps = [hello, { ...again, delay_minutes: 13 * 60 }]
+  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { quiet_hours, steps })
+  const fields = { phone: '+14155550142', current_residence_state: 'CA', current_residence_zip: '94110' }
+  const { contact_id } = await account.submitted(lead(fields))
+  const [, second] = await messagesOf(account, contact_id, 2)
+  t.true((second?.at ?? 0) >= from + 14 * 60 * minute - minute)
+})
