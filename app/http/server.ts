@@ -8,7 +8,7 @@ import { E, flow, pipe, TE, type Either, type TaskEither } from '../../domain/pr
 import { bodyParserFor, bodyProblem, depthProblem, headerProblem } from './body.js'
 import type { Endpoint, HasRequest, Request, Surface } from './endpoint.js'
 import { answerTo, StreamedText, type Answer, type Problem } from './problem.js'
-import { adding } from './steps.js'
+import { bind, chain } from './steps.js'
 import { traceOf } from './trace.js'
 
 /** A request and its answer, for the metrics: the declared route, never the path that was sent. */
@@ -160,7 +160,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
   const called = (ctx: Context) =>
     pipe(
       TE.right({ request: requestOf(ctx) }),
-      adding('caller', ({ request }) => surface.authenticate(TE.right({ request }))),
+      bind('caller', ({ request }) => surface.authenticate(TE.right({ request }))),
     )
   const handled: (ctx: Context) => TaskEither<Problem, Answer> =
     endpoint.method === 'GET'
@@ -168,7 +168,7 @@ const answering = <Caller>(surface: Surface<Caller>, endpoint: Endpoint<Caller>,
       : (ctx) =>
           pipe(
             called(ctx),
-            TE.chain((call) => () => withParsedBody(ctx, call, surface, parse)),
+            chain((call) => () => withParsedBody(ctx, call, surface, parse)),
             endpoint.handle,
           )
   return async (ctx) => {

@@ -10,7 +10,7 @@ import type { CurrentStates } from '../commands/states/current-states.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
-import { check } from '../http/steps.js'
+import { bind, chain, check } from '../http/steps.js'
 
 type CreatedSource = Extract<MarketingSourceState, { readonly kind: 'created' }>
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
@@ -34,12 +34,12 @@ const noSource: Problem = { kind: 'no-match', message: 'there is no marketing so
 /** The post URL itself is the credential (contract 5): it names the account and the source. */
 export const acceptingSourceOf = (ports: SourcePorts): Surface<AcceptingSource>['authenticate'] =>
   flow(
-    TE.bindW('ids', ({ request }) => TE.fromEither(idsIn(request))),
-    TE.bindW('source', ({ ids }) => sourceOf(ports, ids)),
-    TE.bindW('account', ({ ids }) => accountOf(ports, ids)),
+    bind('ids', ({ request }) => TE.fromEither(idsIn(request))),
+    bind('source', ({ ids }) => sourceOf(ports, ids)),
+    bind('account', ({ ids }) => accountOf(ports, ids)),
     check(({ source, account }) => closedProblem(source, account)),
     check(({ source }) => ports.rateLimit.consume(source.sourceId, source.limitPerMinute)),
-    TE.chain(({ source, account }) => acceptingSource(ports, source, account)),
+    chain(({ source, account }) => acceptingSource(ports, source, account)),
   )
 
 type Ids = { readonly accountId: AccountId; readonly sourceId: SourceId }

@@ -17,7 +17,7 @@ import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import { idempotencyKeyIn } from '../http/idempotency-key.js'
 import type { Problem } from '../http/problem.js'
-import { answer, execute } from '../http/steps.js'
+import { answer, bind, execute } from '../http/steps.js'
 import type { AcceptingSource } from './accepting-source.js'
 
 type SubmitPorts = {
@@ -33,11 +33,11 @@ type SubmitPorts = {
 /** Contract 4.6: a valid submission becomes a lead, once, and is on the disk when this answers 200. */
 export const submitLead = (ports: SubmitPorts): Endpoint<AcceptingSource>['handle'] =>
   flow(
-    TE.bindW('key', ({ request }) => TE.fromEither(idempotencyKeyIn(request))),
-    TE.bindW('submission', ({ request, caller }) => TE.fromEither(submissionIn(request, caller, ports.clock.now()))),
-    TE.bindW('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
+    bind('key', ({ request }) => TE.fromEither(idempotencyKeyIn(request))),
+    bind('submission', ({ request, caller }) => TE.fromEither(submissionIn(request, caller, ports.clock.now()))),
+    bind('facts', ({ caller, key, submission }) => factsOf(ports, caller, key, submission)),
     execute(({ caller, key, facts }) => submit(ports, caller, key, facts)),
-    TE.bindW('ids', ({ result }) => TE.fromEither(idsOf(result.state))),
+    bind('ids', ({ result }) => TE.fromEither(idsOf(result.state))),
     answer(200, ({ ids }) => ids),
   )
 

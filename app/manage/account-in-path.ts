@@ -7,7 +7,7 @@ import type { Projection } from '../../projections/projection.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { HasRequest } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { adding, pathId } from '../http/steps.js'
+import { bind, pathId } from '../http/steps.js'
 import type { ManagePorts } from './ports.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
@@ -18,7 +18,7 @@ const notFound: Problem = { kind: 'account-not-found' }
 export const withAccount = <Context extends HasRequest>({ commandHandler }: Pick<ManagePorts, 'commandHandler'>) =>
   flow(
     pathId<Context, 'account_id', AccountId>('account_id', AccountId, notFound),
-    adding('account', ({ account_id }) => ownState(commandHandler, account, account_id, open, notFound)),
+    bind('account', ({ account_id }) => ownState(commandHandler, account, account_id, open, notFound)),
   )
 
 /** All documents of the account in one of the read models that are listed by account. */

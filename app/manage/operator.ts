@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { TE } from '../../domain/prelude.js'
 import { bearerOf, type Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
+import { chain } from '../http/steps.js'
 
 /** Who holds the operator key: sees every account. */
 export type Operator = { readonly actor: 'operator' }
@@ -9,7 +10,7 @@ export type Operator = { readonly actor: 'operator' }
 const wrongKey: Problem = { kind: 'forbidden', message: 'the operator key is missing or wrong' }
 
 export const operatorOf = (operatorKey: string): Surface<Operator>['authenticate'] =>
-  TE.chain(({ request }) => {
+  chain(({ request }) => {
     const isOperator = timingSafeEqual(digest(bearerOf(request) ?? ''), digest(operatorKey))
     return isOperator ? TE.right({ actor: 'operator' }) : TE.left(wrongKey)
   })

@@ -4,7 +4,7 @@ import type { Projection } from '../../projections/projection.js'
 import type { Queries } from '../../projections/queries.js'
 import type { HasRequest, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { adding } from '../http/steps.js'
+import { bind } from '../http/steps.js'
 
 type Page<Document> = { readonly documents: ReadonlyArray<Document>; readonly next_cursor: string | null }
 
@@ -19,7 +19,7 @@ export const withPage = <Context extends HasRequest, Document extends Json>(
   queries: Queries,
   projection: Projection<Document>,
   listed: (context: Context) => Listed,
-) => adding('page', (context: Context) => () => pageOf(context.request, queries, projection, listed(context)))
+) => bind('page', (context: Context) => () => pageOf(context.request, queries, projection, listed(context)))
 
 const pageOf = async <Document extends Json>(
   { query }: Request,

@@ -4,7 +4,7 @@ import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
-import { adding, answer } from '../http/steps.js'
+import { answer, bind } from '../http/steps.js'
 import { addressedBy, ofSender, writtenToLast } from './addressed.js'
 import { hear, type HearingPorts } from './heard.js'
 import type { InboundText, TextProvider } from './provider.js'
@@ -25,8 +25,8 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
     path: '/inbound',
     handle: flow(
       withSignedForm(provider, () => '/messaging/twilio/inbound'),
-      adding('text', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
-      adding(
+      bind('text', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
+      bind(
         'received',
         ({ text }) =>
           () =>

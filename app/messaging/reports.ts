@@ -10,7 +10,7 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
-import { adding, answer } from '../http/steps.js'
+import { answer, bind } from '../http/steps.js'
 import type { TextProvider } from './provider.js'
 import { withSignedForm } from './signed-form.js'
 
@@ -28,8 +28,8 @@ export const reportEndpoint = (ports: ReportPorts, provider: TextProvider): Endp
   path: '/status/:message_id',
   handle: flow(
     withSignedForm(provider, ({ params }) => `/messaging/twilio/status/${params['message_id'] ?? ''}`),
-    adding('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
-    adding(
+    bind('report', ({ form }) => pipe(TE.fromEither(provider.reportFrom(form)), TE.mapLeft(invalid))),
+    bind(
       'recorded',
       ({ request, report }) =>
         () =>

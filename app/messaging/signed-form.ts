@@ -1,6 +1,6 @@
 import type { Request, HasRequest } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { adding } from '../http/steps.js'
+import { bind } from '../http/steps.js'
 import { TE, type TaskEither } from '../../domain/prelude.js'
 import type { TextProvider } from './provider.js'
 
@@ -11,7 +11,7 @@ export const withSignedForm = <Context extends HasRequest>(
   { isSigned }: Pick<TextProvider, 'isSigned'>,
   pathOf: (request: Request) => string,
 ) =>
-  adding('form', ({ request }: Context): TaskEither<Problem, URLSearchParams> => {
+  bind('form', ({ request }: Context): TaskEither<Problem, URLSearchParams> => {
     const form = formIn(request)
     const isGenuine = isSigned(pathOf(request), form, request.header('x-twilio-signature') ?? '')
     return isGenuine ? TE.right(form) : TE.left(forbidden)

@@ -8,7 +8,7 @@ import { idsInApiKey, isHashOf } from '../http/api-key.js'
 import { bearerOf, type Surface } from '../http/endpoint.js'
 import { unopenableSecret, type Problem } from '../http/problem.js'
 import type { RateLimit } from '../http/rate-limit.js'
-import { check } from '../http/steps.js'
+import { chain, check } from '../http/steps.js'
 
 /** The account that an API key opens, and nothing else (contract 5). */
 export type Caller = {
@@ -26,9 +26,9 @@ type CallerPorts = { readonly currentStates: CurrentStates; readonly vault: Vaul
 /** 403 for a missing or wrong key and for an account that is not enabled (contract 5, rules 1 and 2). */
 export const callerOf = ({ currentStates, vault, rateLimit }: CallerPorts): Surface<Caller>['authenticate'] =>
   flow(
-    TE.chain(({ request }) => accountOpenedBy(currentStates, bearerOf(request) ?? '')),
+    chain(({ request }) => accountOpenedBy(currentStates, bearerOf(request) ?? '')),
     check(({ apiKeyId, limitPerMinute }) => rateLimit.consume(apiKeyId, limitPerMinute)),
-    TE.chainEitherK((opened) => callerOn(vault, opened)),
+    chain((opened) => TE.fromEither(callerOn(vault, opened))),
   )
 
 type Opened = {

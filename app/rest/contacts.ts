@@ -6,7 +6,7 @@ import type { Queries } from '../../projections/queries.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import type { Endpoint, Request } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bindOr, pathId } from '../http/steps.js'
+import { answer, bind, bindOr, pathId } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 const noMatch: Problem = { kind: 'no-match', message: 'contact not found' }
@@ -23,7 +23,7 @@ export const contactEndpoints = (ports: ContactPorts): ReadonlyArray<Endpoint<Ca
     method: 'GET',
     path: '/contacts/find',
     handle: flow(
-      TE.bindW('phone', ({ request }) => TE.fromEither(phoneIn(request))),
+      bind('phone', ({ request }) => TE.fromEither(phoneIn(request))),
       bindOr('contact', ({ caller, phone }) => contactByPhone(ports, caller, phone), noMatch),
       answer(200, ({ contact }) => ({ contact })),
     ),

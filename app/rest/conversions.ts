@@ -20,7 +20,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, execute, pathId, withBody } from '../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -62,7 +62,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/conversions',
     handle: flow(
-      TE.bindW('conversions', ({ caller }) => conversionsOf(ports, caller)),
+      bind('conversions', ({ caller }) => conversionsOf(ports, caller)),
       answer(200, ({ conversions }) => ({ conversions: conversions.map(shown) })),
     ),
   },
@@ -72,9 +72,9 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     handle: flow(
       withBody(RecordRequest),
       pathId('conversion_id', ConversionId, conversionNotFound),
-      TE.bindW('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
-      TE.bindW('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
-      TE.bindW('facts', (sent) => TE.fromEither(recordFrom(reportOf(sent), ports.clock.now()))),
+      bind('conversion', ({ caller, conversion_id }) => conversionOf(ports, caller, conversion_id)),
+      bind('contact', ({ caller, body }) => contactOf(ports, caller, body.conversion_contact.contact_id)),
+      bind('facts', (sent) => TE.fromEither(recordFrom(reportOf(sent), ports.clock.now()))),
       execute(({ facts, caller: { actor } }) => {
         const command = { type: 'RecordConversion', facts } as const
         return ports.clientCommands.execute(

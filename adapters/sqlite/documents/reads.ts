@@ -22,7 +22,7 @@ export const documentReads = (
     Promise.resolve(
       tables.read<ReadonlyMap<string, Stored>>(collection, new Map(), (prepare, table) => {
         const found = new Map<string, Stored>()
-        const one = prepare<StoredRow>(`SELECT position, body FROM "${table}" WHERE key = ?`)
+        const one = prepare<StoredRow>(`SELECT position, body FROM "${table}" WHERE key = ?`).raw()
         for (const key of keys) {
           const row = one.get(key)
           if (row !== undefined) found.set(key, decodeStored(row))

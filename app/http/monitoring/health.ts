@@ -3,7 +3,7 @@ import type { EventStore, Time } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import type { Endpoint, Surface } from '../endpoint.js'
-import { answer } from '../steps.js'
+import { answer, bind } from '../steps.js'
 import { lagsOf } from './lags.js'
 
 export type HealthPorts = {
@@ -33,7 +33,7 @@ export const healthOf = (ready: Endpoint<undefined>['handle']): Surface<undefine
 export const healthSurface = (ports: HealthPorts): Surface<undefined> =>
   healthOf(
     flow(
-      TE.bindW('readiness', () => TE.fromTask(() => readinessOf(ports))),
+      bind('readiness', () => TE.fromTask(() => readinessOf(ports))),
       // 200 also where a follower has stopped: the body tells the operator, and the process still serves requests.
       answer(
         ({ readiness }) => (readiness.projections === undefined ? 503 : 200),

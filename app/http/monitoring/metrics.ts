@@ -10,6 +10,7 @@ import type { LeasedFollower } from '../../../projections/subscriptions/leased-f
 import { webhookList } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Queries } from '../../../projections/queries.js'
 import type { Surface } from '../endpoint.js'
+import { answer, bind } from '../steps.js'
 import type { Observed } from '../server.js'
 import { lagsOf } from './lags.js'
 
@@ -43,8 +44,8 @@ export const metricsSurface = ({ text }: Pick<Metrics, 'text'>): Surface<undefin
       method: 'GET',
       path: '/metrics',
       handle: flow(
-        TE.bindW('body', () => TE.fromTask(text)),
-        TE.map(({ body }) => ({ status: 200, body, headers: { 'content-type': contentType } })),
+        bind('body', () => TE.fromTask(text)),
+        answer(200, ({ body }) => body, { 'content-type': contentType }),
       ),
     },
   ],

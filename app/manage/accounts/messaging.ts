@@ -8,7 +8,7 @@ import { sender, type SenderState } from '../../../domain/sender.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { adding, answer, check, execute, withBody } from '../../http/steps.js'
+import { answer, bind, check, execute, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -60,7 +60,7 @@ export const messagingEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<O
     path: '/accounts/:account_id/messaging',
     handle: flow(
       withAccount(ports),
-      adding(
+      bind(
         'hold',
         ({ account: { accountId } }) =>
           () =>

@@ -2,7 +2,7 @@ import { monthOf } from '../../../domain/instant.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { adding, answer } from '../../http/steps.js'
+import { answer, bind } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -14,10 +14,8 @@ export const usageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     path: '/accounts/:account_id/usage',
     handle: flow(
       withAccount(ports),
-      TE.bindW('month', ({ request }) =>
-        TE.fromEither(monthFrom(request.query('month') ?? monthOf(ports.clock.now()))),
-      ),
-      adding(
+      bind('month', ({ request }) => TE.fromEither(monthFrom(request.query('month') ?? monthOf(ports.clock.now())))),
+      bind(
         'usage',
         ({ account, month }) =>
           () =>

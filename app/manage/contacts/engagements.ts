@@ -10,7 +10,7 @@ import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
 import { unopenableSecret, type Problem } from '../../http/problem.js'
-import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -34,7 +34,7 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
       check(({ body }) => labelProblem(body) ?? callProblem(body)),
-      TE.bindW('reportId', ({ request, account, engagement_id }) =>
+      bind('reportId', ({ request, account, engagement_id }) =>
         TE.fromEither(reportIdIn(ports, request, account, engagement_id)),
       ),
       execute(({ account: { accountId }, engagement_id, body: { label, note, properties }, reportId, caller }) => {

@@ -2,12 +2,12 @@ import { optional, t } from '../../../domain/codec.js'
 import { contact } from '../../../domain/contact.js'
 import { Asker } from '../../../domain/erasure.js'
 import { ContactId, type AccountId } from '../../../domain/ids.js'
-import { E, flow, TE, type TaskEither } from '../../../domain/prelude.js'
+import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import { eraseContact } from '../../commands/erasures.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -28,7 +28,7 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       withAccount(ports),
       pathId('contact_id', ContactId, notFound),
       withBody(EraseRequest, {}),
-      TE.bindW('known', ({ account: { accountId }, contact_id }) => ownContact(ports, accountId, contact_id)),
+      bind('known', ({ account: { accountId }, contact_id }) => ownContact(ports, accountId, contact_id)),
       execute(({ account: { accountId }, contact_id: contactId, body, caller: { actor } }) =>
         eraseContact(ports, { accountId, contactId, by: body.by ?? actor }, actor),
       ),

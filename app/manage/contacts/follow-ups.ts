@@ -5,7 +5,7 @@ import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, check, execute, pathId } from '../../http/steps.js'
+import { answer, bind, check, execute, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
@@ -22,8 +22,8 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path: '/accounts/:account_id/follow_ups',
     handle: flow(
       withAccount(ports),
-      TE.bindW('state', ({ request }) => TE.fromEither(stateIn(request))),
-      TE.bindW('playbookId', ({ request }) => TE.fromEither(playbookIdIn(request))),
+      bind('state', ({ request }) => TE.fromEither(stateIn(request))),
+      bind('playbookId', ({ request }) => TE.fromEither(playbookIdIn(request))),
       check(async ({ account, playbookId }) => {
         if (playbookId === undefined) return undefined
         const own = await ownPlaybook(ports.commandHandler, account.accountId, playbookId)()

@@ -5,11 +5,11 @@ import { EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageIds } from '../../../domain/message.js'
 import { MessageText } from '../../../domain/message-template.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import { E, flow, type Either } from '../../../domain/prelude.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -31,7 +31,7 @@ export const memberMessageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
       withAccount(ports),
       pathId('engagement_id', EngagementId, notFound),
       withBody(MemberMessage),
-      TE.bindW(
+      bind(
         'ids',
         ({ request, account, engagement_id }) =>
           () =>

@@ -6,7 +6,7 @@ import { playbookVersions } from '../../../projections/follow-up/playbook-versio
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bindOr, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, bindOr, execute, pathId, withBody } from '../../http/steps.js'
 import { hearWritten } from '../../messaging/heard.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
@@ -48,7 +48,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         withAccount(ports),
         pathId('contact_id', ContactId, notFound),
         withBody(ReceivedMessage),
-        TE.bindW('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
+        bind('messageId', ({ request, account: { sealedSecret }, contact_id }) =>
           TE.fromEither(messageIdFor(ports, request, sealedSecret, contact_id)),
         ),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>

@@ -1,12 +1,12 @@
 import { ContactId, type EngagementId } from '../../../domain/ids.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
-import { E, flow, TE, type TaskEither } from '../../../domain/prelude.js'
+import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import type { Remark } from '../../../domain/remark.js'
 import { contactTimeline, type TimelineEntry } from '../../../projections/read-models/contact-timeline.js'
 import { remarksAt } from '../../../projections/remarks.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bindOr, pathId } from '../../http/steps.js'
+import { answer, bind, bindOr, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -32,7 +32,7 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
         equals: contact_id,
         descending: false,
       })),
-      TE.bindW('timeline', ({ page }) => withRemarks(ports.store, page.documents)),
+      bind('timeline', ({ page }) => withRemarks(ports.store, page.documents)),
       answer(200, ({ page, timeline }) => ({ timeline: timeline.map(shown), next_cursor: page.next_cursor })),
     ),
   },

@@ -9,7 +9,7 @@ import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, StreamedText, type Problem } from '../../http/problem.js'
-import { answer, check } from '../../http/steps.js'
+import { answer, bind, check } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -19,7 +19,7 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     method: 'GET',
     path: '/events',
     handle: flow(
-      TE.bindW('asked', ({ request }) => TE.fromEither(askedIn(request))),
+      bind('asked', ({ request }) => TE.fromEither(askedIn(request))),
       // What fails later can only break the answer off.
       check(async () => {
         const head = await ports.store.head()

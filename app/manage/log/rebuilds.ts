@@ -4,7 +4,7 @@ import { readModels } from '../../../projections/read-models/registry.js'
 import type { Rebuilds } from '../../../projections/subscriptions/rebuilds.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, withBody } from '../../http/steps.js'
+import { answer, bind, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -24,7 +24,7 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
     path: '/rebuilds',
     handle: flow(
       withBody(RebuildRequest, {}),
-      TE.bindW('begun', ({ body }) => begun(rebuilds, body.read_models ?? names)),
+      bind('begun', ({ body }) => begun(rebuilds, body.read_models ?? names)),
       answer(202, ({ begun }) => ({ rebuilds: begun })),
     ),
   },
@@ -32,7 +32,7 @@ export const rebuildEndpoints = ({ rebuilds }: ManagePorts): ReadonlyArray<Endpo
     method: 'GET',
     path: '/rebuilds',
     handle: flow(
-      TE.bindW('begun', () => TE.fromTask(rebuilds.all)),
+      bind('begun', () => TE.fromTask(rebuilds.all)),
       answer(200, ({ begun }) => ({ rebuilds: begun })),
     ),
   },

@@ -6,13 +6,13 @@ import {
   type MarketingSourceState,
 } from '../../../domain/marketing-source.js'
 import type { CommandResult } from '../../../domain/ports.js'
-import { E, flow, TE, type Either, type TaskEither } from '../../../domain/prelude.js'
+import { E, flow, type Either, type TaskEither } from '../../../domain/prelude.js'
 import { leadList, type LeadDocument } from '../../../projections/read-models/lists/lead-list.js'
 import { sourceList, type SourceDocument } from '../../../projections/read-models/lists/source-list.js'
 import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, execute, pathId, withBody } from '../../http/steps.js'
 import { listOf, withAccount, type OpenAccount } from '../account-in-path.js'
 import { ChangedLimit } from '../limit-per-minute.js'
 import type { Operator } from '../operator.js'
@@ -50,7 +50,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     path,
     handle: flow(
       withAccount(ports),
-      TE.bindW('sources', ({ account }) => listOf(ports, sourceList, account)),
+      bind('sources', ({ account }) => listOf(ports, sourceList, account)),
       answer(200, ({ sources }) => ({ marketing_sources: sources.map((one) => shown(ports.siteUrl(), one)) })),
     ),
   },
@@ -71,7 +71,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       pathId('source_id', SourceId, notFound),
-      TE.bindW('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
+      bind('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
       withPage(ports.queries, leadList, ({ source }) => ({
         index: 'by_source',
         equals: source.sourceId,

@@ -10,7 +10,7 @@ import { decodeSample } from '../../../domain/submission.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { adding, answer, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
@@ -53,25 +53,23 @@ export const playbookPreviewEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
     handle: flow(
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
-      TE.bindW('playbook', ({ account, playbook_id }) =>
-        ownPlaybook(ports.commandHandler, account.accountId, playbook_id),
-      ),
+      bind('playbook', ({ account, playbook_id }) => ownPlaybook(ports.commandHandler, account.accountId, playbook_id)),
       withBody(PreviewRequest, {}),
-      adding('submittedAt', ({ body }) => TE.right(body.at ?? ports.clock.now())),
-      adding('sample', ({ playbook: { settings }, body, submittedAt }) =>
+      bind('submittedAt', ({ body }) => TE.right(body.at ?? ports.clock.now())),
+      bind('sample', ({ playbook: { settings }, body, submittedAt }) =>
         pipe(
           decodeSample(settings.required_fields, submittedAt, body.lead ?? sampleLead),
           E.mapLeft((messages): Problem => ({ kind: 'invalid', messages })),
           TE.fromEither,
         ),
       ),
-      adding(
+      bind(
         'sender',
         ({ account }) =>
           () =>
             loadState(ports.commandHandler, sender, account.accountId),
       ),
-      adding('limit', ({ account }) => limitOf(ports, account)),
+      bind('limit', ({ account }) => limitOf(ports, account)),
       answer(200, ({ account, playbook, sample, sender: { held }, limit, submittedAt }) =>
         previewOf({
           settings: playbook.settings,

@@ -5,7 +5,7 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { playbookList, type PlaybookDocument } from '../../../projections/read-models/lists/playbook-list.js'
 import { sourceList } from '../../../projections/read-models/lists/source-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { listOf, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -37,7 +37,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withAccount(ports),
-      TE.bindW('playbooks', ({ account }) => listOf(ports, playbookList, account)),
+      bind('playbooks', ({ account }) => listOf(ports, playbookList, account)),
       answer(200, ({ playbooks }) => ({ playbooks: playbooks.map(shown) })),
     ),
   },
@@ -63,7 +63,7 @@ export const playbookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withAccount(ports),
       pathId('playbook_id', PlaybookId, { kind: 'playbook-not-found' }),
-      TE.bindW('sources', ({ account }) => listOf(ports, sourceList, account)),
+      bind('sources', ({ account }) => listOf(ports, sourceList, account)),
       check(({ sources, playbook_id }) =>
         sources.some((source) => source.playbook_id === playbook_id) ? { kind: 'playbook-in-use' } : undefined,
       ),

@@ -11,7 +11,7 @@ import { mostCounted } from '../../../projections/ports.js'
 import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
-import { answer, execute, pathId } from '../../http/steps.js'
+import { answer, bind, execute, pathId } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -45,10 +45,10 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     path,
     handle: flow(
       withWebhook(ports),
-      TE.bindW('filter', ({ request }) => TE.fromEither(filterIn(request))),
+      bind('filter', ({ request }) => TE.fromEither(filterIn(request))),
       TE.let('part', ({ webhook, filter }) => partOf(webhook.webhookId, filter)),
       withPage(ports.queries, deliveries, ({ part }) => ({ ...part, descending: true })),
-      TE.bindW('count', ({ filter, part }) => countOf(ports, filter, part)),
+      bind('count', ({ filter, part }) => countOf(ports, filter, part)),
       answer(200, ({ filter, page, count }) => ({
         deliveries: page.documents.filter((one) => isAsked(one, filter)).map(shown),
         next_cursor: page.next_cursor,
@@ -63,7 +63,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      TE.bindW('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       answer(200, ({ delivery: { document, events } }) => ({
         delivery: { ...shown(document), body: bodyIn(events), log: events.map(entryOf) },
       })),
@@ -75,7 +75,7 @@ export const deliveryEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       pathId('delivery_id', DeliveryId, notFound),
-      TE.bindW('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
+      bind('delivery', ({ webhook, delivery_id }) => deliveryOf(ports, webhook, delivery_id)),
       execute(({ delivery: { document }, caller }) => {
         const command = { type: 'RequestResend', resendId: null, dueAt: ports.clock.now() } as const
         return ports.clientCommands.execute(delivery, document.id, command, caller.actor)

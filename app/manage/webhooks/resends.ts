@@ -9,7 +9,7 @@ import { resends, type ResendDocument } from '../../../projections/read-models/r
 import { ownState } from '../../commands/states/own-state.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, bindOr, check, execute, pathId, withBody } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
 import type { ManagePorts } from '../ports.js'
@@ -64,7 +64,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      TE.bindW('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       bindOr('document', ({ resend: { resendId } }) => ports.queries.byKey(resends, resendId), notProjectedYet),
       answer(200, ({ document }) => ({ resend: shown(document) })),
     ),
@@ -75,7 +75,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
     handle: flow(
       withWebhook(ports),
       pathId('resend_id', ResendId, notFound),
-      TE.bindW('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
+      bind('resend', ({ webhook, resend_id }) => resendOf(ports, webhook, resend_id)),
       execute(({ resend: { resendId, webhookId }, caller }) =>
         ports.clientCommands.execute(resend, resendId, { type: 'CancelResend', webhookId }, caller.actor),
       ),

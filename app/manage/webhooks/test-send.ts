@@ -1,10 +1,10 @@
-import { E, flow, TE, type TaskEither } from '../../../domain/prelude.js'
+import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { samplePayloadOf } from '../../../projections/delivery/fan-out/payload.js'
 import { unsealable, type WebhookResponse } from '../../../projections/delivery/sender.js'
 import { signedRequest } from '../../../projections/delivery/attempts/signed-request.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, check } from '../../http/steps.js'
+import { answer, bind, check } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 import { withWebhook } from './webhook-in-path.js'
@@ -20,7 +20,7 @@ export const testSendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
     handle: flow(
       withWebhook(ports),
       check(({ webhook }) => ports.rateLimit.consume(`test/${webhook.webhookId}`, testsPerMinute)),
-      TE.bindW('response', ({ webhook }) => sendSample(ports, webhook)),
+      bind('response', ({ webhook }) => sendSample(ports, webhook)),
       answer(200, ({ response: { delivered, status, reason } }) => ({
         delivered,
         status,

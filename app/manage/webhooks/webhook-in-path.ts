@@ -4,7 +4,7 @@ import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/w
 import { ownState } from '../../commands/states/own-state.js'
 import type { HasRequest } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { adding, pathId } from '../../http/steps.js'
+import { bind, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -17,7 +17,7 @@ export const withWebhook = <Context extends HasRequest>(ports: Ports) =>
   flow(
     withAccount<Context>(ports),
     pathId('webhook_id', WebhookId, webhookNotFound),
-    adding('webhook', ({ account, webhook_id }) => webhookOf(ports, account.accountId, webhook_id)),
+    bind('webhook', ({ account, webhook_id }) => webhookOf(ports, account.accountId, webhook_id)),
   )
 
 const webhookOf = (

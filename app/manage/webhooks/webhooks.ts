@@ -4,7 +4,7 @@ import { flow, TE } from '../../../domain/prelude.js'
 import { webhook, type WebhookState } from '../../../domain/webhook.js'
 import { webhookList, type WebhookDocument } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Endpoint } from '../../http/endpoint.js'
-import { answer, check, execute, pathId, withBody } from '../../http/steps.js'
+import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { listOf, withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
@@ -40,7 +40,7 @@ export const webhookEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
     path,
     handle: flow(
       withAccount(ports),
-      TE.bindW('webhooks', ({ account }) => listOf(ports, webhookList, account)),
+      bind('webhooks', ({ account }) => listOf(ports, webhookList, account)),
       answer(200, ({ webhooks }) => ({ webhooks: webhooks.map(listed) })),
     ),
   },

@@ -4,7 +4,7 @@ import { WebhookId } from '../../../domain/ids.js'
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Request } from '../../../app/http/endpoint.js'
 import type { Answer, Problem } from '../../../app/http/problem.js'
-import { adding, answer, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
+import { bind, answer, bindOr, check, execute, pathId, withBody } from '../../../app/http/steps.js'
 
 const webhookId: WebhookId = `whk_${'0'.repeat(26)}`
 const gone: Problem = { kind: 'webhook-not-found' }
@@ -23,8 +23,8 @@ const call = (given: Partial<Request> = {}) => TE.right({ request: requestWith(g
 
 test('a step sees what the steps before it have found', async (t) => {
   const handle = flow(
-    adding('one', ({ caller }: { readonly request: Request; readonly caller: string }) => TE.right(`${caller} 1`)),
-    TE.bindW('two', ({ one }) => TE.right(`${one} 2`)),
+    bind('one', ({ caller }: { readonly request: Request; readonly caller: string }) => TE.right(`${caller} 1`)),
+    bind('two', ({ one }) => TE.right(`${one} 2`)),
     TE.let('three', ({ one, two }) => [one, two, 3]),
     answer(200, ({ caller, three }) => ({ caller, three })),
   )
@@ -40,8 +40,8 @@ test('a problem ends the pipeline: no later step is asked', async (t) => {
   }
   const refused: Either<Problem, number> = E.left(gone)
   const handle = flow(
-    adding('first', (_: { readonly request: Request }) => asking('first', TE.right(1))),
-    adding('second', () => asking('second', TE.fromEither(refused))),
+    bind('first', (_: { readonly request: Request }) => asking('first', TE.right(1))),
+    bind('second', () => asking('second', TE.fromEither(refused))),
     check(() => asking('check', undefined)),
     bindOr('third', () => asking('third', Promise.resolve(E.right(3))), gone),
     execute(() => asking('execute', Promise.resolve(E.right({ events: [] })))),
