@@ -58,10 +58,16 @@ export const isRealDate = (text: string): boolean => {
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
 }
 
+/** Whether `instantOf` writes it so: a day that the calendar lacks is written as another one. */
+const isWritten = (text: string): boolean => {
+  const milliseconds = text.length === 24 ? Date.parse(text) : Number.NaN
+  return !Number.isNaN(milliseconds) && instantOf(milliseconds) === text
+}
+
 /** A stored instant, exactly as `instantOf` writes it. */
 export const Instant = refined(
   'a UTC timestamp with milliseconds',
-  (value): value is Instant => typeof value === 'string' && instantFromText(value) === value,
+  (value): value is Instant => typeof value === 'string' && isWritten(value),
 )
 
 /** Any ISO 8601 timestamp a client may send, decoded to UTC. */

@@ -22,7 +22,12 @@ export class Exchange {
   readonly #startedAt: number
   readonly #aborting = new AbortController()
   readonly #times: Times = { dns: null, connect: null, tls: null, firstByte: null, total: 0 }
-  #timeout = new AbortController()
+  /** What has to be over by `#deadline`, in the words of an abort. */
+  #awaited = noConnection
+  #deadline = Number.POSITIVE_INFINITY
+  /** When a timer looks whether it is; a deadline that moves on needs no other one. */
+  #looksAt = Number.POSITIVE_INFINITY
+  #timer: AbortController | undefined
   #abortReason: string | undefined
   #isFinished = false
   #connection: Socket | undefined
@@ -97,7 +102,7 @@ export class Exchange {
   /** The connection is ready: from now on the response has to come in time. */
   awaitResponse(): void {
     this.#isConnectionReady = true
-    this.#abortAt(this.#time.now() + responseTimeout, noResponse)
+    this.#limit(this.#time.now() + responseTimeout, noResponse)
   }
 
   /** Counts bytes that came from the receiver. */
@@ -129,24 +134,31 @@ export class Exchange {
   /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true
-    this.#timeout.abort(over)
+    this.#timer?.abort(over)
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
     // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
   }
 
   #limitConnecting(): void {
-    this.#abortAt(this.#startedAt + connectTimeout, noConnection)
+    this.#limit(this.#startedAt + connectTimeout, noConnection)
   }
 
-  /** A timer may fire a little early: then it is set again. */
-  #abortAt(deadline: number, reason: string): void {
-    this.#timeout.abort(over)
-    const { signal } = (this.#timeout = new AbortController())
-    void this.#time.sleep(Math.ceil(deadline - this.#time.now()), signal).then(() => {
+  #limit(deadline: number, awaited: string): void {
+    this.#deadline = deadline
+    this.#awaited = awaited
+    if (deadline < this.#looksAt) this.#setTimer()
+  }
+
+  #setTimer(): void {
+    this.#timer?.abort(over)
+    const { signal } = (this.#timer = new AbortController())
+    this.#looksAt = this.#deadline
+    void this.#time.sleep(Math.ceil(this.#deadline - this.#time.now()), signal).then(() => {
       if (signal.aborted) return
-      if (this.#time.now() < deadline) this.#abortAt(deadline, reason)
-      else this.#abort(reason)
+      // It may also fire a little early.
+      if (this.#time.now() < this.#deadline) this.#setTimer()
+      else this.#abort(this.#awaited)
     })
   }
 
