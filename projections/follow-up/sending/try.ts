@@ -1,7 +1,7 @@
 import { newAggregate, type CausingEvent } from '../../../domain/aggregate.js'
 import type { Position } from '../../../domain/event.js'
 import type { AfterStep } from '../../../domain/follow-up.js'
-import type { Instant } from '../../../domain/instant.js'
+import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
 import type { Clock, CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
@@ -60,7 +60,7 @@ export const sendMessage = async (
   sent: Sending & Text,
   beginsBy?: CausingEvent,
 ): Promise<Position | undefined> => {
-  const { messenger, clock, time } = ports
+  const { messenger, clock } = ports
   const { facts, text, links, validUntil, to, lease, from } = sent
   const { segments } = segmentsOf(text)
   const at = clock.now()
@@ -88,8 +88,7 @@ export const sendMessage = async (
     if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id)
     return position
   }
-  await time.sleep(settlingTime, lease.ending)
-  return settled(ports, sent, attempt, outgoing, begunAt)
+  return settled(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
 }
 
 /**
@@ -100,9 +99,15 @@ export const settleMessage = async (ports: SendingPorts, sent: Sending): Promise
   const id = sent.facts.message_id
   const { state } = await loadOrThrow(ports.commandHandler, message, id)
   if (state.kind !== 'sending') return undefined
-  const { attempt, begunAt, text, sender: from } = state
-  return settled(ports, sent, attempt, { id, to: sent.to, text, from, validUntil: undefined }, begunAt)
+  const { attempt, begunAt: since, text, sender: from } = state
+  // The process that tried it may have ended a moment ago.
+  const age = Math.max(millisecondsOf(ports.clock.now()) - millisecondsOf(since), 0)
+  const outgoing: OutgoingMessage = { id, to: sent.to, text, from, validUntil: undefined }
+  return settled(ports, sent, attempt, outgoing, { since, wait: settlingTime - age })
 }
+
+/** When the try was begun, and for how many milliseconds the provider is left alone. */
+type Asking = { readonly since: Instant; readonly wait: number }
 
 /** What the provider has not got is tried again; of what nobody can tell it is said so. */
 const settled = async (
@@ -110,9 +115,9 @@ const settled = async (
   sent: Sending,
   attempt: number,
   outgoing: OutgoingMessage,
-  since: Instant,
+  asking: Asking,
 ): Promise<Position | undefined> => {
-  const found = await askedFor(ports, sent, outgoing, since)
+  const found = await askedFor(ports, sent, outgoing, asking)
   if (found.kind === 'accepted') return ended(ports, sent, attempt, found)
   const reason = 'the provider did not say whether it took the message'
   if (found.kind === 'unknown') return ended(ports, sent, attempt, { kind: 'unknown', reason })
@@ -127,14 +132,16 @@ const askedFor = async (
   { messenger, time }: SendingPorts,
   { lease }: Sending,
   outgoing: OutgoingMessage,
-  since: Instant,
+  { since, wait: first }: Asking,
 ): Promise<Settled> => {
-  for (let wait = settlingTime; ; wait *= 2) {
+  for (let [wait, next] = [first, settlingTime]; ; [wait, next] = [next, next * 2]) {
+    if (wait > 0) {
+      await time.sleep(wait, lease.ending)
+      // Whoever has the lease next asks anew.
+      if (isEnding(lease)) throw new Error('the lease ended while the outcome of a message was looked for')
+    }
     const found = await messenger.settle(outgoing, since)
-    if (found.kind !== 'unknown' || wait > mostSettlingTime) return found
-    await time.sleep(wait, lease.ending)
-    // Whoever has the lease next asks anew.
-    if (isEnding(lease)) throw new Error('the lease ended while the outcome of a message was looked for')
+    if (found.kind !== 'unknown' || next > mostSettlingTime) return found
   }
 }
 

@@ -10,7 +10,7 @@ import type { Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
 import { message } from '../../../domain/message.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
-import type { EventStore } from '../../../domain/ports.js'
+import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
@@ -67,13 +67,23 @@ type Plan = {
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
   /** Called before a sender is looked up. @throws where that fails */
   readonly lookUpSender?: (account: AccountId) => void
+  readonly time?: Time
+  /** Whether the provider lists already what it has taken. */
+  readonly isListed?: () => boolean
 }
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Leads whose first messages are due, and may wait for their consent. */
 export const openFollowUpStage = (
   t: ExecutionContext,
-  { answer = () => ({ kind: 'verified' }), outcome = () => accepted, owner = () => ({}), lookUpSender }: Plan = {},
+  {
+    answer = () => ({ kind: 'verified' }),
+    outcome = () => accepted,
+    owner = () => ({}),
+    lookUpSender,
+    time = turnTime,
+    isListed = () => true,
+  }: Plan = {},
 ) => {
   const log = memoryLog()
   const store = memoryEventStore(log)
@@ -90,7 +100,7 @@ export const openFollowUpStage = (
   const cause = { actor: 'test', eventId: ids.uuid }
   const portsOn = (opened: EventStore) => ({
     ...{ store: opened, commandHandler: sharedHandler(opened, clock), documents, clock, ids, logger },
-    ...{ time: turnTime, backoff: nextTurn, playbookAt: () => Promise.resolve(settings) },
+    ...{ time, backoff: nextTurn, playbookAt: () => Promise.resolve(settings) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -105,7 +115,8 @@ export const openFollowUpStage = (
         if (said === 'lost' || said.kind === 'accepted') taken.add(id)
         return said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said
       },
-      settle: ({ id }) => Promise.resolve(taken.has(id) ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
+      settle: ({ id }) =>
+        Promise.resolve(taken.has(id) && isListed() ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
       eraseCopy: (id) => {
         erasedCopies.push(id)
         return Promise.resolve({ kind: 'erased' })

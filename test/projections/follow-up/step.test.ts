@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { at, phone } from '../../kit/domain/samples.js'
+import { waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { openFollowUpStage } from './stage.js'
 
@@ -42,6 +43,17 @@ test('a provider that took a message and did not answer is asked, and the messag
   await stage.takeTurn(1)
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
+})
+
+test('who takes over at once from a process that died in a try gives the provider time to list what it took', async (t) => {
+  const time = waitedTime()
+  const stage = openFollowUpStage(t, { time, isListed: () => time.now() >= 5_000 })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  await stage.takeTurn(1, 2)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
+  t.deepEqual(stage.sent, [phone(1)])
 })
 
 test('what a provider could not take is tried again, as a step that is decided anew', async (t) => {
