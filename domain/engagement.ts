@@ -419,7 +419,7 @@ const decide = (
     case 'OpenLink':
       return E.right(opened(command, state))
     case 'GiveUp':
-      return E.right(state.ended ? [] : outcome(state, command.trigger, command.at, command.note))
+      return E.right(giveUp(command, state))
     case 'PauseEngagement':
     case 'ResumeEngagement': {
       if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
@@ -459,6 +459,16 @@ const hear = (
   const fires = labels.has('interested') || isRefusal ? [] : [fired(state, 'contact-replied', at)]
   if (meaning === 'none') return [replied, ...fires]
   return [replied, ...fires, ...outcome(fires.reduce(evolve, state) as Started, `rule-says-${meaning}`, at)]
+}
+
+/** After the end nothing is fired but that the contact opted out, since other messages must not go to it either. */
+const giveUp = (
+  { trigger, note, at }: Extract<EngagementCommand, { readonly type: 'GiveUp' }>,
+  state: Started,
+): ReadonlyArray<EngagementEvent> => {
+  if (!state.ended) return outcome(state, trigger, at, note)
+  const isNew = trigger === 'number-opted-out' && !state.erased && !state.labels.has('opted_out')
+  return isNew ? [fired(state, trigger, at, note)] : []
 }
 
 /** Only the first opening of a link counts, and after an outcome none. */

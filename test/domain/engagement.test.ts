@@ -130,6 +130,25 @@ test('whoever opts out is heard after the end too, which comes no second time', 
     .then(recorded({ type: 'outcome', label: 'opted_out', at: at(1000) }))
 })
 
+test('what a provider knows of an opt-out is heard after the end too, once; that a phone is not reached is not', (t) => {
+  const after = [...playing, ended('conversion', at(500))]
+  const note = 'the number has opted out'
+  const giveUp = { type: 'GiveUp', note, at: at(1000) } as const
+  const optedOut = recorded({ type: 'outcome', label: 'opted_out', note, at: at(1000) })
+  given(t, engagement, ...after)
+    .when({ ...giveUp, trigger: 'number-opted-out' })
+    .then(optedOut)
+  given(t, engagement, ...after, optedOut)
+    .when({ ...giveUp, trigger: 'number-opted-out' })
+    .then()
+  given(t, engagement, ...after)
+    .when({ ...giveUp, trigger: 'number-unreachable' })
+    .then()
+  given(t, engagement, ...after, { type: 'EngagementErased', data: { engagement_id: engagementId() } })
+    .when({ ...giveUp, trigger: 'number-opted-out' })
+    .then()
+})
+
 test('an outcome is terminal: no other follows, whatever ended the conversation', (t) => {
   const over = ended('qualified', at(1000))
   given(t, engagement, ...playing, over)

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { labelsOf, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
+import { isOptedOut, labelsOf, messagesOf, openTextingStage, soon } from '../kit/service/texting-stage.js'
 import { service } from '../twilio-double/double.js'
 
 const table = [
@@ -33,6 +33,24 @@ test('what each error code does to a message, its engagement and its sender, and
   t.false(await isHeldIn(neighbour))
   const other = await submit(neighbour)
   await soon(() => takenFor(other.phone).length === 1)
+})
+
+test('that a number opted out, as a report tells after a sale, counts for its contact and for no other account', async (t) => {
+  const { following, submit, takenFor, double } = await openTextingStage(t, { sender: service })
+  const [account, neighbour] = [await following('Example Agency'), await following('Neighbour Agency')]
+  const person = await submit(account)
+  await soon(() => takenFor(person.phone).length === 1)
+  await account.record((await account.standardConversions()).sold, { contact_id: person.contact_id })
+  const other = await submit(neighbour, person.phone)
+  const [taken] = takenFor(person.phone)
+  t.is(taken && (await double.postStatus(taken, 'undelivered', 21610)), 204)
+  t.true(await isOptedOut(account, person.phone))
+  t.deepEqual(await labelsOf(person), ['started', 'sold', 'opted_out'])
+  t.deepEqual(await labelsOf(await submit(account, person.phone)), [
+    ...['started', 'sold', 'opted_out'],
+    ...['started', 'filtered'],
+  ])
+  t.false(await isOptedOut(neighbour, other.phone))
 })
 
 test('reports that come before the answer, out of order and twice count at once, and the text is not sent again', async (t) => {
