@@ -12,10 +12,20 @@ export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
   const stories = storiesIn(month)
   const ofContacts = byContact(stories)
   const tries = grouped(month.arrivals, ({ id }) => id)
+  const byMembers = grouped(
+    month.events.flatMap((event) =>
+      event.type === 'MessageRequested' && event.data.purpose === 'member' ? [event.data] : [],
+    ),
+    ({ engagement_id }) => engagement_id,
+  )
   return stories.flatMap((story) => [
     ...unwanted(story),
     ...ofOlder(story, ofContacts.get(story.person.contactId) ?? []),
-    ...lateTries(story, tries),
+    ...lateTries(
+      story,
+      (byMembers.get(story.id) ?? []).map(({ message_id }) => message_id),
+      tries,
+    ),
   ])
 }
 
@@ -56,17 +66,18 @@ const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<
   ]
 }
 
-/** What is tried has just been decided, in an engagement that is open. */
+/** What is tried, a step or what a member wrote, has just been decided, in an engagement that is open. */
 const lateTries = (
   { ended, events, id, started }: Story,
+  byMembers: ReadonlyArray<MessageId>,
   tries: ReadonlyMap<MessageId, ReadonlyArray<Arrival>>,
 ): ReadonlyArray<string> => {
   const ids = new Set(events.flatMap((event) => (event.type === 'StepBegun' ? [event.data.message_id] : [])))
   if (accountNumber(1).settings.steps.length < ids.size) return [`${id} has too many messages`]
-  if (ended === undefined || ids.size === 0) return []
+  if (ended === undefined) return []
   const end = millisecondsOf(ended.time)
   // What ends it may be recorded at the time of its cause by a process that takes over from one that crashed in between.
-  return [...ids]
+  return [...ids, ...byMembers]
     .flatMap((message) => tries.get(message) ?? [])
     .filter(({ time, head }) => time > end && head >= ended.position)
     .map(({ time }) => `${id} of ${started.time} was written to ${time - end} ms after its end`)
