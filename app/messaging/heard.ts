@@ -116,7 +116,8 @@ const writtenToSender = async (
   const addressed = await ofSender(ports, everywhere.right, { to: [name], poolOfTo: undefined })
   if (E.isLeft(addressed)) return addressed
   const { meant } = addressed.right
-  const done = await saidByStrangers(ports, said, meant, actor)
-  if (E.isLeft(done)) return done
-  return E.right({ said, others: meant.filter((one) => one.isKnown && one.contactId !== contactId) })
+  const notShown = await saidByStrangers(ports, said, meant, actor)
+  if (E.isLeft(notShown)) return notShown
+  const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]
+  return E.right({ said, others: contacts.filter((one) => one.contactId !== contactId) })
 }

@@ -61,11 +61,9 @@ const received = async (
   if (E.isLeft(toSender)) return toSender
   const said = toSender.right
   if (said === 'repeated') return E.right(undefined)
-  if (said !== undefined) {
-    const done = await saidByStrangers(ports, said, meant, actor)
-    if (E.isLeft(done)) return done
-  }
-  const contacts = meant.filter(({ isKnown }) => isKnown)
+  const notShown = said === undefined ? E.right([]) : await saidByStrangers(ports, said, meant, actor)
+  if (E.isLeft(notShown)) return notShown
+  const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]
   const last = await writtenToLast(ports, contacts, cameTo)
   if (E.isLeft(last)) return last
   const answering = last.right ?? (said === undefined ? undefined : contacts[0])

@@ -67,17 +67,27 @@ const isAnyOptedOut = async (
   return E.right(isAny)
 }
 
-/** Where an account has no contact of the number yet, that is all that it keeps of it. */
+/**
+ * Where an account has no contact of the number yet, that is all that it keeps of it. Gives those who have one that no read model shows
+ * yet: their conversations are still to be told.
+ */
 export const saidByStrangers = async (
-  { clientCommands }: Pick<SenderOptOutPorts, 'clientCommands'>,
+  { commandHandler, clientCommands }: Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'>,
   said: Said,
   meant: ReadonlyArray<Addressed>,
   actor: string,
-): Promise<Either<Problem, undefined>> => {
+): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
   const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
-  for (const { contactId, accountId } of meant.filter(({ isKnown }) => !isKnown)) {
-    const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
-    if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+  const notShown: Array<Addressed> = []
+  for (const one of meant.filter(({ isKnown }) => !isKnown)) {
+    const { contactId, accountId } = one
+    const person = await loadState(commandHandler, contact, contactId)
+    if (E.isLeft(person)) return person
+    if (person.right.kind === 'known') notShown.push({ ...one, isKnown: true })
+    else {
+      const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
+      if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+    }
   }
-  return E.right(undefined)
+  return E.right(notShown)
 }
