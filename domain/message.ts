@@ -138,9 +138,15 @@ export const MessageEvent = t.union([
       }),
       /**
        * `meaning`: of what the contact wrote. `history`: all its events, as far as they had been written when they were read. Older
-       * versions left them out. `copies`: the ids by which a provider still has it; left out where there are none.
+       * versions left them out. `copies`: the ids by which a provider still has it; left out where there are none. `sender`: from which
+       * the last try went out, where it is the account's own; older versions left it out.
        */
-      t.partial({ meaning: ReplyMeaning, history: t.readonlyArray(ErasedEvent), copies: t.readonlyArray(t.string) }),
+      t.partial({
+        meaning: ReplyMeaning,
+        history: t.readonlyArray(ErasedEvent),
+        copies: t.readonlyArray(t.string),
+        sender: t.string,
+      }),
     ]),
   ),
   /** The provider took a try that was under way when the message was erased. */
@@ -550,8 +556,9 @@ const erase = (
     const { meaning } = state.facts
     return [{ type: 'MessageErased', data: { ...kept, direction: 'inbound', segments: 0, meaning } }]
   }
-  const segments = isOutbound(state) ? state.segments : 0
-  return [{ type: 'MessageErased', data: { ...kept, direction: 'outbound', segments } }]
+  const { segments, sender } = isOutbound(state) ? state : { segments: 0, sender: undefined }
+  const from = sender === undefined ? {} : { sender }
+  return [{ type: 'MessageErased', data: { ...kept, direction: 'outbound', segments, ...from } }]
 }
 
 /** One that was erased already may be reported once more. */

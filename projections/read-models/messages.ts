@@ -48,7 +48,7 @@ type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 5,
+  version: 6,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
@@ -102,7 +102,9 @@ export const messages: Projection<MessageDocument> = {
         // It was closed before it had begun.
         if (event.data.state === 'unknown') return undefined
         const ids = { account_id, id, contact_id, engagement_id }
-        const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at } : {}
+        const { sender } = event.data
+        const from = sender === undefined ? {} : { sender }
+        const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at, ...from } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
         const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, monthOf(began_at)) } : {}

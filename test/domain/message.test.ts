@@ -150,3 +150,17 @@ test('an erased text names each copy that a provider has, also of tries that nev
   const [closing] = rightOf(message.decide(erase, state))
   t.deepEqual(closing?.type === 'MessageErased' && closing.data.copies, ['SM1', 'SM2'])
 })
+
+test('an erased text tells still from which sender of the account it went out', (t) => {
+  const sender = '+14155550101'
+  const closingAfter = (...commands: ReadonlyArray<MessageCommand>) => {
+    const state = commands.reduce(
+      (known, command) => fold(message, known, rightOf(message.decide(command, known))),
+      message.initial,
+    )
+    const [closing] = rightOf(message.decide(erase, state))
+    return closing?.type === 'MessageErased' ? closing.data.sender : 'none'
+  }
+  t.is(closingAfter({ ...begin, sender }, sent()), sender)
+  t.is(closingAfter(begin, sent()), undefined)
+})
