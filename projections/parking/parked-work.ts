@@ -3,7 +3,7 @@ import { parkedEventIdOf } from '../../domain/derived-id.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
-import { parkedEvent, type ParkedEventState, type ParkedEventCommand } from '../../domain/parked-event.js'
+import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
@@ -12,7 +12,7 @@ import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, type FailedForGood } from '../subscriptions/retried-command.js'
 import { executedOrThrow } from './final-failure.js'
-import { parkedFacts, type Parkable } from './parking.js'
+import { parkedFacts, parkedStateOf, type Parkable } from './parking.js'
 
 /** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
 export type ParkedUnderLease = {
@@ -65,18 +65,6 @@ const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Pr
   const last = await store.readLast(stream, 1)
   const newest = E.isLeft(last) && last.left.kind === 'corrupt' ? undefined : orThrow(last)[0]
   return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
-}
-
-/** Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. */
-const parkedStateOf = async (
-  { commandHandler, logger }: Pick<ParkedWorkPorts, 'commandHandler' | 'logger'>,
-  worker: string,
-  id: ParkedEventId,
-): Promise<ParkedEventState | undefined> => {
-  const loaded = await commandHandler.load(parkedEvent, id)
-  if (E.isRight(loaded) || loaded.left.kind !== 'corrupt') return orThrow(loaded).state
-  logger.error({ follower: worker, parked: id, reason: loaded.left.reason }, 'a retry can not be read')
-  return undefined
 }
 
 /** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */

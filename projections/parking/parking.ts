@@ -1,7 +1,8 @@
 import { newAggregate } from '../../domain/aggregate.js'
 import { idIn } from '../../domain/decider.js'
 import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
-import { parkedEvent, type ParkedEventFacts } from '../../domain/parked-event.js'
+import type { ParkedEventId } from '../../domain/ids.js'
+import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow, type UndecodableEntry } from '../../domain/store-failed.js'
@@ -54,6 +55,21 @@ export const parkedFacts = (
 })
 
 /**
+ * Undefined where it can't be decoded, as where a newer version wrote it: all other work would wait for it. `by`: who handles the retry.
+ * @throws StoreFailed where it may be read later
+ */
+export const parkedStateOf = async (
+  { commandHandler, logger }: Pick<ParkingPorts, 'commandHandler' | 'logger'>,
+  by: string,
+  id: ParkedEventId,
+): Promise<ParkedEventState | undefined> => {
+  const loaded = await commandHandler.load(parkedEvent, id)
+  if (E.isRight(loaded) || loaded.left.kind !== 'corrupt') return orThrow(loaded).state
+  logger.error({ follower: by, parked: id, reason: loaded.left.reason }, 'a retry can not be read')
+  return undefined
+}
+
+/**
  * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded in a
  * stream of its own, and the process manager goes on.
  */
@@ -94,9 +110,9 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
   ): Promise<void> => {
     const { parked_event_id, process_manager } = request.data
     if (process_manager !== name) return
-    const { state } = orThrow(await commandHandler.load(parkedEvent, parked_event_id))
+    const state = await parkedStateOf(ports, name, parked_event_id)
     // It comes again after a crash, when its end may have been recorded.
-    if (state.kind !== 'retrying') return
+    if (state?.kind !== 'retrying') return
     const failure = await retried(state.facts)
     const eventId = (index: number): string => derivedEventId(request.id, parked_event_id, index)
     const command = { type: 'RecordRetry', failure } as const

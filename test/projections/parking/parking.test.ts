@@ -17,6 +17,7 @@ import { sharedHandler } from '../../kit/parts/command-handlers.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { nextTurn, settled } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 type Work = (event: Recorded<DomainEvent>, isRetry: boolean) => Promise<void>
 
@@ -192,6 +193,33 @@ test('a parked event is tried again by its process manager alone, and recorded a
   await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   t.is(rightOf(await stored.load(parkedEvent, other)).state.kind, 'retrying')
   t.is(retries.length, 3)
+})
+
+test('a retry whose own record can not be decoded holds up nobody', async (t) => {
+  const handled: Array<string> = []
+  const { store, logger, following } = openStage(t, ({ id }) => {
+    handled.push(id)
+    return Promise.resolve()
+  })
+  await write(store, 1)
+  const parked_event_id = 'prk_00000000000000000000000009'
+  const process_manager = 'a_process_manager'
+  const facts = { process_manager, event_id: uuid(1), event_type: 'AccountEnabled', event_stream: 'account-1' }
+  const recorded = [
+    newEvent(11, { type: 'EventParked', data: { ...facts, parked_event_id, reason: 'any' } }),
+    newEvent(12, { type: 'ParkedEventRetryRequested', data: { parked_event_id, process_manager } }),
+    // As a newer version wrote it, which was taken back since.
+    { ...newEvent(13), type: 'ParkedEventForgotten' } as unknown as ReturnType<typeof newEvent>,
+  ] as const
+  rightOf(await store.append(`parked-${parked_event_id}`, 'no-stream', recorded))
+  await write(store, 2)
+  await until('the event behind it is handled', 10_000, () => handled.includes(uuid(2)))
+  t.is(following.retrying(), undefined)
+  const told = logger.lines.filter(({ message }) => message === 'a retry can not be read')
+  t.deepEqual(
+    told.map(({ fields }) => fields['parked']),
+    [parked_event_id],
+  )
 })
 
 test('what was erased since it was parked needs no retry any more', async (t) => {
