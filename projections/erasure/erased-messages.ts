@@ -67,7 +67,7 @@ export const eraseMessages = async (
   { contact_id }: Requested,
   erasure: MessageErasure,
 ): Promise<void> => {
-  for await (const page of messagesOf(ports.documents, contact_id)) {
+  for await (const page of messagesOf(ports.documents, contact_id, erasure.stopping)) {
     const closings = page.map(({ id: message_id, account_id, engagement_id, created_at }) =>
       eraseMessage(ports, { message_id, account_id, contact_id, engagement_id }, created_at, erasure),
     )

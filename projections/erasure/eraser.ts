@@ -96,7 +96,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   await eraseDeliveries(ports, event, stopping)
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
-  for await (const leads of entriesOf(documents, contactId, 'lead')) {
+  for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
     const ends = leads.map((entry) =>
       eraseEngagement(ports, event, entry['next_engagement_id'] as EngagementId, stopping),
     )
@@ -105,7 +105,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   await caughtUp(time, deliveryFanOut, newest, stopping)
   await caughtUp(time, ports.messages, newest, stopping)
   await eraseMessages(ports, event.data, erasureOf(ports, event, stopping))
-  for await (const leads of entriesOf(documents, contactId, 'lead')) {
+  for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
     const ends = leads.map((entry) => eraseLead(ports, event, entry['lead_id'] as LeadId))
     newest = furthest(newest, await Promise.all(ends))
   }
@@ -155,13 +155,17 @@ const eraseEngagement = async (
 
 const erasureOf = (ports: EraserPorts, event: Requested | LateMessage, stopping: AbortSignal): MessageErasure => ({
   causeOf: (what) => causeOf(event, what),
-  numberOf: () => numberOf(ports, event.data.contact_id),
+  numberOf: () => numberOf(ports, event.data.contact_id, stopping),
   stopping,
 })
 
 /** The contact does not know it any more. Its leads do, which are closed after all messages. */
-const numberOf = async ({ documents, store }: EraserPorts, id: ContactId): Promise<string | undefined> => {
-  for await (const leads of entriesOf(documents, id, 'lead')) {
+const numberOf = async (
+  { documents, store }: EraserPorts,
+  id: ContactId,
+  stopping: AbortSignal,
+): Promise<string | undefined> => {
+  for await (const leads of entriesOf(documents, id, 'lead', stopping)) {
     for (const entry of leads) {
       const { events } = orThrow(await store.read(streamOf(lead, String(entry['lead_id'])), 0, 1))
       const [first] = events
@@ -192,7 +196,7 @@ const eraseDeliveries = async (
   const dropped: Array<DeliveryId> = []
   let droppedCount = 0
   const counted = new Set<DeliveryId>()
-  for await (const entries of entriesOf(ports.documents, event.data.contact_id, 'delivery')) {
+  for await (const entries of entriesOf(ports.documents, event.data.contact_id, 'delivery', stopping)) {
     const ids = entries.map((entry) => entry['id'] as DeliveryId).filter((id) => !counted.has(id))
     const erased = await Promise.all(ids.map((id) => eraseDelivery(ports, id, why)))
     for (const id of ids) counted.add(id)

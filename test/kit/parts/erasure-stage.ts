@@ -12,6 +12,7 @@ import type { Decider } from '../../../domain/decider.js'
 import type { AnyCommand, EventStore } from '../../../domain/ports.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
+import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
 import { messages } from '../../../projections/read-models/messages.js'
@@ -28,6 +29,9 @@ import { sharedHandler } from './command-handlers.js'
 import { recordingLogger } from './recording-logger.js'
 
 export type Contact = { readonly id: ContactId; readonly accountId: AccountId }
+
+/** When the process is told to stop, and how it finds what a contact has. */
+type RunOptions = { readonly stopping: AbortSignal; readonly find: Documents['find'] }
 
 /** What anybody is given of the log. */
 export const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
@@ -84,11 +88,15 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
       rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
     },
     /** Handles the log from its beginning. */
-    run: async (stepped: EventStore = store, messenger: Pick<Messenger, 'settle'> = keptMessages): Promise<void> => {
+    run: async (
+      stepped: EventStore = store,
+      messenger: Pick<Messenger, 'settle'> = keptMessages,
+      { stopping = neverAborted, find = documents.find }: Partial<RunOptions> = {},
+    ): Promise<void> => {
       const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
       const manager = eraser({
         store: stepped,
-        documents,
+        documents: { ...documents, find },
         commandHandler: sharedHandler(stepped, clock),
         removeSnapshot: (stream: string) => {
           removed.push(stream)
@@ -106,7 +114,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
         messenger,
         logger: recordingLogger(),
       })
-      await manager.begin(neverAborted)
+      await manager.begin(stopping)
       for await (const batch of store.history(beginning, manager.categories, neverAborted)) await manager.handle(batch)
     },
   }

@@ -3,10 +3,12 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
+import { E } from '../../../domain/prelude.js'
 import { personalFields } from '../../../domain/personal-data.js'
 import { message } from '../../../domain/message.js'
+import type { Documents } from '../../../projections/ports.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import { at, messageId } from '../../kit/domain/samples.js'
+import { at, deliveryId, messageId } from '../../kit/domain/samples.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -19,7 +21,11 @@ import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 const openStage = async (history: History) => {
   const log = memoryLog()
   const { run, ...stage } = await openErasureStage(memoryEventStore(log), history)
-  return { ...stage, run: (steps: Steps = atOnce) => run(memoryEventStore(log, steps)) }
+  return {
+    ...stage,
+    run: (steps: Steps = atOnce, options: Parameters<typeof run>[2] = {}) =>
+      run(memoryEventStore(log, steps), undefined, options),
+  }
 }
 
 const history = eventfulHistory(11)
@@ -193,6 +199,26 @@ test('a text that is recorded after its contact was erased is erased too, and on
   const left = JSON.stringify((await stage.visible()).map(({ data }) => data))
   for (const text of ['Written 0', 'By hand 0']) t.false(left.includes(text), text)
   for (const text of ['Written 1', 'By hand 1']) t.true(left.includes(text), text)
+})
+
+test('an erasure that is told to stop ends with the page that it works on, however much the contact has', async (t) => {
+  const stage = await openStage(history)
+  await stage.request(first)
+  const stopping = new AbortController()
+  let pages = 0
+  const find: Documents['find'] = (_, { limit }) => {
+    pages += 1
+    if (pages === 3) stopping.abort()
+    const entry = (n: number) => ({ kind: 'delivery', id: deliveryId(100 * pages + n), order: `${pages} ${n}` })
+    const count = pages < 50 ? limit : 0
+    return Promise.resolve(
+      E.right(Array.from({ length: count }, (_, n) => ({ key: `${pages} ${n}`, document: entry(n) }))),
+    )
+  }
+  await t.throwsAsync(stage.run(atOnce, { stopping: stopping.signal, find }), { any: true, name: 'AbortError' })
+  t.is(pages, 3)
+  await stage.run()
+  t.true((await stage.visible()).some(({ type }) => type === 'ErasureCompleted'))
 })
 
 class Crash extends Error {}
