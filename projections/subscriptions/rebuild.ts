@@ -15,8 +15,8 @@ import {
   type ProjectedEvent,
 } from '../projection.js'
 
-/** Events that are folded before their documents are written. */
-const chunk = 5_000
+/** Events that are folded before their documents are written, at most; `bytes`: about. */
+const chunk = { events: 5_000, bytes: 32_000_000 }
 
 /** Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read again. */
 const longestUnsaved = 100
@@ -123,6 +123,7 @@ const foldLog = async (
   const builders = await Promise.all(folded.map(builder))
   const categories = [...new Set(folded.flatMap(({ projection }) => projection.categories))]
   let pending: Array<ProjectedEvent> = []
+  let bytes = 0
   let batches = 0
   const [begun = beginning] = folded.map((one) => one.begun).toSorted((one, other) => (one < other ? -1 : 1))
   let position = begun
@@ -130,15 +131,17 @@ const foldLog = async (
   const flush = async (): Promise<void> => {
     const events = pending
     pending = []
+    bytes = 0
     batches = 0
     await Promise.all(builders.map((build) => build(events, position)))
     progress(position)
   }
   for await (const batch of store.history(begun, categories, signal)) {
     pending.push(...batch.events)
+    bytes += approximateBytes(batch.events)
     batches += 1
     position = batch.position
-    if (pending.length >= chunk || batches >= longestUnsaved) await flush()
+    if (pending.length >= chunk.events || bytes >= chunk.bytes || batches >= longestUnsaved) await flush()
   }
   await flush()
 }

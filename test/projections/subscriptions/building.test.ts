@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
+import type { Recorded } from '../../../domain/event.js'
+import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -135,6 +137,34 @@ test('a building saves how far it has come, however few events there are', async
   await caughtUpTo(positionAt(250), neverAborted)
   await stop()
   t.deepEqual(begun, [0n, 100n])
+})
+
+test('of large events a building folds fewer before it writes, by their bytes', async (t) => {
+  const { documents, close } = await openSqliteStores()
+  t.teardown(close)
+  const large = 60
+  const title = 'x'.repeat(1_000_000)
+  async function* history(): ReturnType<EventStore['history']> {
+    for (let n = 1; n <= large; n += 1) {
+      const { data } = defined(n)
+      const event = { ...defined(n), data: { ...data, title }, position: positionAt(n) }
+      yield await Promise.resolve({ events: [event as unknown as Recorded<DomainEvent>], position: positionAt(n) })
+    }
+  }
+  const written: Array<number> = []
+  const counted: Documents = {
+    ...documents,
+    apply: (collection, changes, position) => {
+      written.push(changes.length)
+      return documents.apply(collection, [], position)
+    },
+  }
+  await build({ projection, documents: counted }, { history }, neverAborted)
+  t.is(
+    written.reduce((sum, count) => sum + count, 0),
+    large,
+  )
+  t.true(Math.max(...written) <= 20, written.join())
 })
 
 /** A small log, and the read models of these projections, which are all missing and followed at the same time. */
