@@ -8,8 +8,8 @@ import { readByPages } from '../in-process/stream-pages.js'
 import type { SqliteDatabase } from './database.js'
 import { decodeEvents, eventColumns, type StoredEventRow } from './event-codec.js'
 
-/** Events that one read from the disk brings: bounds how long it blocks the event loop. */
-const pageSize = 500
+/** What one read from the disk brings at most, and one event more: bounds how long it blocks the event loop. */
+const pageSize = { events: 500, bytes: 4_000_000 }
 
 /**
  * The next page of so many categories, each read in the order of its index and all merged as they are read: nothing is looked
@@ -17,8 +17,22 @@ const pageSize = 500
  */
 const pageOf = (categories: number): string => {
   const one = 'SELECT position FROM events WHERE category = ? AND position > ? AND position <= ?'
-  const merged = `${Array.from({ length: categories }, () => one).join(' UNION ALL ')} ORDER BY position LIMIT ${pageSize}`
+  const merged = `${Array.from({ length: categories }, () => one).join(' UNION ALL ')} ORDER BY position LIMIT ${pageSize.events}`
   return `SELECT ${eventColumns} FROM events WHERE position IN (${merged}) ORDER BY position`
+}
+
+/** The first rows, as many as a page has room for, and whether there may be more. */
+const firstOf = (
+  found: Iterable<StoredEventRow>,
+): { readonly rows: ReadonlyArray<StoredEventRow>; readonly isFull: boolean } => {
+  const rows: Array<StoredEventRow> = []
+  let bytes = 0
+  for (const row of found) {
+    rows.push(row)
+    bytes += row.data.length
+    if (bytes >= pageSize.bytes) break
+  }
+  return { rows, isFull: rows.length === pageSize.events || bytes >= pageSize.bytes }
 }
 
 type Reading = Pick<SqliteDatabase, 'read'>
@@ -43,10 +57,12 @@ export const sqliteLog = (database: Reading) => {
   const page = (position: Position, end: Position, categories: ReadonlyArray<Category>): EventBatch => {
     const each = [...new Set(categories)]
     const bounds = each.flatMap((category) => [category, position, end])
-    const rows = orThrow(database.read((prepare) => prepare<StoredEventRow>(pageOf(each.length)).all(...bounds)))
+    const { rows, isFull } = orThrow(
+      database.read((prepare) => firstOf(prepare<StoredEventRow>(pageOf(each.length)).iterate(...bounds))),
+    )
     const { events, undecodable } = decodeEvents(rows)
     if (undecodable !== undefined && events.length === 0) throw new UndecodableEvent(undecodable)
-    const isComplete = undecodable === undefined && events.length < pageSize
+    const isComplete = undecodable === undefined && !isFull
     return { events, position: isComplete ? end : (events.at(-1)?.position ?? end) }
   }
 

@@ -4,7 +4,8 @@ import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning } from '../../../domain/event.js'
 import { categories, type Category } from '../../../domain/events.js'
-import { eventIds, newEvents } from '../../kit/domain/new-events.js'
+import { eventIds, newEvent, newEvents } from '../../kit/domain/new-events.js'
+import { accountId, conversionId } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { openSqlite } from '../../kit/stores/sqlite.js'
 
@@ -68,3 +69,21 @@ for (const { wanted, found } of histories) {
     await close()
   })
 }
+
+test('a page of large events holds fewer of them, by their bytes, and the history is whole', async (t) => {
+  const { port: store, close } = await openSqlite(sqliteEventStore)
+  const title = 'x'.repeat(500_000)
+  const data = { conversion_id: conversionId(), account_id: accountId(), title, value: 0, label: 'sold' } as const
+  const ids: Array<string> = []
+  for (let n = 1; n <= 30; n += 1) {
+    const event = newEvent(n, { type: 'ConversionDefined', data })
+    rightOf(await store.append(`conversion-${n}`, 'no-stream', [event]))
+    ids.push(event.id)
+  }
+  const pages: Array<ReadonlyArray<string>> = []
+  for await (const { events } of store.history(beginning, ['conversion'], neverAborted)) pages.push(eventIds(events))
+  t.deepEqual(pages.flat(), ids)
+  const largest = Math.max(...pages.map(({ length }) => length))
+  t.true(largest <= 10, `${largest} events of half a megabyte in one page`)
+  await close()
+})
