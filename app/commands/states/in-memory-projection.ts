@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { approximateBytes } from '../../../domain/approximate-size.js'
 import { streamOf } from '../../../domain/decider.js'
 import { categories, type DomainEvent } from '../../../domain/events.js'
-import type { Recorded, Revision } from '../../../domain/event.js'
+import { revisionNumber, type Recorded, type Revision } from '../../../domain/event.js'
 import type { CommandHandler, EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
@@ -76,6 +76,9 @@ export const inMemoryProjection = ({ store, load, time }: Ports): InMemoryProjec
     read.end()
     if (E.isLeft(loaded)) return loaded
     const { state, revision } = loaded.right
+    const kept = entries.get(stream)
+    // A node of a cluster may be behind the one that the subscription comes from: what is kept never goes back.
+    if (kept !== undefined && !isAtLeast(revision, revisionNumber(kept.revision))) return E.right(kept.state as State)
     const evolve = decider.evolve as unknown as Entry['evolve']
     if (isAcceptable(state) && read.lacksNothing(revision)) entries.set(stream, { evolve, state, revision, asOf })
     return E.right(state)

@@ -29,6 +29,7 @@ const open = async (t: ExecutionContext) => {
   const time = manualTime()
   let reads = 0
   let isAway = false
+  let lacks = 0
   let during: () => Promise<void> = () => Promise.resolve()
   const counted: EventStore = {
     ...store,
@@ -36,7 +37,10 @@ const open = async (t: ExecutionContext) => {
       reads += 1
       const read = await store.read(stream)
       await during()
-      return isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : read
+      if (isAway) return E.left({ kind: 'unavailable', reason: 'away' })
+      if (lacks === 0 || E.isLeft(read)) return read
+      const events = read.right.events.slice(0, -lacks)
+      return E.right({ events, revision: events.at(-1)?.revision ?? 'no-stream' })
     },
   }
   const projection = inMemoryProjection({ store, load: sharedHandler(counted, clock).load, time })
@@ -62,6 +66,10 @@ const open = async (t: ExecutionContext) => {
     advance: time.advance,
     takeAway: () => {
       isAway = true
+    },
+    /** Reads lack so many events from now on, as on a node that is behind the one that the subscription comes from. */
+    fallBehind: (count: number) => {
+      lacks = count
     },
     whileReading: (what: () => Promise<void>) => {
       during = async () => {
@@ -190,6 +198,17 @@ test('a read that an event overtook is not cached', async (t) => {
     await deliver()
   })
   t.is(await seen(), 'created', 'it was so when it was read')
+  t.is(await seen(), 'suspended')
+})
+
+test('a read that is behind what was delivered changes nothing of what is known', async (t) => {
+  const { seen, suspend, deliver, fallBehind } = await open(t)
+  t.is(await seen(), 'created')
+  await suspend()
+  await deliver()
+  fallBehind(1)
+  t.is(await seen(), 'suspended', 'the delivered event is known')
+  fallBehind(0)
   t.is(await seen(), 'suspended')
 })
 
