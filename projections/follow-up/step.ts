@@ -118,8 +118,9 @@ const decideOn = async (
   known: Known,
 ): Promise<NextStep> => {
   if (segmentsPerMonth === null) return nextStepOf({ ...known, segmentsLeft: undefined })
-  const used = async (): Promise<number> => orThrow(await usageIn(documents, accountId, monthOf(known.now))).segments
-  return reservations.decide({ id, accountId, segmentsPerMonth }, used, (left) => {
+  const month = monthOf(known.now)
+  const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
+  return reservations.decide({ id, accountId, month, segmentsPerMonth }, count, (left) => {
     const result = nextStepOf({ ...known, segmentsLeft: left })
     return { result, segments: result.kind === 'send' ? segmentsOf(result.text).segments : 0 }
   })

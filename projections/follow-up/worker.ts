@@ -28,7 +28,7 @@ export const followUpWorker = (given: Omit<TurnPorts, 'rates' | 'reservations'>)
   const shards = new Map<string, Shard>()
   // A turn may still be under way when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
-  const ports: TurnPorts = { ...given, rates, reservations: segmentReservations() }
+  const ports: TurnPorts = { ...given, rates, reservations: segmentReservations(given.time) }
   const turns = turnsOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf(readModels, {
     wake: (name) => shards.get(name)?.wakeUp.wake(),

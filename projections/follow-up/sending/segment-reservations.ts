@@ -1,4 +1,5 @@
 import type { AccountId, EngagementId } from '../../../domain/ids.js'
+import type { Time } from '../../../domain/ports.js'
 
 /**
  * Segments of steps that are under way and that the read model does not count yet: without them as many messages as are under way at a time
@@ -6,45 +7,92 @@ import type { AccountId, EngagementId } from '../../../domain/ids.js'
  */
 export type SegmentReservations = {
   /**
-   * Decides on a step, knowing the segments that its account may still send, and reserves those that it takes. `used` reads how many the
-   * month counts.
+   * Decides on a step, knowing the segments that its account may still send, and reserves those that it takes. `count` reads how many the
+   * month has; since that takes longer the more it has sent, it is asked once a second at most, until few are left.
    */
   readonly decide: <A>(
     step: LimitedStep,
-    used: () => Promise<number>,
+    count: () => Promise<number>,
     decide: (left: number) => Decided<A>,
   ) => Promise<A>
   /** The read model counts it, or it was not sent. */
   readonly release: (step: EngagementId) => void
 }
 
-type LimitedStep = { readonly id: EngagementId; readonly accountId: AccountId; readonly segmentsPerMonth: number }
-type Decided<A> = { readonly result: A; readonly segments: number }
-type Reservation = { readonly account: AccountId; readonly segments: number }
-
-export const segmentReservations = (): SegmentReservations => {
-  const reserved = new Map<EngagementId, Reservation>()
-  let releases = 0
-  const underWay = (id: AccountId): number =>
-    [...reserved.values()].reduce((sum, { account, segments }) => (account === id ? sum + segments : sum), 0)
-  return {
-    decide: async ({ id, accountId, segmentsPerMonth }, used, decide) => {
-      for (;;) {
-        const [before, releasesBefore] = [underWay(accountId), releases]
-        const left = segmentsPerMonth - (await used()) - underWay(accountId)
-        // Whether what was released meanwhile is counted nobody can tell. Where there is room for it twice it does not matter.
-        if (releases !== releasesBefore && left <= before + plenty) continue
-        // Nothing may be awaited between the two: another step would be decided on the same segments.
-        const { result, segments } = decide(left)
-        if (segments > 0) reserved.set(id, { account: accountId, segments })
-        return result
-      }
-    },
-    release: (step) => {
-      if (reserved.delete(step)) releases += 1
-    },
-  }
+type LimitedStep = {
+  readonly id: EngagementId
+  readonly accountId: AccountId
+  readonly month: string
+  readonly segmentsPerMonth: number
 }
+type Decided<A> = { readonly result: A; readonly segments: number }
+/** `isReleased`: a count that began after that has it, or it was not sent. */
+type Reservation = { readonly account: AccountId; readonly segments: number; isReleased: boolean }
+type Count = { readonly month: string; readonly begunAt: number; readonly serial: number; readonly used: number }
+
+/** In milliseconds. */
+const countedFor = 1_000
 
 /** Segments: more than a message has. */
 const plenty = 100
+
+export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservations => {
+  const reserved = new Set<Reservation>()
+  const ofSteps = new Map<EngagementId, Reservation>()
+  const counts = new Map<AccountId, Count>()
+  const counting = new Map<AccountId, Promise<void>>()
+  let serial = 0
+
+  const of = (id: AccountId): ReadonlyArray<Reservation> => [...reserved].filter(({ account }) => account === id)
+
+  const countAnew = async ({ accountId, month }: LimitedStep, count: () => Promise<number>): Promise<void> => {
+    const begun = { month, begunAt: now(), serial: (serial += 1) }
+    const counted = of(accountId).filter(({ isReleased }) => isReleased)
+    const used = await count()
+    // One that began later, and ended before, knows more.
+    if ((counts.get(accountId)?.serial ?? 0) > begun.serial) return
+    for (const one of counted) reserved.delete(one)
+    counts.set(accountId, { ...begun, used })
+  }
+
+  const countUnlessKnown = (step: LimitedStep, count: () => Promise<number>): Promise<void> | undefined => {
+    const known = counts.get(step.accountId)
+    if (known?.month === step.month && now() - known.begunAt < countedFor) return undefined
+    const underWay = counting.get(step.accountId)
+    if (underWay !== undefined) return underWay
+    const begun = countAnew(step, count).finally(() => counting.delete(step.accountId))
+    counting.set(step.accountId, begun)
+    return begun
+  }
+
+  const release: SegmentReservations['release'] = (step) => {
+    const reservation = ofSteps.get(step)
+    if (reservation !== undefined) reservation.isReleased = true
+    ofSteps.delete(step)
+  }
+
+  return {
+    decide: async (step, count, decide) => {
+      const { id, accountId: account, segmentsPerMonth } = step
+      for (let isCountedAnew = false; ; isCountedAnew = true) {
+        await (isCountedAnew ? countAnew(step, count) : countUnlessKnown(step, count))
+        const all = of(account)
+        const left =
+          segmentsPerMonth - (counts.get(account)?.used ?? 0) - all.reduce((sum, one) => sum + one.segments, 0)
+        // Whether the count has what was released since it began nobody can tell. Where there is room for it twice it does not matter.
+        const isSure = left > plenty || (isCountedAnew && all.every(({ isReleased }) => !isReleased))
+        if (!isSure) continue
+        // Nothing may be awaited between the two: another step would be decided on the same segments.
+        const { result, segments } = decide(left)
+        if (segments > 0) {
+          release(id)
+          const reservation = { account, segments, isReleased: false }
+          reserved.add(reservation)
+          ofSteps.set(id, reservation)
+        }
+        return result
+      }
+    },
+    release,
+  }
+}

@@ -135,7 +135,7 @@ export const openFollowUpStage = (
       return loadState(sharedHandler(opened, clock), sender, id)
     },
     rates,
-    reservations: segmentReservations(),
+    reservations: segmentReservations(time),
   })
 
   return {
