@@ -27,10 +27,10 @@ const usageOf = async (account: Account, month?: string) =>
 test('messages and segments of an account are counted by month, after an erasure too, and those of no other', async (t) => {
   const { account, contact_id, month } = await texted('x'.repeat(200))
   const { account: other } = await texted('Hi')
-  const usage = { usage: { month, messages: 1, segments: 2 } }
+  const usage = { months: [{ month, messages: 1, segments: 2 }] }
   t.deepEqual(await usageOf(account, month), usage)
-  t.deepEqual(await usageOf(other, month), { usage: { month, messages: 1, segments: 1 } })
-  t.deepEqual(await usageOf(account, '2020-02'), { usage: { month: '2020-02', messages: 0, segments: 0 } })
+  t.deepEqual(await usageOf(other, month), { months: [{ month, messages: 1, segments: 1 }] })
+  t.deepEqual(await usageOf(account, '2020-02'), { months: [{ month: '2020-02', messages: 0, segments: 0 }] })
   await account.manage('POST', `/contacts/${contact_id}/messages`, { text: 'Hello' })
   t.deepEqual(await usageOf(account, month), usage, 'what a contact writes is not counted')
   await until('the erasure', 30_000, async () => {
@@ -38,6 +38,20 @@ test('messages and segments of an account are counted by month, after an erasure
     return body.erased === true
   })
   t.deepEqual(await usageOf(account, month), usage)
+})
+
+test('where no month is asked for the last twelve are told, newest first', async (t) => {
+  const { account, month } = await texted('x'.repeat(200))
+  const { months } = (await usageOf(account)) as {
+    readonly months: ReadonlyArray<{ readonly month: string; readonly messages: number; readonly segments: number }>
+  }
+  t.is(months.length, 12)
+  t.deepEqual(
+    months.filter(({ messages }) => messages > 0),
+    [{ month, messages: 1, segments: 2 }],
+  )
+  const names = months.map(({ month: name }) => name)
+  t.deepEqual(names, [...new Set(names)].toSorted().toReversed())
 })
 
 test('a month that is none is refused', async (t) => {

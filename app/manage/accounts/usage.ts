@@ -1,5 +1,5 @@
-import { monthOf } from '../../../domain/instant.js'
-import { E, flow, TE, type Either } from '../../../domain/prelude.js'
+import { instantOf, monthOf, type Instant } from '../../../domain/instant.js'
+import { E, flow, pipe, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind } from '../../http/steps.js'
@@ -7,26 +7,37 @@ import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
-/** What an account has sent in a month, as providers bill it. */
+/** What an account has sent, as providers bill it: in the month that is asked for, else in this one and the eleven before. */
 export const usageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Operator>> => [
   {
     method: 'GET',
     path: '/accounts/:account_id/usage',
     handle: flow(
       withAccount(ports),
-      bind('month', ({ request }) => TE.fromEither(monthFrom(request.query('month') ?? monthOf(ports.clock.now())))),
-      bind(
-        'usage',
-        ({ account, month }) =>
-          () =>
-            ports.queries.usage(account.accountId, month),
+      bind('asked', ({ request }) => TE.fromEither(monthsFrom(request.query('month'), ports.clock.now()))),
+      bind('months', ({ account: { accountId }, asked }) =>
+        pipe(
+          asked,
+          TE.traverseArray((month) =>
+            pipe(
+              () => ports.queries.usage(accountId, month),
+              TE.map((usage) => ({ month, ...usage })),
+            ),
+          ),
+        ),
       ),
-      answer(200, ({ month, usage }) => ({ usage: { month, ...usage } })),
+      answer(200, ({ months }) => ({ months })),
     ),
   },
 ]
 
 const badMonth: Problem = { kind: 'invalid', messages: ['month must be a month such as 2026-01'] }
 
-const monthFrom = (text: string): Either<Problem, string> =>
-  /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? E.right(text) : E.left(badMonth)
+/** Newest first. */
+const monthsFrom = (text: string | undefined, now: Instant): Either<Problem, ReadonlyArray<string>> => {
+  if (text !== undefined) return /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? E.right([text]) : E.left(badMonth)
+  const today = new Date(now)
+  const monthBefore = (months: number): string =>
+    monthOf(instantOf(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months)))
+  return E.right(Array.from({ length: 12 }, (_, index) => monthBefore(index)))
+}
