@@ -19,6 +19,10 @@ export type HearingPorts = Omit<AddressedPorts, 'vault'> & {
   readonly clock: Clock
 }
 
+type RecordingPorts = Pick<HearingPorts, 'commandHandler' | 'clientCommands' | 'clock'> & {
+  readonly queries: Pick<HearingPorts['queries'], 'page'>
+}
+
 /** A text of a contact. */
 type Heard = {
   readonly text: string
@@ -43,8 +47,8 @@ type Recorded = {
  * Records a text of a contact. One that comes again changes nothing: what followed from it may have been taken back since. `mayAnswer`: of
  * the accounts that share a sender one does.
  */
-export const hear = async (
-  ports: HearingPorts,
+const hear = async (
+  ports: RecordingPorts,
   playbookAt: PlaybookVersions,
   { actor, ...heard }: Heard,
   { accountId, contactId, messageId }: Hearer,
@@ -58,6 +62,22 @@ export const hear = async (
   const command = { type: 'ReceiveMessage', facts: facts.right } as const
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
   return E.isLeft(done) ? done : E.right({ facts: facts.right, events: done.right.events })
+}
+
+/** Records it for each, whether or not it could be for those before. Left: why it could not be for the first of those whom it missed. */
+export const hearEach = async (
+  ports: RecordingPorts,
+  playbookAt: PlaybookVersions,
+  heard: Heard,
+  hearers: ReadonlyArray<Hearer>,
+  answering: Hearer | undefined,
+): Promise<Either<Problem, undefined>> => {
+  let problem: Problem | undefined
+  for (const one of hearers) {
+    const done = await hear(ports, playbookAt, heard, one, one === answering)
+    if (E.isLeft(done)) problem ??= done.left
+  }
+  return problem === undefined ? E.right(undefined) : E.left(problem)
 }
 
 /** What stands for a text of a contact, to what its account sends from. */
@@ -85,11 +105,8 @@ export const hearWritten = async (
   const own = { ...written, accountId: written.account.accountId }
   const recorded = await hear(ports, playbookAt, heard, own, true)
   if (E.isLeft(recorded)) return recorded
-  for (const other of others) {
-    const done = await hear(ports, playbookAt, heard, other, false)
-    if (E.isLeft(done)) return done
-  }
-  return recorded
+  const told = await hearEach(ports, playbookAt, heard, others, undefined)
+  return E.isLeft(told) ? told : recorded
 }
 
 type SaidToOthers = { readonly said: Said | undefined; readonly others: ReadonlyArray<Addressed> }

@@ -6,7 +6,7 @@ import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind } from '../http/steps.js'
 import { addressedBy, ofSender, writtenToLast } from './addressed.js'
-import { hear, type HearingPorts } from './heard.js'
+import { hearEach, type HearingPorts } from './heard.js'
 import type { InboundText, TextProvider } from './provider.js'
 import { saidByStrangers, saidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
@@ -72,11 +72,7 @@ const received = async (
   // Twilio answers its keywords unless one has told it not to.
   const heard = { text, said, providerId, mark, isAnsweredByDefault: true, actor }
   // It answers first, so that a request which is repeated finds the same one.
-  for (const one of answering === undefined ? [] : [answering, ...others]) {
-    const done = await hear(ports, playbookAt, heard, one, one === answering)
-    if (E.isLeft(done)) return done
-  }
-  return E.right(undefined)
+  return hearEach(ports, playbookAt, heard, answering === undefined ? [] : [answering, ...others], answering)
 }
 
 /** As the log names it. */
