@@ -68,7 +68,8 @@ export const previewOf = (previewed: Previewed): PlaybookPreview => {
     return { text, at: held.at ?? null, held_by: held.by ?? (verifies ? awaitedConsent : null), ...cost }
   })
   const unwatched = settings.quiet_hours === null ? [noQuietHours] : []
-  return { messages, warnings: [...warningsFor(messages, account.title), ...unwatched] }
+  const name = messageOf('{{account}}', { account: account.title }, () => '')
+  return { messages, warnings: [...warningsFor(messages, name), ...unwatched] }
 }
 
 const noQuietHours =
@@ -141,13 +142,14 @@ const isUsedUp = (
 /** Words by which people learn how to end it. */
 const stopHint = /\b(?:stop|unsubscribe|opt[ -]?out)\b/i
 
-const warningsFor = (messages: ReadonlyArray<PreviewedMessage>, accountTitle: string): ReadonlyArray<string> => {
+/** `name`: as the account is called in messages, where long titles are cut. */
+const warningsFor = (messages: ReadonlyArray<PreviewedMessage>, name: string): ReadonlyArray<string> => {
   const [first] = messages
   const empty = messages.flatMap(({ text }, index) =>
     text === '' ? [`Message ${index + 1} is blank for this lead, and would not be sent.`] : [],
   )
   if (first === undefined) return []
-  const namesSender = first.text.toLowerCase().includes(accountTitle.trim().toLowerCase())
+  const namesSender = first.text.toLowerCase().includes(name.toLowerCase())
   return [
     ...(namesSender
       ? []

@@ -104,7 +104,7 @@ export const messages: Projection<MessageDocument> = {
         const ids = { account_id, id, contact_id, engagement_id }
         const { sender } = event.data
         const from = sender === undefined ? {} : { sender }
-        const to = direction === 'outbound' ? { sent_to: contact_id, tried_at: began_at, ...from } : {}
+        const to = mayHaveGoneOut(event.data) ? { sent_to: contact_id, tried_at: began_at, ...from } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
         const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, monthOf(began_at)) } : {}
@@ -137,6 +137,10 @@ const takenBy: ReadonlySet<string> = new Set(['MessageSent', 'MessageTaken', 'Me
 
 const wasTaken = ({ direction, state, history = [] }: Erased): boolean =>
   direction === 'outbound' && (['sent', 'delivered'].includes(state) || history.some(({ type }) => takenBy.has(type)))
+
+/** One that failed, waited or was never tried answers for no reply. */
+const mayHaveGoneOut = ({ direction, state }: Erased): boolean =>
+  direction === 'outbound' && ['sending', 'sent', 'delivered'].includes(state)
 
 /** Messages that are no steps wait in queues of their own: an opt-out is confirmed at once, whatever else is late. */
 export const answerQueueOf = (shard: string): string => `${shard}/answers`

@@ -107,6 +107,12 @@ test('a first message that names no sender, or no way to stop, is warned of; lat
   t.deepEqual(preview([]).warnings, [])
 })
 
+test('a long title is cut in messages, and they still say who writes', (t) => {
+  const title = 'Acme  Insurance of the Greater Metropolitan Area and all of its Counties, Incorporated'
+  const step = ['{{account}}: reply STOP to end', 0] as const
+  t.deepEqual(preview([step], 'Ada', submittedAt, defaultSettings.quiet_hours, undefined, 'CA', { title }).warnings, [])
+})
+
 test('a message that is blank for this lead is warned of', (t) => {
   const steps = [
     ['{{account}}: reply STOP to end', 0],

@@ -27,3 +27,11 @@ test('a message whose text was removed still tells to whom and from where it wen
   t.like(documentAfter(begun, erased), went)
   t.like(documentAfter(erased), went)
 })
+
+test('a message that failed, or was never tried, went to nobody, also once its text was removed', (t) => {
+  for (const state of ['failed', 'waiting', 'requested']) {
+    const document = documentAfter({ ...erased, data: { ...erased.data, state } })
+    t.is(document.state, 'erased')
+    t.false('sent_to' in document, state)
+  }
+})
