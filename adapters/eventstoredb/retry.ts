@@ -11,7 +11,7 @@ export type RetryPolicy = {
    * ever.
    */
   readonly callTimeout: number
-  /** How long a call that fails is repeated before its failure is returned. */
+  /** How long a call that fails is repeated before its failure is returned; its first try may take longer. */
   readonly retryFor: number
   /** Waits between two attempts: the first one, doubled each time up to the longest. */
   readonly backoff: { readonly first: number; readonly longest: number }
@@ -45,8 +45,11 @@ export const retryingWith =
   (policy: RetryPolicy, time: Time, stopping: AbortSignal): Retry =>
   async (client, call, whenNotFound) => {
     const deadline = time.now() + policy.retryFor
+    let reason: string = timedOut.reason
     for (let failures = 0; ; failures += 1) {
-      const answer = await withTimeout(call, policy.callTimeout)
+      // Whoever waits is told in time that the server hangs: a repeat has what is left.
+      const limit = failures === 0 ? policy.callTimeout : Math.min(policy.callTimeout, deadline - time.now())
+      const answer = await withTimeout(call, limit)
       if (E.isRight(answer)) {
         client.answered()
         return answer
@@ -55,7 +58,9 @@ export const retryingWith =
       if (error.kind === 'not-found' && whenNotFound !== undefined) return E.right(whenNotFound)
       if (error.kind === 'permanent') return E.left(error.failure)
       client.failed(error)
-      const reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
+      // That a repeat was cut short says nothing of the server.
+      if (error !== timedOut || limit === policy.callTimeout)
+        reason = error.kind === 'retryable' ? error.reason : 'the event store knows no such stream'
       const wait = backoffAfter(policy.backoff, failures)
       if (stopping.aborted || time.now() + wait > deadline) return E.left({ kind: 'unavailable', reason })
       await time.sleep(wait, stopping)

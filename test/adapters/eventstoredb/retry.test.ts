@@ -51,6 +51,18 @@ test('a call that goes on failing is unavailable after three seconds', async (t)
   t.deepEqual(calledAt, [0, 50, 150, 350, 750, 1_550])
 })
 
+test('a repeat that hangs ends when the time for all of them is over', async (t) => {
+  const policy = { callTimeout: 3_600_000, retryFor: 60, backoff: { first: 50, longest: 5_000 } }
+  const { client, time, retry } = open([], policy)
+  let calls = 0
+  const answer = retry(client, () => {
+    calls += 1
+    return calls === 1 ? Promise.reject(away) : new Promise<string>(() => undefined)
+  })
+  await time.advance(50)
+  t.deepEqual(await answer, E.left({ kind: 'unavailable', reason: 'the event store answered unavailable (14)' }))
+})
+
 test('a conflict is answered at once', async (t) => {
   const conflict = new WrongExpectedVersionError(undefined, { streamName: 's', expected: 1n, current: 2n })
   const { told, client, retry, call, calledAt } = open([conflict])
