@@ -75,7 +75,14 @@ onServers('follow-up by processes that come and go', () => {
 
     const story = () => messageStory(eventsAfter(fleet.directory, 0))
     const leads = (kills + 1) * leadsBetween
-    await until('every engagement has ended', 240_000, () => story().ended.size === leads)
+    const stillOpen = () => {
+      const { leads: begun, ended, steps, problems } = story()
+      const open = [...begun].filter((id) => !ended.has(id))
+      const stepsOf = (id: string) => [...steps.keys()].filter((step) => step.endsWith(id)).length
+      return { lacking: leads - begun.size, open: open.map((id) => `${id}, ${stepsOf(id)} steps`), problems }
+    }
+    const isNone = ({ lacking, open }: ReturnType<typeof stillOpen>) => lacking + open.length === 0
+    await until('every engagement has ended', 240_000, stillOpen, isNone)
     const told = story()
     t.deepEqual(told.problems, [])
     t.is(told.leads.size, leads)
