@@ -194,7 +194,7 @@ const workers = (ports: Ports) => {
     backoff,
     playbookAt: playbookVersions(store),
     currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
-    // From the stream: once somebody was told that an account is disabled, no process decides on a step of it any more.
+    // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
     currentAccount: (id) => loadState(ports.commandHandler, account, id),
     projected: {
       followUps: followerOf(followers.readModels, followUps.name),

@@ -94,6 +94,9 @@ const sendStep = async (
   const begin = { type: 'BeginStep', step, attempt, messageId, at: clock.now() } as const
   const begun = await recordWithRetry(ports, recording(lease), engagement, id, begin)
   if (begun === undefined) return undefined
+  // Somebody may have been told meanwhile that the account is disabled: then nothing is sent, and the next turn decides anew.
+  const owner = orThrow(await ports.currentAccount(account_id))
+  if (owner.kind !== 'open' || !owner.enabled) return positionOf(begun)
   const from = account.sender?.from
   const beginsBy = beginsAfter && (begun.events.at(-1) ?? beginsAfter)
   return sendMessage(ports, { ...sending, text, links, validUntil, from, isProbe }, beginsBy)

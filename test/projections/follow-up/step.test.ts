@@ -26,6 +26,27 @@ test('a step is decided, its message recorded before and after it is sent, and t
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
 
+test('an account that is disabled while a step of it is decided sends nothing, until it is enabled', async (t) => {
+  let looks = 0
+  let isDisabled = false
+  const owner = () => {
+    looks += 1
+    isDisabled ||= looks === 2
+    return { enabled: !isDisabled }
+  }
+  const stage = openFollowUpStage(t, { owner })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  await stage.takeTurn(1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [])
+  t.deepEqual(stage.recorded(), ['StepBegun', 'StepPostponed'])
+  isDisabled = false
+  stage.toTime(at(6 * 60 * 60_000))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [phone(1)])
+})
+
 for (const dyingAt of [0, 1, 2]) {
   test(`a process that dies after ${dyingAt} of its records leaves a message that is sent once`, async (t) => {
     const stage = await openStage(t)
