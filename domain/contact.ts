@@ -15,7 +15,7 @@ import {
   RecordId,
   SourceId,
 } from './ids.js'
-import { Instant, strictlyAfter } from './instant.js'
+import { Instant, strictlyAfter, latest } from './instant.js'
 import { LeadDetails } from './lead.js'
 import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
@@ -248,9 +248,6 @@ const engagedState = (
     unconverted: [...withoutAll(state.unconverted, supersedes), engagement_id],
   }
 }
-
-const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
-  one === undefined || (other !== undefined && other > one) ? other : one
 
 const withoutAll = <A>(all: ReadonlyArray<A>, some: ReadonlyArray<A>): ReadonlyArray<A> =>
   some.length === 0 ? all : all.filter((one) => !some.includes(one))

@@ -15,7 +15,7 @@ import {
   ActivityReportId,
   SourceId,
 } from './ids.js'
-import { Instant, later, strictlyAfter } from './instant.js'
+import { Instant, later, latest, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
 import { nextConsentCheckAt } from './retry-schedule.js'
@@ -360,9 +360,6 @@ export const heldUntil = (state: Started): Instant | undefined => latest(takenOv
 /** Until when a person sees to the contact: till then a silent one is not given up, either. */
 export const takenOverUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
   latest(pausedUntil, callUntil)
-
-const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
-  one === undefined || (other !== undefined && other > one) ? other : one
 
 type Started = Extract<EngagementState, { readonly kind: 'started' }>
 

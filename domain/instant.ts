@@ -14,6 +14,10 @@ export const later = (instant: Instant, milliseconds: number): Instant =>
 const timestamp =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/
 
+/** The later of the two, or the one that there is. */
+export const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
+  one === undefined || (other !== undefined && other > one) ? other : one
+
 /**
  * `at`, or a millisecond after `last` when the clock has not moved past it. Receivers tell activities apart by contact,
  * label and time (contract 6.6.5), so two must never share one.
@@ -24,11 +28,18 @@ export const strictlyAfter = (last: Instant | undefined, at: Instant): Instant =
 /** The month in UTC, such as 2026-01. */
 export const monthOf = (instant: Instant): string => instant.slice(0, 7)
 
-/** When the next month begins, in UTC. */
-export const nextMonthAfter = (instant: Instant): Instant => {
+/** When the month that comes so many after that of `instant` begins, in UTC. */
+const monthAfter = (instant: Instant, months: number): Instant => {
   const date = new Date(instant)
-  return instantOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1))
+  return instantOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months))
 }
+
+/** When the next month begins, in UTC. */
+export const nextMonthAfter = (instant: Instant): Instant => monthAfter(instant, 1)
+
+/** The month of `instant` and those before it, `count` in all, newest first. */
+export const monthsUntil = (instant: Instant, count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, index) => monthOf(monthAfter(instant, -index)))
 
 /** The instant that an ISO 8601 text names; undefined when it names none. Without an offset it is read as UTC. */
 export const instantFromText = (text: string): Instant | undefined => {

@@ -21,6 +21,9 @@ type PlaybookPreview = {
   readonly warnings: ReadonlyArray<string>
 }
 
+/** How many segments an account may send in a month, and has sent in one such as 2026-01. */
+export type SegmentLimit = { readonly perMonth: number; readonly month: string; readonly used: number }
+
 type Previewed = {
   readonly settings: PlaybookSettings
   /** As it is now. */
@@ -29,8 +32,8 @@ type Previewed = {
     readonly enabled: boolean
     /** While the provider lets nothing of its sender through. */
     readonly held: { readonly since: Instant; readonly until: Instant } | undefined
-    /** How many segments it may send in a month, and has sent in one such as 2026-01; undefined: as many as there are. */
-    readonly limit: { readonly perMonth: number; readonly month: string; readonly used: number } | undefined
+    /** Undefined: as many segments as there are. */
+    readonly limit: SegmentLimit | undefined
   }
   /** Where people reach the service. */
   readonly site: string
@@ -128,7 +131,7 @@ const inDayBefore = (at: Instant, went: ReadonlyArray<Sent>): ReadonlyArray<Inst
   went.flatMap((one) => (one.at > later(at, -day) ? [one.at] : []))
 
 const isUsedUp = (
-  limit: Previewed['account']['limit'],
+  limit: SegmentLimit | undefined,
   went: ReadonlyArray<Sent>,
   at: Instant,
   segments: number,

@@ -21,8 +21,8 @@ type Named<Name extends string, A> = { readonly [N in Name]: A }
 
 /**
  * `TE.bindW`, and for any context: that one takes only a name that the context lacks, which TypeScript can't check where the context is a
- * type parameter. Written out, like the other steps: `TE.bindW` took as long as all else that a request for a contact costs in this
- * process, since each goes through several steps.
+ * type parameter. Written out, like the other steps: each request goes through several, and one `TE.bindW` took a seventh of what finding a
+ * contact costs.
  */
 export const bind =
   <Context, Name extends string, A>(

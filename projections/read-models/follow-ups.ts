@@ -196,8 +196,10 @@ export const followUps: Projection<FollowUpDocument> = {
         const until = latest(paused_until, document.paused_until)
         return changed(document, { state: 'paused', paused_until: until, gives_up_at })
       }
-      case 'EngagementPaused':
-        return pausedByMember(document, event.data.until)
+      case 'EngagementPaused': {
+        const { until } = event.data
+        return changed(document, { state: 'paused', paused_until: until, taken_over_until: until })
+      }
       case 'EngagementResumed':
         return document.state === 'ended' ? document : derived(unpaused(withoutCall(factsIn(document))))
       default:
@@ -205,9 +207,6 @@ export const followUps: Projection<FollowUpDocument> = {
     }
   },
 }
-
-const pausedByMember = (document: FollowUpDocument, until: Instant): FollowUpDocument =>
-  changed(document, { state: 'paused', paused_until: until, taken_over_until: until })
 
 type Reported = Extract<ProjectedEvent, { readonly type: 'ActivityRecorded' }>['data']
 

@@ -7,6 +7,7 @@ import { conversion } from '../../domain/conversion.js'
 import { conversionRecord } from '../../domain/conversion-record.js'
 import { fold, type Decider } from '../../domain/decider.js'
 import { delivery, type DeliveryCommand } from '../../domain/delivery.js'
+import { decode } from '../../domain/codec.js'
 import { codecOf, type DomainEvent } from '../../domain/events.js'
 import { engagement } from '../../domain/engagement.js'
 import { lead } from '../../domain/lead.js'
@@ -128,6 +129,8 @@ const obeysTheLaws = <State, Command extends AnyCommand, Event extends DomainEve
         const stored = JSON.parse(JSON.stringify(event)) as DomainEvent
         assert.deepEqual(decodeStoredEvent(event.type, schemaVersion, stored.data), E.right(stored))
         const codec = codecOf(event.type)
+        // What is stored is only checked where it is read: no codec may change what it decodes.
+        assert.deepEqual(codec && decode(codec, stored), E.right(stored))
         assert.deepEqual(codec && unknownFields(codec, stored), [])
       }
     }),

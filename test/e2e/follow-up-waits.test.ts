@@ -1,8 +1,10 @@
 import test from 'ava'
 import { having } from '../kit/network/http.js'
-import { manage, openAccount, type Account } from '../kit/service/account.js'
+import { openAccount, type Account } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { lead } from '../kit/service/leads.js'
+import { loggedOf, type LoggedEvent } from '../kit/service/logged-events.js'
+import { californianClock } from '../kit/time/californian-clock.js'
 import { until } from '../kit/time/until.js'
 
 // A day of the service's clock is 1.7 seconds.
@@ -34,23 +36,11 @@ const messagesOf = async (account: Account, contactId: string, count: number): P
   return messages
 }
 
-type Logged = {
-  readonly stream: string
-  readonly type: string
-  readonly at: string
-  readonly data: Record<string, unknown>
-}
-
 /** From the first event of this type on to the first step that was begun after it, as the log has them, whatever the clocks say. */
 const heldBy = async (engagementId: string, type: string) => {
-  let held: readonly [Logged, Logged] | undefined
+  let held: readonly [LoggedEvent, LoggedEvent] | undefined
   await until(`a step after ${type}`, 60_000, async () => {
-    const { text } = await manage(site, 'GET', '/events?category=engagement&limit=1000')
-    const events = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Logged)
-      .filter(({ stream }) => stream === `engagement-${engagementId}`)
+    const events = await loggedOf(site, engagementId)
     const from = events.findIndex((event) => event.type === type)
     const [hold, step] = [events[from], events.slice(from).find((event) => event.type === 'StepBegun')]
     held = from === -1 || hold === undefined || step === undefined ? undefined : [hold, step]
@@ -86,17 +76,11 @@ test('a reply holds the steps back for a day, after which the playbook goes on',
   t.true(begunAt >= heldUntil)
 })
 
-const zone = 'America/Los_Angeles'
-
-/** The time of day where the contact lives, as HH:MM. */
-const clockAt = (at: number): string =>
-  new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' }).format(at)
-
 test('a step that falls into the night of the contact waits for its morning', async (t) => {
   const account = await following({})
   const [shown] = having(await account.manage('POST', `/playbooks/${account.playbookId}/preview`), 'messages')
   const from = Date.parse(String(shown?.['at'])) + 6 * 60 * minute
-  const quiet_hours = { from: clockAt(from), to: clockAt(from + 14 * 60 * minute) }
+  const quiet_hours = { from: californianClock(from), to: californianClock(from + 14 * 60 * minute) }
   // It is due in the middle of the night.
   const steps = [hello, { ...again, delay_minutes: 13 * 60 }]
   await account.manage('PATCH', `/playbooks/${account.playbookId}`, { quiet_hours, steps })

@@ -3,6 +3,7 @@ import { having } from '../kit/network/http.js'
 import { payloadOf, receiverFor, type Receiver } from '../kit/network/receiver.js'
 import type { Account } from '../kit/service/account.js'
 import { messagesOf, openTextingStage, soon, type Person } from '../kit/service/texting-stage.js'
+import { californianClock } from '../kit/time/californian-clock.js'
 import { until } from '../kit/time/until.js'
 import { number } from '../twilio-double/double.js'
 
@@ -35,14 +36,6 @@ const toldTo = (receiver: Receiver, account: Account): Readonly<Record<string, R
   }
   return told
 }
-
-/** The time of day in California, as HH:MM. */
-const clockAt = (at: number): string =>
-  new Intl.DateTimeFormat('en-GB', {
-    timeZone: 'America/Los_Angeles',
-    hour: '2-digit',
-    minute: '2-digit',
-  }).format(at)
 
 test('whatever becomes of a lead, the webhook of its account is told, and that of no other', async (t) => {
   // An hour of the service's clock is a third of a second.
@@ -89,7 +82,7 @@ test('whatever becomes of a lead, the webhook of its account is told, and that o
 
   const [shown] = having(await quick.manage('POST', `/playbooks/${quick.playbookId}/preview`), 'messages')
   const now = Date.parse(String(shown?.['at']))
-  const night = { from: clockAt(now - hour), to: clockAt(now + 12 * hour) }
+  const night = { from: californianClock(now - hour), to: californianClock(now + 12 * hour) }
   const nightly = await opened('Nightly Agency', { steps: [hello], quiet_hours: night, give_up_after_minutes: 60 })
   const sleeping = await submit(nightly, '+14155550142')
   expect(sleeping, 'started', 'dormant')

@@ -4,6 +4,7 @@ import { idsOf, manage, openAccount, type Account } from '../kit/service/account
 import { nobody } from '../kit/domain/samples.js'
 import { lead as wholeLead, newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
+import { loggedOf } from '../kit/service/logged-events.js'
 import { until } from '../kit/time/until.js'
 
 // An hour of the service's clock is a third of a second.
@@ -51,14 +52,8 @@ const labelsOf = async (account: Account, contactId: string): Promise<ReadonlyAr
   (await timelineOf(account, contactId)).flatMap(({ kind, label }) => (kind === 'activity' ? [label] : []))
 
 /** The types of a conversation's events, in the order of the log. */
-const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> => {
-  const { text } = await manage(site, 'GET', '/events?category=engagement&limit=1000')
-  const events = text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { readonly stream: string; readonly type: string })
-  return events.flatMap(({ stream, type }) => (stream === `engagement-${engagementId}` ? [type] : []))
-}
+const eventsOf = async (engagementId: string): Promise<ReadonlyArray<string>> =>
+  (await loggedOf(site, engagementId)).map(({ type }) => type)
 
 /** Steps that were begun after the first event of this type, whatever the clocks say: a try under way then may end after it. */
 const begunAfter = async (engagementId: string, type: string): Promise<ReadonlyArray<string>> => {
@@ -204,6 +199,7 @@ test('a member who takes over is not interrupted, until the engagement is resume
     .follow_ups
   t.truthy(shown?.['paused_until'])
   t.is(shown?.['next_step_at'], shown?.['paused_until'])
+  t.false('taken_over_until' in (shown ?? {}), 'what the list is made of')
   const other = await following()
   t.is((await other.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 404)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)

@@ -1,4 +1,4 @@
-import { instantOf, monthOf, type Instant } from '../../../domain/instant.js'
+import { monthsUntil, type Instant } from '../../../domain/instant.js'
 import { E, flow, pipe, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -35,9 +35,6 @@ const badMonth: Problem = { kind: 'invalid', messages: ['month must be a month s
 
 /** Newest first. */
 const monthsFrom = (text: string | undefined, now: Instant): Either<Problem, ReadonlyArray<string>> => {
-  if (text !== undefined) return /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? E.right([text]) : E.left(badMonth)
-  const today = new Date(now)
-  const monthBefore = (months: number): string =>
-    monthOf(instantOf(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months)))
-  return E.right(Array.from({ length: 12 }, (_, index) => monthBefore(index)))
+  if (text === undefined) return E.right(monthsUntil(now, 12))
+  return /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? E.right([text]) : E.left(badMonth)
 }

@@ -90,6 +90,7 @@ const shown = ({
   playbook_state: _p,
   queue: _queue,
   message_pending_since: _pending,
+  taken_over_until: _takenOver,
   id,
   next_at,
   next_step_at,

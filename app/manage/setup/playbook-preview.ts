@@ -3,7 +3,7 @@ import { consentOnArrival, type AcceptedHosts } from '../../../domain/consent.js
 import type { FollowUp } from '../../../domain/follow-up.js'
 import { PlaybookId } from '../../../domain/ids.js'
 import { InstantFromText, monthOf } from '../../../domain/instant.js'
-import { previewOf } from '../../../domain/playbook-preview.js'
+import { previewOf, type SegmentLimit } from '../../../domain/playbook-preview.js'
 import { E, flow, pipe, TE, type TaskEither } from '../../../domain/prelude.js'
 import { sender } from '../../../domain/sender.js'
 import { decodeSample } from '../../../domain/submission.js'
@@ -36,7 +36,7 @@ const consentOf = (
 const limitOf = (
   { queries, clock }: ManagePorts,
   { accountId, segmentsPerMonth: perMonth }: OpenAccount,
-): TaskEither<Problem, Parameters<typeof previewOf>[0]['account']['limit']> => {
+): TaskEither<Problem, SegmentLimit | undefined> => {
   if (perMonth === null) return TE.right(undefined)
   const month = monthOf(clock.now())
   return pipe(

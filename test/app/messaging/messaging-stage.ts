@@ -1,0 +1,38 @@
+import { randomIds } from '../../../adapters/node/ids.js'
+import type { ClientCommands } from '../../../app/commands/client-commands.js'
+import { contact } from '../../../domain/contact.js'
+import {
+  accountId,
+  at,
+  contactId,
+  details,
+  engagementId,
+  leadId,
+  messageId,
+  playbookId,
+  sourceId,
+} from '../../kit/domain/samples.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+
+/** The contact of the account number `n`, and the id of its text. */
+export const writerOf = (n: number) => ({ accountId: accountId(n), contactId: contactId(n), messageId: messageId(n) })
+
+/** A log in which the first account has a contact whose lead was engaged. */
+export const openMessagingStage = async () => {
+  const clock = manualClock()
+  const { uuid } = randomIds(clock)
+  const commandHandler = sharedHandler(memoryEventStore(memoryLog()), clock)
+  const execute: ClientCommands['execute'] = (decider, id, command, actor) =>
+    commandHandler.execute(decider, id, command, { actor, eventId: uuid })
+  const engage = {
+    type: 'EngageLead',
+    ...{ contactId: contactId(), accountId: accountId(), leadId: leadId(), sourceId: sourceId() },
+    ...{ sourceTitle: 'Search ads', playbookId: playbookId(), engagementId: engagementId(), details: details() },
+    ...{ submittedAt: at(), at: at() },
+  } as const
+  rightOf(await execute(contact, contactId(), engage, 'test'))
+  return { clock, commandHandler, clientCommands: { execute } }
+}
