@@ -20,7 +20,6 @@ import { playbookVersions } from '../../projections/follow-up/playbook-versions.
 import { followUpWorker } from '../../projections/follow-up/worker.js'
 import { mailer, mailerName } from '../../projections/notices/mailer.js'
 import type { MailSender } from '../../projections/notices/sender.js'
-import { collectionOf } from '../../projections/projection.js'
 import { deliveries } from '../../projections/read-models/deliveries.js'
 import { contactShards } from '../../projections/read-models/contact-shards.js'
 import { followUps } from '../../projections/read-models/follow-ups.js'
@@ -33,8 +32,10 @@ import { follow, type Follower, type RunningFollower } from '../../projections/s
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
+import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
+import { built } from './start/built.js'
 import type { Stores } from './stores.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
@@ -45,7 +46,9 @@ type BackgroundWork = {
    * Takes this process's share of the work; resolves once the read models can answer for all up to `head`, or after three seconds.
    */
   readonly begin: (head: Position) => Promise<void>
-  /** Followers that have not caught up yet with the log as it was when this process began. */
+  /** Those that one process at a time runs, whichever does now, and those that run in this one. */
+  readonly followers: () => ReadonlyArray<ObservedFollower>
+  /** Followers that have not begun, or have not caught up yet with the log as it was when this process began. */
   readonly lateFollowers: () => ReadonlyArray<string>
   readonly stop: () => Promise<void>
 }
@@ -86,8 +89,15 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
   let running: ReadonlyArray<RunningFollower> = []
-  let late: ReadonlyArray<string> = followers.all.map(({ name }) => name)
+  const ownWorkers = roles.has('delivery') ? [delivery.follower, followUp.follower] : []
+  let late: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
 
+  const existing = (readModels: Followers['readModels']): Promise<void> =>
+    built(
+      { documents: stores.documents, logger, time },
+      readModels.map(({ projection }) => projection),
+      stopping.signal,
+    )
   const start = (follower: Follower): RunningFollower =>
     follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
 
@@ -98,9 +108,11 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   const startWorker = async (follower: Follower, reads: ReadonlyArray<string>, head: Position): Promise<void> => {
     if (!roles.has('delivery')) return
     const own = followers.readModels.filter(({ projection }) => reads.includes(projection.name))
-    await built(ports, own, stopping.signal)
+    await existing(own)
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
-    if (!stopping.signal.aborted) running = [...running, start(follower)]
+    if (stopping.signal.aborted) return
+    running = [...running, start(follower)]
+    late = late.filter((one) => one !== follower.name)
   }
 
   const startWorkers = (head: Position): Promise<unknown> =>
@@ -111,7 +123,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
-    await built(ports, followers.readModels, stopping.signal)
+    await existing(followers.readModels)
     const catchUp = async ({ name, caughtUpHere }: LeasedFollower): Promise<void> => {
       await caughtUpHere(head, stopping.signal)
       late = late.filter((one) => one !== name)
@@ -124,6 +136,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   return {
     openRequests: delivery.open,
+    followers: () => [...followers.all, ...running.map(ofThisProcess)],
     lateFollowers: () => late,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
@@ -230,21 +243,3 @@ const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 
 
 /** The read models that say what there is to deliver. */
 const readByDelivery: ReadonlyArray<string> = [deliveries, resends, webhookList].map(({ name }) => name)
-
-/** Waits until these read models exist: one appears only when it is completely built, by this process or another. */
-const built = async (
-  { stores, logger, time }: Ports,
-  readModels: Followers['readModels'],
-  signal: AbortSignal,
-): Promise<void> => {
-  for (let tries = 1; !signal.aborted; tries += 1) {
-    const missing: Array<string> = []
-    for (const { projection } of readModels) {
-      const exists = await stores.documents.exists(collectionOf(projection))
-      if (E.isLeft(exists) || !exists.right) missing.push(projection.name)
-    }
-    if (missing.length === 0) return
-    if (tries % 100 === 0) logger.info({ readModels: missing }, 'waiting for read models')
-    await time.sleep(100, signal)
-  }
-}

@@ -68,7 +68,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
   const queries = queriesOn({ store, documents, hasPendingReactions })
   const parkedCounts = parkedCountsOn(queries, followers.processManagers, time)
   metrics.observeParked(parkedCounts)
-  metrics.observeFollowers(store, followers.all, time)
+  metrics.observeFollowers(store, background.followers, time)
   metrics.observeOpenRequests(background.openRequests)
   metrics.observeDeliveries(queries, clock)
   const stopping = new AbortController()
@@ -96,8 +96,7 @@ export const wire = (config: Config, { stores, secrets, ...ports }: Opened, metr
     siteUrl: site.now,
     webhookUrlProblem: (url: string) => webhookUrlProblem(url, config.allowPrivateWebhooks),
   }
-  const { lateFollowers } = background
-  const health = { followers: followers.all, readModels, parkedCounts, lateFollowers }
+  const health = { followers: background.followers, lateFollowers: background.lateFollowers, readModels, parkedCounts }
   const routes = surfaces({ ...manage, ...calls, ...health, operatorKey, metrics, roles: config.roles })
   const close = (): void => {
     stopping.abort()

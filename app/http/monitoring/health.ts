@@ -1,15 +1,15 @@
 import { E, flow, TE } from '../../../domain/prelude.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
-import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import type { Endpoint, Surface } from '../endpoint.js'
 import { answer, bind } from '../steps.js'
-import { lagsOf } from './lags.js'
+import { lagsOf, type ObservedFollower } from './lags.js'
 
 export type HealthPorts = {
   readonly store: EventStore
   readonly time: Pick<Time, 'sleep'>
-  readonly followers: ReadonlyArray<LeasedFollower>
+  /** Those that one process at a time runs, and those of this one. */
+  readonly followers: () => ReadonlyArray<ObservedFollower>
   /** Undefined where it can't be told. */
   readonly parkedCounts: () => Promise<ReadonlyArray<ParkedCount> | undefined>
   /** The followers that the start of this process still waits for. */
@@ -60,13 +60,9 @@ type Readiness = {
   readonly starting?: ReadonlyArray<string>
 }
 
-const readinessOf = async ({
-  store,
-  time,
-  followers,
-  parkedCounts,
-  lateFollowers,
-}: HealthPorts): Promise<Readiness> => {
+const readinessOf = async (ports: HealthPorts): Promise<Readiness> => {
+  const { store, time, parkedCounts, lateFollowers } = ports
+  const followers = ports.followers()
   const head = await store.head()
   if (E.isLeft(head)) return { status: 'the event store does not answer' }
   const lags = await lagsOf(followers, head.right, time)

@@ -2,7 +2,19 @@ import { withinLimit } from '../../../domain/abortable.js'
 import type { Position } from '../../../domain/event.js'
 import type { Time } from '../../../domain/ports.js'
 import { longestLook } from '../../../projections/queries.js'
+import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+
+/** What a watcher is told of a follower, whichever process it runs in. */
+export type ObservedFollower = Pick<LeasedFollower, 'name' | 'progress' | 'failure' | 'retrying'>
+
+/** One that runs in each process for itself. */
+export const ofThisProcess = ({ name, position, failure, retrying }: RunningFollower): ObservedFollower => ({
+  name,
+  progress: () => Promise.resolve(position()),
+  failure,
+  retrying,
+})
 
 /** How far each follower is behind the head of the log; undefined where that can't be read now. */
 export const lagsOf = (

@@ -6,15 +6,14 @@ import { mostCounted } from '../../../projections/ports.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import type { ParkedCount } from '../../../projections/parking/parked-counts.js'
 import type { WebhookResponse } from '../../../projections/delivery/sender.js'
-import type { LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
 import { webhookList } from '../../../projections/read-models/lists/webhook-list.js'
 import type { Queries } from '../../../projections/queries.js'
 import type { Surface } from '../endpoint.js'
 import { answer, bind } from '../steps.js'
 import type { Observed } from '../server.js'
-import { lagsOf } from './lags.js'
+import { lagsOf, type ObservedFollower } from './lags.js'
 
-type Followers = ReadonlyArray<LeasedFollower>
+type Followers = () => ReadonlyArray<ObservedFollower>
 
 export type Metrics = {
   readonly request: (observed: Observed) => void
@@ -144,8 +143,9 @@ const observeFollowers = (
       const head = await store.head()
       this.reset()
       if (E.isLeft(head)) return
-      const lags = await lagsOf(followers, head.right, time)
-      for (const [index, { name }] of followers.entries()) {
+      const observed = followers()
+      const lags = await lagsOf(observed, head.right, time)
+      for (const [index, { name }] of observed.entries()) {
         const lag = lags[index]
         if (lag !== undefined) this.set({ follower: name, unit: store.positionUnit }, lag)
       }
@@ -157,7 +157,7 @@ const observeFollowers = (
     labelNames: ['follower'],
     registers: [registry],
     collect() {
-      for (const one of followers) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
+      for (const one of followers()) this.set({ follower: one.name }, one.failure() === undefined ? 0 : 1)
     },
   })
 }

@@ -114,7 +114,7 @@ test('deliveries begin once their own read models have caught up, whatever else 
   t.false(isDelivering(), 'what the read model shows as due may have been tried')
   await catchUp('deliveries')
   t.true(isDelivering())
-  t.deepEqual(background.lateFollowers(), ['notices', 'follow_ups', 'messages', 'reactions'])
+  t.deepEqual(background.lateFollowers(), ['notices', 'follow_ups', 'messages', 'reactions', 'follow_up_worker'])
   await background.stop()
 })
 

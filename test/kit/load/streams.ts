@@ -236,7 +236,10 @@ export const stillOwed = async (log: Streams, directory: string, address: string
   }
   const isNothing = (all: ReadonlyArray<string>): boolean => all.length === 0
   try {
-    return await until('all that is owed has followed', longestFollowUp, missing, isNothing).catch(missing)
+    return await until('all that is owed has followed', longestFollowUp, missing, isNothing).catch(async () => [
+      ...(await missing()),
+      ...(await troubles(client)),
+    ])
   } finally {
     client.close()
   }
@@ -246,6 +249,15 @@ const lagging = async (client: Client): Promise<ReadonlyArray<string>> => {
   const { projections = [] } = (await client.send('/health/ready')).body
   if (projections.length === 0) return ['the service is not ready']
   return projections.filter(({ lag }) => lag !== 0).map(({ name, lag }) => `${name} lags by ${lag}`)
+}
+
+/** What the service says that may explain why nothing follows. */
+const troubles = async (client: Client): Promise<ReadonlyArray<string>> => {
+  const { projections = [], parked, starting } = (await client.send('/health/ready')).body
+  const standing = projections.filter(({ lag, failure, retrying }) => lag !== 0 || failure !== null || retrying !== null)
+  return standing.length > 0 || parked?.length !== 0 || starting?.length !== 0
+    ? [JSON.stringify({ standing, parked, starting })]
+    : []
 }
 
 /**
