@@ -3,7 +3,7 @@ import type { Logger, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { tryCatch } from './failure.js'
-import { heartbeats } from './heartbeats.js'
+import { hangsOf } from './hangs.js'
 
 export type MongoConnection = {
   readonly db: Db
@@ -73,8 +73,11 @@ const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: Effecti
 /** Milliseconds between two attempts to reach a server for the first time, and between two checks of the heartbeats. */
 const interval = 500
 
-/** In milliseconds: longer than it takes to connect, to handshake and to wait for an answer. */
-const longestHeartbeat = timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTimeoutMS + 1_000
+/** In milliseconds: longer than it takes to connect, to handshake and to wait for an answer, and to write and wait for one. */
+const longest = {
+  heartbeat: timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTimeoutMS + 1_000,
+  command: 2 * timeouts.socketTimeoutMS,
+}
 
 /**
  * Opens the database that the path of `url` names, or `leadloop`. The server may be away, now or later: meanwhile every
@@ -118,13 +121,17 @@ type Connecting = {
 /** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
 const stayConnected = async (connecting: Connecting): Promise<void> => {
   const { client, logger, signal } = connecting
-  const { isHung } = heartbeats(client, longestHeartbeat, monotonicTime.now)
+  // Each operation that is under way listens to it: more listeners than Node's limit are no leak here.
+  client.setMaxListeners(0)
+  const { isHung } = hangsOf(client, longest, monotonicTime.now)
   const isStopping = (): boolean => signal.aborted
   while (!isStopping()) {
     await untilConnected(connecting)
-    while (!isStopping() && !isHung(monotonicTime.now())) await monotonicTime.sleep(interval, signal)
+    // At two looks in a row: after a pause of this process the first may come before the answers that are there.
+    for (let looks = 0; looks < 2 && !isStopping(); looks = isHung(monotonicTime.now()) ? looks + 1 : 0)
+      await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
-    logger.warn({}, 'a heartbeat of MongoDB hangs: the client connects anew')
+    logger.warn({}, 'MongoDB was asked something that never ends: the client connects anew')
     await client.close()
   }
 }
@@ -134,11 +141,11 @@ const untilConnected = async ({ client, logger, signal, tell }: Connecting): Pro
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
   while (!isStopping()) {
-    const attempt = await tryCatch(() => client.connect())
-    tell(E.isLeft(attempt) ? attempt.left : undefined)
-    if (E.isRight(attempt)) break
-    if (attempt.left.reason !== reason && !isStopping()) {
-      reason = attempt.left.reason
+    const connected = await tryCatch(() => client.connect())
+    tell(E.isLeft(connected) ? connected.left : undefined)
+    if (E.isRight(connected)) break
+    if (connected.left.reason !== reason && !isStopping()) {
+      reason = connected.left.reason
       logger.warn({ reason }, 'MongoDB is not there yet')
     }
     await monotonicTime.sleep(interval, signal)

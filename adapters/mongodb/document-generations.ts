@@ -4,7 +4,8 @@ import type { StoreFailure } from '../../domain/ports.js'
 import type { Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
 import type { DocumentWrites } from './document-writes.js'
-import { isThere, tryCatch } from './failure.js'
+import { attemptOn } from './attempt.js'
+import { isThere } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 import { generationName, isNameOfBuild, type GenerationRegistry } from './generations/registry.js'
 import { indexesOf } from './records/selection.js'
@@ -27,6 +28,7 @@ export const documentGenerations = ({
   writes,
   server,
 }: Ports): Pick<Documents, 'prepare' | 'promote' | 'drop'> => {
+  const attempt = attemptOn(db)
   const checkpoints = checkpointsIn(db)
   const preparing = sharedCalls<Either<StoreFailure, void>>()
 
@@ -57,10 +59,10 @@ export const documentGenerations = ({
   }
 
   return {
-    prepare: (collection) => preparing(generationName(collection), () => tryCatch(() => create(collection))),
+    prepare: (collection) => preparing(generationName(collection), () => attempt(() => create(collection))),
 
     promote: (collection) =>
-      tryCatch(async () => {
+      attempt(async () => {
         // Before the name is taken over, too: no missing document may count as one that does not exist.
         locator.forgetAll(collection.name)
         const place = await registry.promote(collection)
@@ -68,11 +70,11 @@ export const documentGenerations = ({
         writes.forgetAll(collection.name)
         locator.remember({ ...collection, generation: 'live' }, place)
         // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next promotion.
-        await tryCatch(() => sweep(collection))
+        await attempt(() => sweep(collection))
       }),
 
     drop: (collection) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const place = await registry.remove(collection)
         locator.forget(collection)
         writes.forget(collection)

@@ -1,8 +1,9 @@
 import type { Db, Filter } from 'mongodb'
 import { beginning, type Position } from '../../domain/event.js'
-import { orThrow, StoreFailed } from '../../domain/store-failed.js'
+import { orThrow } from '../../domain/store-failed.js'
+import { E } from '../../domain/prelude.js'
 import type { Collection, Documents, IndexValue, Stored } from '../../projections/ports.js'
-import { storeFailure, tryCatch } from './failure.js'
+import { attemptOn, type Attempt } from './attempt.js'
 import type { GenerationLocator } from './generations/locator.js'
 import type { Place } from './generations/registry.js'
 import { decodeEntry, decodeStored, decodeWalkedEntry, type DocumentRecord } from './records/document-record.js'
@@ -35,12 +36,13 @@ export const documentReads = (
   server: () => Promise<Server>,
 ): Pick<Documents, 'exists' | 'get' | 'find' | 'count' | 'values' | 'progress' | 'all'> => {
   const recordsIn = ({ stored }: Place): Records => db.collection<DocumentRecord>(stored)
+  const attempt = attemptOn(db)
 
   return {
-    exists: (collection) => tryCatch(async () => (await locator.locate(collection)) !== undefined),
+    exists: (collection) => attempt(async () => (await locator.locate(collection)) !== undefined),
 
     get: (collection, keys) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const wanted = [...new Set(keys)]
         if (wanted.length === 0) return new Map<string, Stored>()
         const { get } = await server()
@@ -54,7 +56,7 @@ export const documentReads = (
       }),
 
     find: (collection, query) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const { filter, sort } = selectionOf(collection, query)
         const { index, limit } = query
         // To MongoDB a limit of 0 is none.
@@ -71,7 +73,7 @@ export const documentReads = (
       }),
 
     count: (collection, part) =>
-      tryCatch(() => {
+      attempt(() => {
         const { filter, options } =
           part === undefined
             ? { filter: isPresent, options: {} }
@@ -86,7 +88,7 @@ export const documentReads = (
 
     // Of all generations, since with a filter the server would read every document: of a foreign value `find` gives nothing.
     values: (collection, index) =>
-      tryCatch(() =>
+      attempt(() =>
         locator.read<ReadonlyArray<IndexValue>>(
           collection,
           [],
@@ -96,14 +98,14 @@ export const documentReads = (
       ),
 
     progress: (collection) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const at = async (place: Place | undefined): Promise<Position | undefined> =>
           place && positionOfCheckpoint(db, checkpointOf(collection, place))
         // Where the checkpoint is gone the generation was replaced.
         return (await at(await locator.recent(collection))) ?? (await at(await locator.locate(collection))) ?? beginning
       }),
 
-    all: (collection) => walk(collection, recordsIn, locator),
+    all: (collection) => walk(collection, recordsIn, locator, attempt),
   }
 }
 
@@ -111,26 +113,28 @@ const walk = async function* (
   collection: Collection,
   recordsIn: (place: Place) => Records,
   locator: GenerationLocator,
+  attempt: Attempt,
 ): ReturnType<Documents['all']> {
-  let place = orThrow(await tryCatch(() => locator.locate(collection)))
+  let place = orThrow(await attempt(() => locator.locate(collection)))
   while (place !== undefined) {
     let hasBegun = false
-    let failure: unknown
+    const options = { sort: { _id: 1 }, batchSize: pageSize } as const
+    const cursor = recordsIn(place).find(isPresent, options)
+    let next = await attempt(() => cursor.next())
     try {
-      const options = { sort: { _id: 1 }, batchSize: pageSize } as const
-      for await (const record of recordsIn(place).find(isPresent, options)) {
-        if (!isOf(place)(record)) continue
+      for (; E.isRight(next) && next.right !== null; next = await attempt(() => cursor.next())) {
+        if (!isOf(place)(next.right)) continue
         hasBegun = true
-        yield decodeWalkedEntry(record, collection)
+        yield decodeWalkedEntry(next.right, collection)
       }
-    } catch (error) {
-      failure = error
+    } finally {
+      await attempt(() => cursor.close())
     }
     // A walk that has begun ends with an error where its generation is replaced: half of the old and half of the
     // new one would be neither.
-    const located = hasBegun ? place : orThrow(await tryCatch(() => locator.locate(collection)))
+    const located = hasBegun ? place : orThrow(await attempt(() => locator.locate(collection)))
     if (located?.serial === place.serial) {
-      if (failure !== undefined) throw new StoreFailed(storeFailure(failure))
+      orThrow(next)
       return
     }
     place = located

@@ -3,7 +3,8 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
 import { misplacedIn, type Collection, type Documents, type Stored } from '../../projections/ports.js'
 import { isOf, storedIn } from './document-reads.js'
-import { OperationFailed, tryCatch } from './failure.js'
+import { attemptOn } from './attempt.js'
+import { OperationFailed } from './failure.js'
 import type { GenerationLocator } from './generations/locator.js'
 import { generationName, prefixOf, type Place } from './generations/registry.js'
 import { encodeChange, type DocumentRecord } from './records/document-record.js'
@@ -30,6 +31,7 @@ export const documentWrites = (
   server: () => Promise<Server>,
   time: Pick<Time, 'now'>,
 ): DocumentWrites => {
+  const attempt = attemptOn(db)
   const confirmation = confirmationOn(db)
   const inBatches = batchesAt(time)
   /** By generation: where this process read the checkpoint to go on from it, or wrote its first change. */
@@ -47,7 +49,7 @@ export const documentWrites = (
   }
   return {
     getToFold: (collection, keys) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const wanted = [...new Set(keys)]
         if (wanted.length === 0) return new Map<string, Stored>()
         const place = await startIn(collection)
@@ -57,7 +59,7 @@ export const documentWrites = (
       }),
 
     apply: (collection, changes, checkpoint) =>
-      tryCatch(async () => {
+      attempt(async () => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
         const place = await startIn(collection)
@@ -79,7 +81,7 @@ export const documentWrites = (
       }),
 
     checkpoint: (collection) =>
-      tryCatch(() =>
+      attempt(() =>
         locator.read<Position>(
           collection,
           beginning,

@@ -15,7 +15,7 @@ import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { tlsRefusal } from '../node/tls-refusal.js'
 
-/** Thrown where an operation finds a failure by itself; `tryCatch` gives it back as it is. */
+/** Thrown where an operation finds a failure by itself, which is given back as it is. */
 export class OperationFailed extends Error {
   readonly failure: StoreFailure
 

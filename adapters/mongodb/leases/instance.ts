@@ -1,7 +1,7 @@
 import { aborted } from '../../../domain/abortable.js'
 import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { tryCatch } from '../failure.js'
+import type { Attempt } from '../attempt.js'
 import { ownLeases, type Share } from './own-leases.js'
 import type { LeaseRecords } from './lease-records.js'
 import { livenessSince, type Timing } from './liveness.js'
@@ -9,6 +9,7 @@ import type { Instances } from './instances.js'
 import { rebalancing } from './rebalancing.js'
 
 type InstancePorts = {
+  readonly attempt: Attempt
   readonly instances: Instances
   readonly leases: LeaseRecords
   readonly shares: ReadonlyArray<Share>
@@ -42,18 +43,18 @@ type Sent = { readonly at: number; readonly inLife: number }
 export const liveAs = async (
   id: string,
   joined: Sent,
-  { instances, leases, shares, stopping, time, lifetime, timing, logger }: InstancePorts,
+  { attempt, instances, leases, shares, stopping, time, lifetime, timing, logger }: InstancePorts,
 ): Promise<void> => {
   const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
     logger.warn({ instance: id, names: own.count(), reason }, 'this process lost its leases, and joins anew'),
   )
-  const own = ownLeases(leases, liveness)
+  const own = ownLeases({ release: (record) => attempt(() => leases.release(record)) }, liveness)
   const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
   const rebalance = rebalancing({ instance: id, instances, leases, own, shares, mayAcquire })
 
   const heartbeat = async (sent: Sent): Promise<boolean> => {
     const work = shares.map((share) => share.work)
-    const acknowledged = await tryCatch(() => instances.heartbeat(id, work))
+    const acknowledged = await attempt(() => instances.heartbeat(id, work))
     // An answer that comes too late must not renew leases that others may hold by now.
     if (!liveness.isAlive() || E.isLeft(acknowledged)) return false
     if (acknowledged.right) liveness.renew(sent.inLife)
@@ -61,7 +62,7 @@ export const liveAs = async (
     return acknowledged.right
   }
   const rebalanceOrWarn = async (sentAt: number): Promise<void> => {
-    const rebalanced = await tryCatch(() => rebalance(sentAt))
+    const rebalanced = await attempt(() => rebalance(sentAt))
     if (E.isLeft(rebalanced))
       logger.warn({ instance: id, reason: rebalanced.left.reason }, 'the leases could not be rebalanced')
   }

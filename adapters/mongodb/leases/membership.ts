@@ -4,7 +4,7 @@ import { E } from '../../../domain/prelude.js'
 import type { Membership } from '../../../projections/subscriptions/leases.js'
 import { lifetime as lifetimeOfProcess } from '../../node/lifetime.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
-import { tryCatch } from '../failure.js'
+import { attemptOn } from '../attempt.js'
 import type { Share } from './own-leases.js'
 import { leaseRecordsIn } from './lease-records.js'
 import { standardTiming, type Timing } from './liveness.js'
@@ -38,6 +38,7 @@ export const mongoMembership = ({
   const stopping = new AbortController()
   const instances = instancesIn(db, time, timing.lease)
   const leases = leaseRecordsIn(db)
+  const attempt = attemptOn(db)
   /** Earlier ids of this process, under which all work has ended: once they are removed their leases are free. */
   let formerIds: ReadonlyArray<string> = []
   let running: Promise<void> | undefined
@@ -54,13 +55,23 @@ export const mongoMembership = ({
     while (!stopping.signal.aborted) {
       const id = newId()
       const sent = { at: time.now(), inLife: lifetime() }
-      const joined = await tryCatch(() => join(id))
+      const joined = await attempt(() => join(id))
       formerIds = [...formerIds, id]
       if (E.isRight(joined))
-        await liveAs(id, sent, { instances, leases, shares, stopping: stopping.signal, time, lifetime, timing, logger })
+        await liveAs(id, sent, {
+          attempt,
+          instances,
+          leases,
+          shares,
+          stopping: stopping.signal,
+          time,
+          lifetime,
+          timing,
+          logger,
+        })
       else await time.sleep(timing.heartbeatEvery, stopping.signal)
     }
-    await tryCatch(() => instances.remove(formerIds))
+    await attempt(() => instances.remove(formerIds))
   }
   return {
     share: (work, names, begin) => {

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
-import { tryCatch } from '../failure.js'
-import type { LeaseRecord, LeaseRecords } from './lease-records.js'
+import type { LeaseRecord } from './lease-records.js'
 import type { Liveness } from './liveness.js'
 
 /** A kind of work, as it was passed to `Membership.share`. */
@@ -29,9 +28,9 @@ export type OwnLeases = {
 
 type OwnLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
 
-/** `liveness`: of the instance, whether it may still work under its leases. */
+/** `records.release` never rejects. `liveness`: of the instance, whether it may still work under its leases. */
 export const ownLeases = (
-  records: Pick<LeaseRecords, 'release'>,
+  records: { readonly release: (record: LeaseRecord) => Promise<unknown> },
   { isAlive, ended: lost }: Pick<Liveness, 'isAlive' | 'ended'>,
 ): OwnLeases => {
   setMaxListeners(0, lost)
@@ -51,7 +50,7 @@ export const ownLeases = (
       ending.abort()
       givenBack.set(name, token)
       // A release that fails is made up for by the next rebalancing.
-      if (isAlive()) await tryCatch(() => records.release(record))
+      if (isAlive()) await records.release(record)
       own.delete(name)
     }
     const isValid = (): boolean => isAlive() && !hasEnded

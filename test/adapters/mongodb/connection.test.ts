@@ -9,6 +9,7 @@ import { hostOf, mongoUrl, urlAt } from '../../kit/stores/mongo-url.js'
 import { testDatabase } from '../../kit/stores/mongodb.js'
 import { rightOf } from '../../kit/right-of.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { breakNextWriteOf } from '../../kit/network/broken-write.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 import { until } from '../../kit/time/until.js'
 import { positionAt } from '../../kit/domain/samples.js'
@@ -113,6 +114,8 @@ type Proxied = {
   readonly documents: Documents
   readonly read: () => Promise<string>
   readonly write: () => Promise<string>
+  /** Breaks the connection to which the next write goes in the moment before. Tells whether it has. */
+  readonly breakNextWrite: () => () => boolean
 }
 
 /** What came of it, and that it came within `milliseconds`. */
@@ -145,6 +148,7 @@ if (mongoUrl === undefined) {
         await check(t, {
           proxy,
           documents,
+          breakNextWrite: () => breakNextWriteOf(own.name),
           read: async () => outcome(await documents.get(own, ['k'])),
           write: async () => {
             position += 1
@@ -187,6 +191,18 @@ if (mongoUrl === undefined) {
         await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
         t.is(await soon(t, 1_000, read()), 'done')
       }
+    },
+  )
+
+  behaviour(
+    'an operation whose connection breaks while it is written fails in time too, and others succeed afterwards',
+    async (t, { proxy, breakNextWrite, write }) => {
+      await proxy.bringBack()
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
+      const isBroken = breakNextWrite()
+      t.is(await soon(t, 20_000, write()), 'unavailable')
+      t.true(isBroken())
+      await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
     },
   )
 

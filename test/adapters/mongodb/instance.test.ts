@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import type { Share } from '../../../adapters/mongodb/leases/own-leases.js'
 import type { LeaseRecord, LeaseRecords } from '../../../adapters/mongodb/leases/lease-records.js'
 import { standardTiming } from '../../../adapters/mongodb/leases/liveness.js'
+import { tryCatch } from '../../../adapters/mongodb/failure.js'
 import { liveAs } from '../../../adapters/mongodb/leases/instance.js'
 import type { InstanceRecord, Instances } from '../../../adapters/mongodb/leases/instances.js'
 import { lifetimeOf } from '../../../adapters/node/lifetime.js'
@@ -102,6 +103,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     'me',
     { at: own.now(), inLife: lifetime() },
     {
+      attempt: tryCatch,
       instances: instanceRecords,
       leases: leaseRecords,
       shares: [share],

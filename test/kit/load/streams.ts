@@ -254,7 +254,9 @@ const lagging = async (client: Client): Promise<ReadonlyArray<string>> => {
 /** What the service says that may explain why nothing follows. */
 const troubles = async (client: Client): Promise<ReadonlyArray<string>> => {
   const { projections = [], parked, starting } = (await client.send('/health/ready')).body
-  const standing = projections.filter(({ lag, failure, retrying }) => lag !== 0 || failure !== null || retrying !== null)
+  const standing = projections.filter(
+    ({ lag, failure, retrying }) => lag !== 0 || failure !== null || retrying !== null,
+  )
   return standing.length > 0 || parked?.length !== 0 || starting?.length !== 0
     ? [JSON.stringify({ standing, parked, starting })]
     : []

@@ -1,13 +1,13 @@
 import test from 'ava'
 import { MongoClient } from 'mongodb'
 import type { EventEmitter } from 'node:events'
-import { heartbeats } from '../../../adapters/mongodb/heartbeats.js'
+import { hangsOf } from '../../../adapters/mongodb/hangs.js'
 
 /** A client that reaches nobody, whose heartbeats the test makes. */
 const open = () => {
   let now = 0
   const client = new MongoClient('mongodb://127.0.0.1:9')
-  const { isHung } = heartbeats(client, 1_000, () => now)
+  const { isHung } = hangsOf(client, { heartbeat: 1_000, command: 2_000 }, () => now)
   const one = { connectionId: '127.0.0.1:9', address: '127.0.0.1:9' }
   const other = { connectionId: '127.0.0.1:10' }
   const emit = (name: string, whose: object = one): void => void (client as EventEmitter).emit(name, whose)
@@ -48,4 +48,18 @@ test('a server that answers does not hide the hung heartbeat of another', (t) =>
   emit('serverHeartbeatStarted')
   emit('serverHeartbeatSucceeded')
   t.true(isHungAt(1_001))
+})
+
+test('a command that takes longer than any can is hung, and one that ended, or whose pool was closed, is not', (t) => {
+  const connection = (connectionId: number) => ({ address: '127.0.0.1:9', connectionId })
+  for (const end of ['connectionCheckedIn', 'connectionPoolClosed']) {
+    const { emit, isHungAt } = open()
+    emit('connectionCheckedOut', connection(1))
+    t.false(isHungAt(2_000), end)
+    emit('connectionCheckedOut', connection(2))
+    t.true(isHungAt(2_001), end)
+    emit(end, connection(1))
+    t.false(isHungAt(4_000), end)
+    t.is(isHungAt(4_001), end === 'connectionCheckedIn', 'the other one')
+  }
 })
