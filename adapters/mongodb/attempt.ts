@@ -1,12 +1,17 @@
 import type { Db } from 'mongodb'
-import type { StoreFailure } from '../../domain/ports.js'
+import { over } from '../../domain/abortable.js'
+import type { StoreFailure, Time } from '../../domain/ports.js'
 import type { Either } from '../../domain/prelude.js'
+import { monotonicTime } from '../node/monotonic-time.js'
 import { OperationFailed, tryCatch } from './failure.js'
 
-/** Runs an operation and resolves with its result, or with its failure. */
-export type Attempt = <A>(operation: () => Promise<A>) => Promise<Either<StoreFailure, A>>
+/**
+ * Runs an operation and resolves with its result, or with its failure. `givenUp` aborts where it has failed although it has not ended: what it
+ * still does is up to it, and whoever waited goes on.
+ */
+export type Attempt = <A>(operation: (givenUp: AbortSignal) => Promise<A>) => Promise<Either<StoreFailure, A>>
 
-/** In milliseconds: what a client that is closed still breaks off says itself why. */
+/** In milliseconds: what a client that is closed breaks off says itself why. */
 const grace = 1_000
 
 /**
@@ -14,17 +19,22 @@ const grace = 1_000
  * to connect anew (`hangs.ts`), and nobody else would end that one.
  */
 export const attemptOn =
-  ({ client }: Pick<Db, 'client'>): Attempt =>
+  ({ client }: Pick<Db, 'client'>, { sleep }: Pick<Time, 'sleep'> = monotonicTime): Attempt =>
   async (operation) => {
-    let timer: NodeJS.Timeout | undefined
+    const givenUp = new AbortController()
+    const ended = new AbortController()
     let giveUp: () => void = () => undefined
     const closed = new Promise<never>((_, reject) => {
-      const failure = new OperationFailed({ kind: 'unavailable', reason: 'MongoDB did not answer at all' })
-      giveUp = () => void (timer ??= setTimeout(reject, grace, failure))
+      giveUp = () =>
+        void sleep(grace, ended.signal).then(() => {
+          if (ended.signal.aborted) return
+          reject(new OperationFailed({ kind: 'unavailable', reason: 'MongoDB did not answer at all' }))
+          givenUp.abort(over)
+        })
     })
-    client.on('topologyClosed', giveUp)
-    const attempted = await tryCatch(() => Promise.race([operation(), closed]))
+    client.once('topologyClosed', giveUp)
+    const attempted = await tryCatch(() => Promise.race([operation(givenUp.signal), closed]))
     client.off('topologyClosed', giveUp)
-    clearTimeout(timer)
+    ended.abort(over)
     return attempted
   }

@@ -70,13 +70,16 @@ const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: Effecti
   },
 ]
 
-/** Milliseconds between two attempts to reach a server for the first time, and between two checks of the heartbeats. */
+/** Milliseconds between two attempts to reach a server for the first time, and between two looks for what hangs. */
 const interval = 500
 
-/** In milliseconds: longer than it takes to connect, to handshake and to wait for an answer, and to write and wait for one. */
+/**
+ * In milliseconds: longer than a heartbeat takes to connect, to handshake and to wait for an answer, and a command to be written and to be
+ * answered with as much as a document may hold, over a connection that is slow.
+ */
 const longest = {
   heartbeat: timeouts.heartbeatFrequencyMS + 2 * timeouts.connectTimeoutMS + 1_000,
-  command: 2 * timeouts.socketTimeoutMS,
+  command: 4 * timeouts.socketTimeoutMS,
 }
 
 /**

@@ -1,7 +1,7 @@
 import { sharedCalls } from '../in-process/shared-calls.js'
 import type { Db } from 'mongodb'
 import type { StoreFailure } from '../../domain/ports.js'
-import type { Either } from '../../domain/prelude.js'
+import { E, type Either } from '../../domain/prelude.js'
 import type { Collection, Documents } from '../../projections/ports.js'
 import type { DocumentWrites } from './document-writes.js'
 import { attemptOn } from './attempt.js'
@@ -61,17 +61,19 @@ export const documentGenerations = ({
   return {
     prepare: (collection) => preparing(generationName(collection), () => attempt(() => create(collection))),
 
-    promote: (collection) =>
-      attempt(async () => {
+    promote: async (collection) => {
+      const promoted = await attempt(async () => {
         // Before the name is taken over, too: no missing document may count as one that does not exist.
         locator.forgetAll(collection.name)
         const place = await registry.promote(collection)
         locator.forgetAll(collection.name)
         writes.forgetAll(collection.name)
         locator.remember({ ...collection, generation: 'live' }, place)
-        // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next promotion.
-        await attempt(() => sweep(collection))
-      }),
+      })
+      // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next promotion.
+      if (E.isRight(promoted)) await attempt(() => sweep(collection))
+      return promoted
+    },
 
     drop: (collection) =>
       attempt(async () => {

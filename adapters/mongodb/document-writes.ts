@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb'
 import { beginning, type Position } from '../../domain/event.js'
 import type { Time } from '../../domain/ports.js'
+import { E } from '../../domain/prelude.js'
 import { misplacedIn, type Collection, type Documents, type Stored } from '../../projections/ports.js'
 import { isOf, storedIn } from './document-reads.js'
 import { attemptOn } from './attempt.js'
@@ -58,8 +59,9 @@ export const documentWrites = (
         return storedIn(found.filter(isOf(place)), wanted, collection)
       }),
 
-    apply: (collection, changes, checkpoint) =>
-      attempt(async () => {
+    apply: async (collection, changes, checkpoint) => {
+      let written: string | undefined
+      const applied = await attempt(async (givenUp) => {
         const misplaced = misplacedIn(changes, checkpoint)
         if (misplaced !== undefined) throw new OperationFailed(misplaced)
         const place = await startIn(collection)
@@ -70,15 +72,14 @@ export const documentWrites = (
           await confirmation.obtain(checkpointed)
           throw new OperationFailed({ kind: 'unavailable', reason: `${collection.name} must be read again` })
         }
-        try {
-          const { write } = await server()
-          await inBatches(changed, (batch) => write(records, batch))
-          await advance(collection, place, checkpoint, { db, locator })
-        } catch (error) {
-          confirmation.miss(checkpointed)
-          throw error
-        }
-      }),
+        written = checkpointed
+        const { write } = await server()
+        await inBatches(changed, (batch) => write(records, batch), givenUp)
+        await advance(collection, place, checkpoint, { db, locator })
+      })
+      if (E.isLeft(applied) && written !== undefined) confirmation.miss(written)
+      return applied
+    },
 
     checkpoint: (collection) =>
       attempt(() =>

@@ -44,8 +44,9 @@ export const mongoMembership = ({
   let running: Promise<void> | undefined
 
   const join = async (id: string): Promise<void> => {
-    await instances.remove(formerIds)
-    formerIds = []
+    const former = formerIds
+    await instances.remove(former)
+    formerIds = formerIds.filter((one) => !former.includes(one))
     await instances.join(
       id,
       shares.map(({ work }) => work),

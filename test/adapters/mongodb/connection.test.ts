@@ -148,7 +148,7 @@ if (mongoUrl === undefined) {
         await check(t, {
           proxy,
           documents,
-          breakNextWrite: () => breakNextWriteOf(own.name),
+          breakNextWrite: () => breakNextWriteOf(t, own.name),
           read: async () => outcome(await documents.get(own, ['k'])),
           write: async () => {
             position += 1
@@ -200,7 +200,7 @@ if (mongoUrl === undefined) {
       await proxy.bringBack()
       await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
       const isBroken = breakNextWrite()
-      t.is(await soon(t, 20_000, write()), 'unavailable')
+      t.is(await soon(t, 40_000, write()), 'unavailable')
       t.true(isBroken())
       await until('it comes back', 4_000, write, (outcome) => outcome === 'done')
     },

@@ -50,16 +50,32 @@ test('a server that answers does not hide the hung heartbeat of another', (t) =>
   t.true(isHungAt(1_001))
 })
 
-test('a command that takes longer than any can is hung, and one that ended, or whose pool was closed, is not', (t) => {
-  const connection = (connectionId: number) => ({ address: '127.0.0.1:9', connectionId })
-  for (const end of ['connectionCheckedIn', 'connectionPoolClosed']) {
-    const { emit, isHungAt } = open()
-    emit('connectionCheckedOut', connection(1))
-    t.false(isHungAt(2_000), end)
-    emit('connectionCheckedOut', connection(2))
-    t.true(isHungAt(2_001), end)
-    emit(end, connection(1))
-    t.false(isHungAt(4_000), end)
-    t.is(isHungAt(4_001), end === 'connectionCheckedIn', 'the other one')
+const connection = (connectionId: number) => ({ address: '127.0.0.1:9', connectionId })
+
+test('a command, or the making of a connection, that takes longer than any can is hung, and one that ended is not', (t) => {
+  for (const [begin, ...ends] of [
+    ['connectionCheckedOut', 'connectionCheckedIn'],
+    ['connectionCreated', 'connectionReady', 'connectionClosed'],
+  ] as const) {
+    for (const end of ends) {
+      const { emit, isHungAt } = open()
+      emit(begin, connection(1))
+      t.false(isHungAt(2_000), begin)
+      emit(begin, connection(2))
+      t.true(isHungAt(2_001), begin)
+      emit(end, connection(1))
+      t.false(isHungAt(4_000), end)
+      t.true(isHungAt(4_001), 'the other one')
+    }
   }
+})
+
+test('a command hangs on where its server is left, until the client is closed', (t) => {
+  const { emit, isHungAt } = open()
+  emit('connectionCheckedOut', connection(1))
+  emit('connectionPoolClosed', connection(1))
+  emit('serverClosed')
+  t.true(isHungAt(2_001))
+  emit('topologyClosed')
+  t.false(isHungAt(60_000))
 })

@@ -6,6 +6,7 @@ import { tryCatch } from '../../../adapters/mongodb/failure.js'
 import { liveAs } from '../../../adapters/mongodb/leases/instance.js'
 import type { InstanceRecord, Instances } from '../../../adapters/mongodb/leases/instances.js'
 import { lifetimeOf } from '../../../adapters/node/lifetime.js'
+import { neverAborted } from '../../../domain/abortable.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { manualTime, type ManualTime } from '../../kit/time/manual-time.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
@@ -103,7 +104,7 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
     'me',
     { at: own.now(), inLife: lifetime() },
     {
-      attempt: tryCatch,
+      attempt: (operation) => tryCatch(() => operation(neverAborted)),
       instances: instanceRecords,
       leases: leaseRecords,
       shares: [share],

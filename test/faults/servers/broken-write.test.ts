@@ -8,13 +8,13 @@ import { openServersOf } from '../../kit/stores/servers.js'
 import { until } from '../../kit/time/until.js'
 
 onServers('a command to MongoDB that never ends', () => {
-  test('where the connection breaks while a checkpoint is written webhooks wait for some seconds, and no longer', async (t) => {
+  test('where the connection breaks while a checkpoint is asked for webhooks wait for some seconds, and no longer', async (t) => {
     const directory = dataDirectory(t)
     await openServersOf(directory)
     const { account, receiver } = await subscribed(t, await serviceFor(t, directory))
     await account.submitted()
     await receiver.receivedOne()
-    const isBroken = breakNextWriteOf('deliveries#')
+    const isBroken = breakNextWriteOf(t, 'deliveries#')
     await account.submitted()
     await account.submitted()
     await until('both reach the webhook', 90_000, () => receiver.requests.length === 3)

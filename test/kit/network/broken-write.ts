@@ -1,10 +1,11 @@
 import { Socket } from 'node:net'
+import type { Scope } from '../temporary-directory.js'
 
 /**
  * Destroys the socket to which a text is written next, in the moment before: Node tells whoever writes to it nothing any more then. Tells
  * whether it has.
  */
-export const breakNextWriteOf = (text: string): (() => boolean) => {
+export const breakNextWriteOf = (scope: Scope, text: string): (() => boolean) => {
   const write = Reflect.get(Socket.prototype, 'write') as (...args: ReadonlyArray<unknown>) => boolean
   let isBroken = false
   Socket.prototype.write = function (this: Socket, ...args: ReadonlyArray<unknown>): boolean {
@@ -16,5 +17,6 @@ export const breakNextWriteOf = (text: string): (() => boolean) => {
     }
     return Reflect.apply(write, this, args)
   }
+  scope.teardown(() => void (Socket.prototype.write = write))
   return () => isBroken
 }
