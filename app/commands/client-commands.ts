@@ -28,8 +28,11 @@ export type ClientCommands = {
     command: Command,
     actor: string,
     assumed?: Aggregate<State>,
-  ) => Promise<Either<Refusal | StoreFailure | Contended, CommandResult<State>>>
+  ) => Promise<Either<Refusal | StoreFailure | Contended, ClientResult<State>>>
 }
+
+/** `isPending`: a store failed before all that follows was carried out. It comes later; a repeat of the command carries it out before. */
+type ClientResult<State> = CommandResult<State> & { readonly isPending: boolean }
 
 type Ports = {
   readonly store: Pick<EventStore, 'readLast'>
@@ -53,27 +56,22 @@ export const clientCommands = ({
   unitOfWork,
   awaitReadModels,
 }: Ports): ClientCommands => {
-  /**
-   * What another client may have just written, so that the command had become unnecessary; none where the stream can't be read, and then
-   * nothing is waited for.
-   */
-  const existingEvents = async (stream: string): Promise<ReadonlyArray<Recorded<DomainEvent>>> =>
-    E.getOrElse((): ReadonlyArray<Recorded<DomainEvent>> => [])(await store.readLast(stream, justWritten))
-
   return {
     execute: async (decider, id, command, actor, assumed) => {
       const cause = { actor, eventId: ids.uuid }
       const atOnce = await unitOfWork?.(decider, id, command, cause, assumed)
       if (atOnce !== undefined) {
         await awaitReadModels(atOnce.all)
-        return E.right(atOnce)
+        return E.right({ ...atOnce, isPending: false })
       }
       const result = await commandHandler.execute(decider, id, command, cause, assumed)
       if (E.isLeft(result)) return result
       const { events } = result.right
-      const expected = events.length > 0 ? events : await existingEvents(streamOf(decider, id))
-      await awaitReadModels(await reactor.react(expected))
-      return result
+      // Another client may have just written what made the command unnecessary. Where that can't be read nothing is waited for.
+      const written = events.length > 0 ? E.right(events) : await store.readLast(streamOf(decider, id), justWritten)
+      const reacted = E.isLeft(written) ? { events: [], isPending: true } : await reactor.react(written.right)
+      await awaitReadModels(reacted.events)
+      return E.right({ ...result.right, isPending: reacted.isPending })
     },
   }
 }

@@ -20,7 +20,7 @@ import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { answer, bind, execute, pathId, withBody } from '../http/steps.js'
+import { answer, bind, check, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
 type ConversionPorts = {
@@ -85,6 +85,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
           newAggregate(conversionRecord),
         )
       }),
+      check(({ result }) => (result.isPending ? notEndedYet : undefined)),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
         ({ result: { state }, facts }) => ({
@@ -94,6 +95,12 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     ),
   },
 ]
+
+/**
+ * After the answer no conversation that the sale ends may send anything. The record stays: who repeats the request is answered once they have
+ * ended.
+ */
+const notEndedYet: Problem = { kind: 'unavailable', reason: 'the conversations of a sale could not be ended yet' }
 
 type Sent = {
   readonly conversion: DefinedConversion

@@ -17,7 +17,7 @@ type Reply = {
 /** Writes an append and answers it, as far as the faults of the moment let it. */
 const perform = ({ log, answers, faults, count }: Served, request: AppendRequest, reply: Reply): void => {
   count('appends')
-  const refusal = faults.refusalOf('append')
+  const refusal = faults.refusalOf('append', request.stream)
   if (refusal !== undefined) {
     reply.fail(refusal)
     return

@@ -6,8 +6,11 @@ export type Leader = { readonly host: string; readonly port: number }
 
 /** What a test does to the double. Everything ends with `clear`, also what counts down and has not run out. */
 export type Faults = {
-  /** Calls are refused with a status and do nothing; `all` are those of the feature probe and the gossip too. */
-  readonly refuse: (which: 'all' | 'appends' | 'reads', code: status) => void
+  /**
+   * Calls are refused with a status and do nothing; `all` are those of the feature probe and the gossip too. `category`: of appends those to
+   * its streams alone.
+   */
+  readonly refuse: (which: 'all' | 'appends' | 'reads', code: status, category?: string) => void
   /** Each append is written, and answered, only so many milliseconds after it came. */
   readonly delayAppends: (milliseconds: number) => void
   /** The next appends are written, and their call breaks (UNAVAILABLE) instead of an answer. */
@@ -39,7 +42,8 @@ export type CallKind = 'append' | 'read' | 'other'
 
 /** What the calls ask about the faults of the moment. */
 export type ActiveFaults = {
-  readonly refusalOf: (kind: CallKind) => CallStatus | undefined
+  /** `stream`: of an append. */
+  readonly refusalOf: (kind: CallKind, stream?: string) => CallStatus | undefined
   readonly appendDelay: () => number
   /** How the append that was just written ends. */
   readonly endOfAppend: () => 'answered' | 'broken' | 'unanswered'
@@ -55,7 +59,9 @@ export type ActiveFaults = {
 }
 
 type State = {
-  refusal: { readonly which: 'all' | 'appends' | 'reads'; readonly code: status } | undefined
+  refusal:
+    | { readonly which: 'all' | 'appends' | 'reads'; readonly code: status; readonly category: string | undefined }
+    | undefined
   delay: number
   toBreak: number
   toLeave: number
@@ -85,8 +91,8 @@ export const openFaults = ({ mayWait }: Answers): { readonly faults: Faults; rea
   let held: Array<() => void> = []
 
   const faults: Faults = {
-    refuse: (which, code) => {
-      state.refusal = { which, code }
+    refuse: (which, code, category) => {
+      state.refusal = { which, code, category }
     },
     delayAppends: (milliseconds) => {
       state.delay = milliseconds
@@ -124,9 +130,10 @@ export const openFaults = ({ mayWait }: Answers): { readonly faults: Faults; rea
   }
 
   const active: ActiveFaults = {
-    refusalOf: (kind) => {
+    refusalOf: (kind, stream) => {
       const { refusal, leader } = state
-      if (refusal !== undefined && (refusal.which === 'all' || refusal.which === `${kind}s`))
+      const concerns = refusal?.category === undefined || stream?.startsWith(`${refusal.category}-`) === true
+      if (refusal !== undefined && concerns && (refusal.which === 'all' || refusal.which === `${kind}s`))
         return refused(refusal.code)
       return leader !== undefined && kind === 'append' ? notLeader(leader.host, leader.port) : undefined
     },

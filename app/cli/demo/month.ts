@@ -101,7 +101,7 @@ const toolsOn = (config: Config, stores: Stores, began: number) => {
     because: Pick<Cause, 'event'> = {},
   ): Promise<Events> => {
     const done = await commandHandler.execute(decider, id, command, { ...because, actor: 'demo', eventId: ids.uuid })
-    return E.isLeft(done) ? [] : reactor.react(done.right.events)
+    return E.isLeft(done) ? [] : (await reactor.react(done.right.events)).events
   }
   return { vault, clock, ids, run, load: commandHandler.load }
 }

@@ -9,13 +9,19 @@ import type { Checkpoint } from '../../../projections/subscriptions/checkpoint.j
 import type { Follower } from '../../../projections/subscriptions/follower.js'
 import { reactionChains, type ReactionChains, type ReactionFailure } from './reaction-chains.js'
 
+type Reacted = {
+  /** Those that were given, and all that were appended because of them. */
+  readonly events: ReadonlyArray<Recorded<DomainEvent>>
+  /** Something that follows waits for the follower, since a store failed. */
+  readonly isPending: boolean
+}
+
 export type Reactor = {
   /**
    * Carries out what follows from these events, and from the events that follow, before a request is answered. What fails
-   * here is finished by the follower, so a failure changes nothing about what was accepted. Gives these events and all that
-   * were appended because of them.
+   * here is finished by the follower, so a failure changes nothing about what was accepted.
    */
-  readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<ReadonlyArray<Recorded<DomainEvent>>>
+  readonly react: (events: ReadonlyArray<Recorded<DomainEvent>>) => Promise<Reacted>
   /** The same by commands that a unit of work appends; left: nothing of it may be appended. */
   readonly follow: ReactionChains['follow']
   /** These events were appended together with all that follows from them. */
@@ -64,7 +70,8 @@ export const reactor = ({ commandHandler, logger }: ReactorPorts): Reactor => {
   return {
     react: async (events) => {
       const done = await chains.follow(commandHandler, events)
-      return E.isRight(done) ? done.right : events
+      if (E.isRight(done)) return { events: done.right, isPending: false }
+      return { events, isPending: isTransient(done.left.failure) }
     },
     follow: chains.follow,
     carriedOut: chains.carriedOut,

@@ -1,6 +1,7 @@
 import { randomIds } from '../../../adapters/node/ids.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { contact } from '../../../domain/contact.js'
+import { E } from '../../../domain/prelude.js'
 import {
   accountId,
   at,
@@ -25,8 +26,10 @@ export const openMessagingStage = async () => {
   const clock = manualClock()
   const { uuid } = randomIds(clock)
   const commandHandler = sharedHandler(memoryEventStore(memoryLog()), clock)
-  const execute: ClientCommands['execute'] = (decider, id, command, actor) =>
-    commandHandler.execute(decider, id, command, { actor, eventId: uuid })
+  const execute: ClientCommands['execute'] = async (decider, id, command, actor) => {
+    const done = await commandHandler.execute(decider, id, command, { actor, eventId: uuid })
+    return E.isLeft(done) ? done : E.right({ ...done.right, isPending: false })
+  }
   const engage = {
     type: 'EngageLead',
     ...{ contactId: contactId(), accountId: accountId(), leadId: leadId(), sourceId: sourceId() },
