@@ -90,7 +90,7 @@ const logServer = async (url: string) => {
 }
 
 const documentServer = async (url: string, ports: Ports) => {
-  const { connectMongo } = await import('../../adapters/mongodb/connection.js')
+  const { connectMongo } = await import('../../adapters/mongodb/client/connection.js')
   const { mongoDocuments } = await import('../../adapters/mongodb/documents.js')
   const { mongoMembership } = await import('../../adapters/mongodb/leases/membership.js')
   const connection = connectMongo(url, ports.logger)

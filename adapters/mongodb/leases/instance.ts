@@ -1,7 +1,7 @@
 import { aborted } from '../../../domain/abortable.js'
 import type { Logger, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import type { Attempt } from '../attempt.js'
+import type { Attempt } from '../client/attempt.js'
 import { ownLeases, type Share } from './own-leases.js'
 import type { LeaseRecords } from './lease-records.js'
 import { livenessSince, type Timing } from './liveness.js'

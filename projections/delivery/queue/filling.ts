@@ -52,17 +52,20 @@ const beginInTurn = (
 /** False where it ran out of slots: there may be more first attempts, and all others come after them. */
 const beginFirst = async (ports: FillingPorts, queue: WebhookQueue, retries: Array<DeliveryId>): Promise<boolean> => {
   const { readAhead, reserved } = queue
-  if (readAhead.length === 0) {
-    for (const { id } of (await due(ports, queue, 'first', readAtOnce)).found) {
+  for (let isMore = true; ;) {
+    for (let id = readAhead[0]; id !== undefined; id = readAhead[0]) {
+      if (!beginInTurn(ports, queue, id, 'first', retries)) return false
+      readAhead.shift()
+    }
+    if (!isMore) return true
+    if (ports.slots.freeFor(queue) <= 0) return false
+    const { found } = await due(ports, queue, 'first', readAtOnce)
+    isMore = found.length === readAtOnce
+    for (const { id } of found) {
       reserved.add(id)
       readAhead.push(id)
     }
   }
-  for (let id = readAhead[0]; id !== undefined; id = readAhead[0]) {
-    if (!beginInTurn(ports, queue, id, 'first', retries)) return false
-    readAhead.shift()
-  }
-  return true
 }
 
 /** False where it ran out of slots: there may be more. */

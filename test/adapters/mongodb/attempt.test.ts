@@ -1,7 +1,7 @@
 import test from 'ava'
 import { MongoClient } from 'mongodb'
 import type { EventEmitter } from 'node:events'
-import { attemptOn } from '../../../adapters/mongodb/attempt.js'
+import { attemptOn } from '../../../adapters/mongodb/client/attempt.js'
 import { E } from '../../../domain/prelude.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { isOver, settled } from '../../kit/time/turns.js'

@@ -6,7 +6,7 @@ import { generationRegistry } from '../../../adapters/mongodb/generations/regist
 import { serverOf } from '../../../adapters/mongodb/servers/detection.js'
 import { E } from '../../../domain/prelude.js'
 import type { Change, Collection, Documents } from '../../../projections/ports.js'
-import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
+import type { MongoConnection } from '../../../adapters/mongodb/client/connection.js'
 import { documentsContract } from '../../contracts/documents.js'
 import { mongoUrl } from '../../kit/stores/mongo-url.js'
 import { testDatabase } from '../../kit/stores/mongodb.js'

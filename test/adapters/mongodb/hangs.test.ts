@@ -1,7 +1,7 @@
 import test from 'ava'
 import { MongoClient } from 'mongodb'
 import type { EventEmitter } from 'node:events'
-import { hangsOf } from '../../../adapters/mongodb/hangs.js'
+import { hangsOf } from '../../../adapters/mongodb/client/hangs.js'
 
 /** A client that reaches nobody, whose heartbeats the test makes. */
 const open = () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { MongoConnection } from '../../../adapters/mongodb/connection.js'
+import type { MongoConnection } from '../../../adapters/mongodb/client/connection.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'
 import { aborted } from '../../../domain/abortable.js'
 import type { Logger } from '../../../domain/ports.js'

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { connectMongo } from '../../../adapters/mongodb/connection.js'
+import { connectMongo } from '../../../adapters/mongodb/client/connection.js'
 import { leaseRecordsIn, type LeaseRecord } from '../../../adapters/mongodb/leases/lease-records.js'
 import type { InstanceRecord } from '../../../adapters/mongodb/leases/instances.js'
 import { mongoMembership } from '../../../adapters/mongodb/leases/membership.js'

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
-import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/client/connection.js'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { Time } from '../../../domain/ports.js'

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb'
 import { randomBytes } from 'node:crypto'
-import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/connection.js'
+import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/client/connection.js'
 import { rightOf } from '../right-of.js'
 import { sleep } from '../time/until.js'
 import { recordingLogger } from '../parts/recording-logger.js'

@@ -220,6 +220,20 @@ test('a webhook has as many requests open as its limit allows, and each that end
   t.deepEqual(numbers(), upTo(10))
 })
 
+test('no slot is left free where what was read ahead comes to its end', async (t) => {
+  const { schedule, openQueue, put, succeed, numbers } = await openStage()
+  for (const n of upTo(2)) await put(n, 'first')
+  const queue = openQueue()
+  queue.limit = { requests: 1, isSlow: false }
+  schedule(queue)
+  await settled()
+  t.deepEqual(numbers(), [1])
+  for (const n of [3, 4]) await put(n, 'first')
+  queue.limit = { requests: 3, isSlow: false }
+  await succeed(0)
+  t.deepEqual(numbers(), [1, 2, 3, 4])
+})
+
 test('first attempts are read ahead: the read model is asked for 64 of them at once', async (t) => {
   const { schedule, openQueue, put, succeed, numbers, reads } = await openStage()
   for (const n of upTo(64)) await put(n, 'first')

@@ -1,8 +1,8 @@
 import { MongoClient, ReadConcern, type Db, type MongoClientOptions } from 'mongodb'
-import type { Logger, StoreFailure } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
-import { monotonicTime } from '../node/monotonic-time.js'
-import { tryCatch } from './failure.js'
+import type { Logger, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
+import { tryCatch } from '../failure.js'
 import { hangsOf } from './hangs.js'
 
 export type MongoConnection = {

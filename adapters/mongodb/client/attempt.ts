@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb'
-import { over } from '../../domain/abortable.js'
-import type { StoreFailure, Time } from '../../domain/ports.js'
-import type { Either } from '../../domain/prelude.js'
-import { monotonicTime } from '../node/monotonic-time.js'
-import { OperationFailed, tryCatch } from './failure.js'
+import { over } from '../../../domain/abortable.js'
+import type { StoreFailure, Time } from '../../../domain/ports.js'
+import type { Either } from '../../../domain/prelude.js'
+import { monotonicTime } from '../../node/monotonic-time.js'
+import { OperationFailed, tryCatch } from '../failure.js'
 
 /**
  * Runs an operation and resolves with its result, or with its failure. `givenUp` aborts where it has failed although it has not ended: what it
