@@ -15,7 +15,7 @@ import {
   RecordId,
   SourceId,
 } from './ids.js'
-import { Instant, strictlyAfter, latest } from './instant.js'
+import { Instant, latest, strictlyAfter } from './instant.js'
 import { LeadDetails } from './lead.js'
 import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'

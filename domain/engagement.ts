@@ -15,7 +15,7 @@ import {
   ActivityReportId,
   SourceId,
 } from './ids.js'
-import { Instant, later, latest, strictlyAfter } from './instant.js'
+import { Instant, latest, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
 import { nextConsentCheckAt } from './retry-schedule.js'

@@ -14,9 +14,15 @@ export const later = (instant: Instant, milliseconds: number): Instant =>
 const timestamp =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/
 
-/** The later of the two, or the one that there is. */
-export const latest = (one: Instant | undefined, other: Instant | undefined): Instant | undefined =>
-  one === undefined || (other !== undefined && other > one) ? other : one
+/** The latest of those that there are. */
+export const latest = <First extends Instant | undefined>(
+  first: First,
+  ...others: ReadonlyArray<Instant | null | undefined>
+): First | Instant =>
+  others.reduce<First | Instant>(
+    (last, one) => (one !== null && one !== undefined && (last === undefined || one > last) ? one : last),
+    first,
+  )
 
 /**
  * `at`, or a millisecond after `last` when the clock has not moved past it. Receivers tell activities apart by contact,

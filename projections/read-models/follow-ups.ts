@@ -4,7 +4,7 @@ import { engagement } from '../../domain/engagement.js'
 import type { AfterStep } from '../../domain/follow-up.js'
 import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from '../../domain/ids.js'
 import { stepOver } from '../../domain/message.js'
-import { millisecondsOf, type Instant } from '../../domain/instant.js'
+import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { ProjectedEvent, Projection } from '../projection.js'
 import { contactShardOf } from './contact-shards.js'
 
@@ -64,9 +64,6 @@ const derived = (facts: Facts): FollowUpDocument => {
   const kind = facts.consent === undefined ? timely : 'consent'
   return { ...facts, ...states, queue: followUpQueueOf(contactShardOf(contact_id), kind), next_at }
 }
-
-const latest = (first: Instant, ...others: ReadonlyArray<Instant | null | undefined>): Instant =>
-  others.reduce<Instant>((last, one) => (one !== null && one !== undefined && one > last ? one : last), first)
 
 /** Speed to lead counts where a first message is due with its lead, not where it waits for the morning. */
 const isSoonAfter = (one: Instant, other: Instant): boolean => millisecondsOf(other) - millisecondsOf(one) < 60_000

@@ -53,7 +53,7 @@ test('what ends by itself, before its client is closed or soon after, says how',
   t.false(signal?.aborted)
 })
 
-test('an attempt that begins after its client was closed is none of its own', async (t) => {
+test('what begins after the client was closed, and connects anew, is not given up with what was open before', async (t) => {
   const { attempt, time, close } = open()
   close()
   const attempted = attempt(never)
