@@ -8,15 +8,18 @@ const slotsForSlow = 128
 export type Slots = {
   /** How many are taken. */
   readonly taken: () => number
-  /** How many the queue may take now: it needs both a free slot and room within its own concurrency limit. */
+  /**
+   * How many the queue may take now: it needs both a free slot, which is set aside for no other, and room within its own
+   * concurrency limit.
+   */
   readonly freeFor: (queue: WebhookQueue) => number
   /** Takes one until the function that it returns is called. */
   readonly take: (queue: WebhookQueue) => () => void
   /** Puts the queue among those that wait for a free slot. */
   readonly wait: (queue: WebhookQueue) => void
   /**
-   * Calls `schedule` for as many waiting queues as there are free slots. One slot is set aside for each until
-   * `scheduled` is called for it, since it may take several slots or none.
+   * Calls `schedule` for as many waiting queues as there are free slots. One slot is set aside for each until it takes it, or
+   * `scheduled` is called for it, since it may need none.
    */
   readonly wake: (schedule: (queue: WebhookQueue) => void) => void
   readonly scheduled: (queue: WebhookQueue) => void
@@ -34,8 +37,15 @@ export const processSlots = (): Slots => {
   }
   return {
     taken: () => taken,
-    freeFor: ({ limit, inFlight }) => Math.min(limit.requests - inFlight.size, free(limit.isSlow)),
-    take: ({ limit: { isSlow } }) => {
+    freeFor: (queue) => {
+      const { limit, inFlight } = queue
+      const ofOthers = woken.has(queue) ? woken.size - 1 : woken.size
+      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) - ofOthers)
+    },
+    take: (queue) => {
+      const { isSlow } = queue.limit
+      // Its first slot is the one that was set aside for it.
+      woken.delete(queue)
       taken += 1
       if (isSlow) takenBySlow += 1
       return () => {

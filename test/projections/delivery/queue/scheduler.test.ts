@@ -234,6 +234,23 @@ test('no slot is left free where what was read ahead comes to its end', async (t
   t.deepEqual(numbers(), [1, 2, 3, 4])
 })
 
+test('while webhooks wait for a slot none takes one that is set aside for another: many that fall silent have soon had a turn', async (t) => {
+  const { schedule, openQueue, put, remove, begun, numbers } = await openStage()
+  const [webhooks, each, slots] = [160, 8, 256]
+  const webhookOf = (n: number): number => Math.ceil(n / each)
+  for (const n of upTo(webhooks * each)) await put(n, 'first', at(n), webhookOf(n))
+  for (const n of upTo(webhooks)) schedule(openQueue(n))
+  await settled()
+  t.is(begun.length, slots)
+  t.is(new Set(numbers().map(webhookOf)).size, slots / each)
+  for (const n of numbers()) await remove(n)
+  for (const { end } of begun.slice()) end(succeeded)
+  await settled()
+  await settled()
+  t.is(begun.length, 2 * slots)
+  t.deepEqual(new Set(numbers().map(webhookOf)), new Set(upTo(webhooks)))
+})
+
 test('first attempts are read ahead: the read model is asked for 64 of them at once', async (t) => {
   const { schedule, openQueue, put, succeed, numbers, reads } = await openStage()
   for (const n of upTo(64)) await put(n, 'first')
