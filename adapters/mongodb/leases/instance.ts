@@ -6,6 +6,7 @@ import { ownLeases, type Share } from './own-leases.js'
 import type { LeaseRecords } from './lease-records.js'
 import { livenessSince, type Timing } from './liveness.js'
 import type { Instances } from './instances.js'
+import { releasesBy } from './releases.js'
 import { rebalancing } from './rebalancing.js'
 
 type InstancePorts = {
@@ -48,7 +49,7 @@ export const liveAs = async (
   const liveness = livenessSince(joined.inLife, timing, { now: lifetime, sleep: time.sleep }, (reason) =>
     logger.warn({ instance: id, names: own.count(), reason }, 'this process lost its leases, and joins anew'),
   )
-  const own = ownLeases({ release: (record) => attempt(() => leases.release(record)) }, liveness)
+  const own = ownLeases(releasesBy(attempt, leases), liveness)
   const mayAcquire = (): boolean => liveness.isAlive() && !stopping.aborted
   const rebalance = rebalancing({ instance: id, instances, leases, own, shares, mayAcquire })
 

@@ -1,4 +1,4 @@
-import type { Db } from 'mongodb'
+import type { Db, Filter } from 'mongodb'
 import { isDuplicate } from '../failure.js'
 
 /** The holder of a lease, or a former one: a document for each holder in turn, under an id that only one instance can insert. */
@@ -25,9 +25,13 @@ export type LeaseRecords = {
   /** Tries to become the next holder of each name; the next `read` tells of which. */
   readonly acquire: (names: ReadonlyArray<string>, holder: string, table: LeaseTable) => Promise<void>
   /** Only its holder releases a lease. */
-  readonly release: (record: LeaseRecord) => Promise<void>
+  readonly release: (records: ReadonlyArray<LeaseRecord>) => Promise<void>
   readonly remove: (records: ReadonlyArray<LeaseRecord>) => Promise<void>
 }
+
+const anyOf = (records: ReadonlyArray<LeaseRecord>): Filter<LeaseRecord> => ({
+  _id: { $in: records.map(({ _id }) => _id) },
+})
 
 /**
  * Leases are inserted, never changed from holder to holder: on every server the insertion of an id that exists fails, while an
@@ -55,11 +59,11 @@ export const leaseRecordsIn = (db: Db): LeaseRecords => {
         if (!isDuplicate(error)) throw error
       }
     },
-    release: async ({ _id }) => {
-      await leases.updateOne({ _id }, { $set: { released: true } })
+    release: async (records) => {
+      if (records.length > 0) await leases.updateMany(anyOf(records), { $set: { released: true } })
     },
     remove: async (records) => {
-      if (records.length > 0) await leases.deleteMany({ _id: { $in: records.map(({ _id }) => _id) } })
+      if (records.length > 0) await leases.deleteMany(anyOf(records))
     },
   }
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { Lease, Membership } from '../../../projections/subscriptions/leases.js'
 import type { LeaseRecord } from './lease-records.js'
 import type { Liveness } from './liveness.js'
+import type { Release } from './releases.js'
 
 /** A kind of work, as it was passed to `Membership.share`. */
 export type Share = {
@@ -28,9 +29,9 @@ export type OwnLeases = {
 
 type OwnLease = { readonly share: Share; readonly ending: AbortController; readonly ended: Promise<void> }
 
-/** `records.release` never rejects. `liveness`: of the instance, whether it may still work under its leases. */
+/** `liveness`: of the instance, whether it may still work under its leases. */
 export const ownLeases = (
-  records: { readonly release: (record: LeaseRecord) => Promise<unknown> },
+  release: Release,
   { isAlive, ended: lost }: Pick<Liveness, 'isAlive' | 'ended'>,
 ): OwnLeases => {
   setMaxListeners(0, lost)
@@ -50,7 +51,7 @@ export const ownLeases = (
       ending.abort()
       givenBack.set(name, token)
       // A release that fails is made up for by the next rebalancing.
-      if (isAlive()) await records.release(record)
+      if (isAlive()) await release(record)
       own.delete(name)
     }
     const isValid = (): boolean => isAlive() && !hasEnded

@@ -1,6 +1,6 @@
 import { namesToAcquire, namesToGiveUp, type Situation } from './allocation.js'
 import type { OwnLeases, Share } from './own-leases.js'
-import type { LeaseRecords, LeaseTable } from './lease-records.js'
+import type { LeaseRecord, LeaseRecords, LeaseTable } from './lease-records.js'
 import type { InstanceRecord, Instances, InstanceStatus } from './instances.js'
 
 type RebalancingPorts = {
@@ -56,9 +56,9 @@ export const rebalancing = ({ instance, instances, leases, own, shares, mayAcqui
 
   /** Releases what is ours in the records alone, and removes the records that our leases have superseded. */
   const tidy = async ({ current, superseded }: LeaseTable): Promise<void> => {
-    for (const record of current.values()) {
-      if (record.holder === instance && !record.released && !own.has(record.name)) await leases.release(record)
-    }
+    const isOursAlone = (record: LeaseRecord): boolean =>
+      record.holder === instance && !record.released && !own.has(record.name)
+    await leases.release([...current.values()].filter(isOursAlone))
     await leases.remove(superseded.filter(({ name }) => current.get(name)?.holder === instance))
   }
 

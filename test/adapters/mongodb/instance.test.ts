@@ -78,9 +78,9 @@ const living = async (t: ExecutionContext, check: (lives: Lives) => Promise<void
       }
       return Promise.resolve()
     },
-    release: async (one) => {
+    release: async (released) => {
       await answer('release')
-      leases.set(one._id, { ...one, released: true })
+      for (const one of released) leases.set(one._id, { ...one, released: true })
     },
     remove: () => Promise.resolve(),
   }

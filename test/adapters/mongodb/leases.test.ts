@@ -112,6 +112,26 @@ if (mongoUrl === undefined) {
     t.deepEqual(counts(first, second), [0, 8])
   })
 
+  behaviour(
+    'two instances that leave together give back hundreds of leases with a command or two each',
+    async (t, fleet) => {
+      const names = numbered(300)
+      const instances = [fleet.start(names), fleet.start(names)]
+      await fleet.advance(5_000)
+      t.true(isAllLeased(names, ...instances))
+      let commands = 0
+      fleet.connection.db.client.on('commandStarted', ({ commandName, command }) => {
+        if (commandName === 'update' && command['update'] === 'leases') commands += 1
+      })
+      const left = Promise.all(instances.map(({ membership }) => membership.leave()))
+      await fleet.advance(5_000)
+      await left
+      const { current } = await leaseRecordsIn(fleet.connection.db).read()
+      t.true([...current.values()].every(({ released }) => released))
+      t.true(commands <= 8, `${commands} commands`)
+    },
+  )
+
   behaviour('the leases of an instance that was killed go to the others within ten seconds', async (t, fleet) => {
     const names = numbered(12)
     const waits: Array<number> = []
