@@ -48,10 +48,10 @@ export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   ]
 }
 
-export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data }) => {
+export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data, time: at }) => {
   const { label, contact_id, engagement_id } = data.activity
   if (label !== 'opted_out') return []
-  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id } }]
+  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id, at } }]
 }
 
 /** Nothing more is sent to the contact, whichever of its engagements it answered. */

@@ -61,20 +61,20 @@ export const ContactEvent = t.union([
   ),
   /**
    * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`: the message that
-   * confirms it, where one does.
+   * confirms it, where one does. `said_at`: when the text came, or the report, that says so.
    */
   eventOf(
     'ContactOptedOut',
     t.intersection([
       t.type({ engagement_id: EngagementId }),
-      t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds }),
+      t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds, said_at: Instant }),
     ]),
   ),
   /** Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of it. */
   eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
   eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
-  /** It may be written to again. */
-  eventOf('ContactOptedIn', t.type({ engagement_id: EngagementId })),
+  /** It may be written to again. `said_at`: as above. */
+  eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said_at: Instant })])),
   /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
   eventOf(
     'ContactErased',
@@ -91,6 +91,9 @@ type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
 export const maximalOpen = 100
 
+/** Opt-outs and opt-ins that a contact remembers: what a crash left undone is carried out again within seconds. */
+const rememberedSayings = 20
+
 /** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
 const rememberedLeads = 100
 
@@ -99,27 +102,31 @@ type SubmittedLead = t.TypeOf<typeof SubmittedLead>
 
 const ContactState = t.union([
   t.intersection([t.type({ kind: t.literal('unknown') }), t.partial({ optedOut: t.boolean })]),
-  t.type({
-    kind: t.literal('known'),
-    accountId: AccountId,
-    optedOut: t.boolean,
-    details: LeadDetails,
-    /** The names in `additional_info`, those first that got their values longest ago. */
-    byAge: t.readonlyArray(t.string),
-    /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
-    newest: t.union([
-      t.type({ leadId: LeadId, submittedAt: Instant, sourceId: SourceId, engagementId: EngagementId }),
-      t.undefined,
-    ]),
-    /** The leads that were engaged last. */
-    leads: t.readonlyArray(SubmittedLead),
-    /** No lead that was forgotten was submitted after this. */
-    forgottenUntil: t.union([Instant, t.undefined]),
-    lastEngagedAt: t.union([Instant, t.undefined]),
-    /** Engagements that neither a conversion nor a later lead has ended, in their order. */
-    unconverted: t.readonlyArray(EngagementId),
-    records: t.readonlyArray(RecordId),
-  }),
+  t.intersection([
+    t.type({
+      kind: t.literal('known'),
+      accountId: AccountId,
+      optedOut: t.boolean,
+      details: LeadDetails,
+      /** The names in `additional_info`, those first that got their values longest ago. */
+      byAge: t.readonlyArray(t.string),
+      /** By its time of submission: the lead whose details these are, and whose engagement a conversion belongs to. */
+      newest: t.union([
+        t.type({ leadId: LeadId, submittedAt: Instant, sourceId: SourceId, engagementId: EngagementId }),
+        t.undefined,
+      ]),
+      /** The leads that were engaged last. */
+      leads: t.readonlyArray(SubmittedLead),
+      /** No lead that was forgotten was submitted after this. */
+      forgottenUntil: t.union([Instant, t.undefined]),
+      lastEngagedAt: t.union([Instant, t.undefined]),
+      /** Engagements that neither a conversion nor a later lead has ended, in their order. */
+      unconverted: t.readonlyArray(EngagementId),
+      records: t.readonlyArray(RecordId),
+    }),
+    /** When the contact said that it opts out, or in, the newest last. */
+    t.partial({ said: t.readonlyArray(Instant) }),
+  ]),
   t.intersection([
     t.type({
       kind: t.literal('erased'),
@@ -160,9 +167,14 @@ export type ContactCommand =
       readonly conversionId: ConversionId
       readonly ended: ReadonlyArray<EngagementId>
     }
-  /** `confirmation`: the message that is to confirm it. */
-  | { readonly type: 'OptOut'; readonly engagementId: EngagementId; readonly confirmation?: MessageIds }
-  | { readonly type: 'OptIn'; readonly engagementId: EngagementId }
+  /** `at`: when it was said. `confirmation`: the message that is to confirm it. */
+  | {
+      readonly type: 'OptOut'
+      readonly engagementId: EngagementId
+      readonly at: Instant
+      readonly confirmation?: MessageIds
+    }
+  | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly at: Instant }
   /** Whether the number has a contact or not. */
   | { readonly type: 'OptOutNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
   | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
@@ -212,9 +224,13 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       return { ...state, unconverted: withoutAll(state.unconverted, ended), records: [...state.records, record_id] }
     }
     case 'ContactOptedOut':
-      return { ...state, optedOut: true, unconverted: withoutAll(state.unconverted, event.data.ended ?? []) }
+      return {
+        ...afterSaying(state, event.data),
+        optedOut: true,
+        unconverted: withoutAll(state.unconverted, event.data.ended ?? []),
+      }
     case 'ContactOptedIn':
-      return { ...state, optedOut: false }
+      return { ...afterSaying(state, event.data), optedOut: false }
     case 'LateLeadRefused':
     case 'LateMessageRefused':
       return state
@@ -222,6 +238,11 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       return unreachable(event)
   }
 }
+
+type Known = Extract<ContactState, { readonly kind: 'known' }>
+
+const afterSaying = (state: Known, { said_at }: { readonly said_at?: Instant }): Known =>
+  said_at === undefined ? state : { ...state, said: [...(state.said ?? []), said_at].slice(-rememberedSayings) }
 
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
@@ -233,7 +254,7 @@ const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>,
 }
 
 const engagedState = (
-  state: Extract<ContactState, { readonly kind: 'known' }>,
+  state: Known,
   { lead_id, source_id, engagement_id, submitted_at, engaged_at, supersedes = [] }: EngagedFacts,
 ): ContactState => {
   const lead = { leadId: lead_id, submittedAt: submitted_at }
@@ -267,13 +288,9 @@ const decide = (
       return E.right([{ type: 'ContactConverted', data: { record_id: recordId, conversion_id: conversionId, ended } }])
     }
     case 'OptOut':
-      if (state.optedOut) return E.right([])
-      return E.right([
-        optedOut(command.engagementId, state.kind === 'known' ? state.unconverted : [], command.confirmation),
-      ])
+      return E.right(optOut(command, state))
     case 'OptIn':
-      if (!state.optedOut) return E.right([])
-      return E.right([{ type: 'ContactOptedIn', data: { engagement_id: command.engagementId } }])
+      return E.right(optIn(command, state))
     case 'EraseContact': {
       if (state.kind === 'erased') return E.right([])
       const { contactId: contact_id, erasureId: erasure_id } = command
@@ -283,6 +300,30 @@ const decide = (
     default:
       return unreachable(command)
   }
+}
+
+type OfSaying<Type> = Extract<ContactCommand, { readonly type: Type }>
+type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
+
+const sayingsOf = (state: Existing): ReadonlyArray<Instant> => (state.kind === 'known' ? (state.said ?? []) : [])
+
+/**
+ * What was said before comes again after a crash, and says nothing then: the contact may have opted in since. An opt-out counts in
+ * doubt, since the clocks of two processes may differ.
+ */
+const optOut = (
+  { engagementId, at, confirmation }: OfSaying<'OptOut'>,
+  state: Existing,
+): ReadonlyArray<ContactEvent> => {
+  if (state.optedOut || sayingsOf(state).includes(at)) return []
+  return [optedOut(engagementId, state.kind === 'known' ? state.unconverted : [], { confirmation, at })]
+}
+
+/** What was said before the opt-out does not take it back. */
+const optIn = ({ engagementId, at }: OfSaying<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
+  const last = sayingsOf(state).at(-1)
+  if (!state.optedOut || (last !== undefined && at < last)) return []
+  return [{ type: 'ContactOptedIn', data: { engagement_id: engagementId, said_at: at } }]
 }
 
 /** What comes to a contact that was erased is refused, so that the erasure takes it too. */
@@ -308,13 +349,14 @@ const ofNumber = (
 const optedOut = (
   engagement_id: EngagementId,
   open: ReadonlyArray<EngagementId> = [],
-  confirmation?: MessageIds,
+  { confirmation, at }: { readonly confirmation?: MessageIds | undefined; readonly at?: Instant } = {},
 ): ContactEvent => ({
   type: 'ContactOptedOut',
   data: {
     engagement_id,
     ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }),
     ...(confirmation === undefined ? {} : { confirmation }),
+    ...(at === undefined ? {} : { said_at: at }),
   },
 })
 

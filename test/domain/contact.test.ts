@@ -180,33 +180,75 @@ test('a lead of a contact that opted out is accepted and filtered', (t) => {
     .then(engaged(2, { filtered: true }))
 })
 
+const optOut = (n: number, when: number): ContactCommand => ({
+  type: 'OptOut',
+  engagementId: engagementId(n),
+  at: at(when),
+})
+
+const optIn = (n: number, when: number): ContactCommand => ({
+  type: 'OptIn',
+  engagementId: engagementId(n),
+  at: at(when),
+})
+
+const saidOut = (when: number, ...ended: ReadonlyArray<number>): ContactEvent => ({
+  type: 'ContactOptedOut',
+  data: {
+    engagement_id: engagementId(2),
+    ...(ended.length === 0 ? {} : { ended: ended.map(engagementId) }),
+    said_at: at(when),
+  },
+})
+
+const saidIn = (when: number): ContactEvent => ({
+  type: 'ContactOptedIn',
+  data: { engagement_id: engagementId(2), said_at: at(when) },
+})
+
 test('an opt-out ends all that is open, and one who opts in again may be written to', (t) => {
-  const out: ContactEvent = {
-    type: 'ContactOptedOut',
-    data: { engagement_id: engagementId(2), ended: [engagementId(1), engagementId(2)] },
-  }
-  const back: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId(2) } }
   given(t, contact, ...known, engaged(2))
-    .when({ type: 'OptOut', engagementId: engagementId(2) })
-    .then(out)
-  given(t, contact, ...known, engaged(2), out)
-    .when({ type: 'OptIn', engagementId: engagementId(2) })
-    .then(back)
-  given(t, contact, ...known, engaged(2), out, back)
-    .when({ type: 'OptIn', engagementId: engagementId(2) })
+    .when(optOut(2, 5_000))
+    .then(saidOut(5_000, 1, 2))
+  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2))
+    .when(optIn(2, 6_000))
+    .then(saidIn(6_000))
+  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
+    .when(optIn(2, 7_000))
     .isAlreadySo()
-  given(t, contact, ...known, engaged(2), out, back)
+  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
     .when(engageLead(3))
     .then(engaged(3))
 })
 
 test('a contact opts out once', (t) => {
-  given(t, contact, ...known)
-    .when({ type: 'OptOut', engagementId: engagementId(1) })
-    .then({ type: 'ContactOptedOut', data: { engagement_id: engagementId(1), ended: [engagementId(1)] } })
+  given(t, contact, ...known, engaged(2))
+    .when(optOut(2, 5_000))
+    .then(saidOut(5_000, 1, 2))
   given(t, contact, ...known, optedOut)
-    .when({ type: 'OptOut', engagementId: engagementId(2) })
+    .when(optOut(2, 5_000))
     .isAlreadySo()
+})
+
+test('what a contact said before says nothing when it comes again, whatever the contact said since', (t) => {
+  const backAgain = [...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000), engaged(3)]
+  given(t, contact, ...backAgain)
+    .when(optOut(2, 5_000))
+    .isAlreadySo()
+  const outAgain = [...backAgain, saidOut(8_000, 3)]
+  for (const said of [optIn(2, 6_000), optIn(2, 7_000)])
+    given(t, contact, ...outAgain)
+      .when(said)
+      .isAlreadySo()
+})
+
+test('an opt-out counts in doubt: the clock of the process that heard it may be behind', (t) => {
+  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
+    .when(optOut(2, 5_900))
+    .then(saidOut(5_900))
+  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000), saidOut(5_900))
+    .when(optIn(2, 6_000))
+    .then(saidIn(6_000))
 })
 
 test('a conversion is marked once a record', (t) => {
@@ -232,9 +274,7 @@ test('a conversion is marked once a record', (t) => {
 })
 
 test('an unknown contact neither converts nor opts out', (t) => {
-  given(t, contact)
-    .when({ type: 'OptOut', engagementId: engagementId(1) })
-    .refuses('contact-not-found')
+  given(t, contact).when(optOut(1, 5_000)).refuses('contact-not-found')
   given(t, contact)
     .when({ type: 'MarkConverted', recordId: recordId(1), conversionId: conversionId(1), ended: [] })
     .refuses('contact-not-found')
@@ -380,10 +420,8 @@ test('a text that comes while its contact is erased is refused once, and one of 
 })
 
 test('an opt-out that comes while its contact is erased counts', (t) => {
-  given(t, contact, erased())
-    .when({ type: 'OptOut', engagementId: engagementId(1) })
-    .then(optedOutIn(1))
-  const state = fold(contact, contact.initial, [erased(), optedOutIn(1)])
+  given(t, contact, erased()).when(optOut(2, 5_000)).then(saidOut(5_000))
+  const state = fold(contact, contact.initial, [erased(), saidOut(5_000)])
   t.deepEqual(state, { kind: 'erased', accountId: accountId(), erasureId: erasureId(), optedOut: true, lateLeads: [] })
 })
 
