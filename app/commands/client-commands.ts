@@ -32,7 +32,7 @@ export type ClientCommands = {
 }
 
 /** `isPending`: a store failed before all that follows was carried out. It comes later; a repeat of the command carries it out before. */
-type ClientResult<State> = CommandResult<State> & { readonly isPending: boolean }
+export type ClientResult<State> = CommandResult<State> & { readonly isPending: boolean }
 
 type Ports = {
   readonly store: Pick<EventStore, 'readLast'>

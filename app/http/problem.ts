@@ -66,6 +66,15 @@ export type Answer = {
   readonly correlationId?: string | undefined
 }
 
+/**
+ * The log failed before the conversations had ended that a request ends: after the answer none of them may send anything. What was
+ * recorded stays, and the same request is answered once they have ended.
+ */
+export const conversationsNotEnded: Problem = {
+  kind: 'unavailable',
+  reason: 'the conversations of a contact could not be ended yet',
+}
+
 /** It was sealed with another key. */
 export const unopenableSecret: Problem = {
   kind: 'corrupt',

@@ -9,7 +9,7 @@ import type { PlaybookVersions } from '../../projections/follow-up/playbook-vers
 import type { ClientCommands } from '../commands/client-commands.js'
 import { receivedMessage } from '../commands/received-message.js'
 import { loadState } from '../commands/states/current-states.js'
-import type { Problem } from '../http/problem.js'
+import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { addressedBy, ofSender, type Addressed, type AddressedPorts } from './addressed.js'
 import { saidByStrangers, saidToSender, type Said } from './sender-opt-out.js'
 
@@ -44,8 +44,9 @@ type Recorded = {
 }
 
 /**
- * Records a text of a contact. One that comes again changes nothing: what followed from it may have been taken back since. `mayAnswer`: of
- * the accounts that share a sender one does.
+ * Records a text of a contact. One that comes again is not recorded again; what the log did not take of what follows from it is carried
+ * out. Left also where the conversations of a contact that opts out could not be ended: after the answer none of them may send anything.
+ * `mayAnswer`: of the accounts that share a sender one does.
  */
 const hear = async (
   ports: RecordingPorts,
@@ -56,12 +57,17 @@ const hear = async (
 ): Promise<Either<Problem, Recorded>> => {
   const known = await loadState(ports.commandHandler, message, messageId)
   if (E.isLeft(known)) return known
-  if (known.right.kind === 'received') return E.right({ facts: known.right.facts, events: [] })
-  const facts = await receivedMessage(ports, playbookAt, { ...heard, accountId, contactId, messageId, mayAnswer })
+  const facts =
+    known.right.kind === 'received'
+      ? E.right({ ...known.right.facts, text: heard.text })
+      : await receivedMessage(ports, playbookAt, { ...heard, accountId, contactId, messageId, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
-  return E.isLeft(done) ? done : E.right({ facts: facts.right, events: done.right.events })
+  if (E.isLeft(done)) return done
+  const { events, isPending } = done.right
+  if (isPending && facts.right.meaning === 'opted_out') return E.left(conversationsNotEnded)
+  return E.right({ facts: facts.right, events })
 }
 
 /** Records it for each, whether or not it could be for those before. Left: why it could not be for the first of those whom it missed. */

@@ -19,7 +19,7 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { ownState } from '../commands/states/own-state.js'
 import type { Endpoint } from '../http/endpoint.js'
-import type { Problem } from '../http/problem.js'
+import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../http/steps.js'
 import type { Caller } from './caller.js'
 
@@ -85,7 +85,7 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
           newAggregate(conversionRecord),
         )
       }),
-      check(({ result }) => (result.isPending ? notEndedYet : undefined)),
+      check(({ result }) => (result.isPending ? conversationsNotEnded : undefined)),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
         ({ result: { state }, facts }) => ({
@@ -95,12 +95,6 @@ export const conversionEndpoints = (ports: ConversionPorts): ReadonlyArray<Endpo
     ),
   },
 ]
-
-/**
- * After the answer no conversation that the sale ends may send anything. The record stays: who repeats the request is answered once they have
- * ended.
- */
-const notEndedYet: Problem = { kind: 'unavailable', reason: 'the conversations of a sale could not be ended yet' }
 
 type Sent = {
   readonly conversion: DefinedConversion

@@ -6,10 +6,11 @@ import {
   type EngagementState,
 } from '../../../domain/engagement.js'
 import type { AccountId, EngagementId, ActivityReportId } from '../../../domain/ids.js'
-import type { CommandResult, Contended, StoreFailure } from '../../../domain/ports.js'
+import type { Contended, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Instant } from '../../../domain/instant.js'
 import { remark, revisionOf, type Remark, type RemarkRefusal } from '../../../domain/remark.js'
+import type { ClientResult } from '../../commands/client-commands.js'
 import type { ManagePorts } from '../ports.js'
 
 /** What is reported: an activity, and what is said of it. */
@@ -36,7 +37,7 @@ export const recordReport = async (
   ports: Ports,
   { accountId, engagementId, label, said, callUntil, ...report }: ActivityReport,
   actor: string,
-): Promise<Either<Failure, CommandResult<EngagementState>>> => {
+): Promise<Either<Failure, ClientResult<EngagementState>>> => {
   const { commandHandler, clientCommands, clock } = ports
   const held = callUntil === undefined ? {} : { callUntil }
   const command = { type: 'RecordActivity', accountId, label, at: clock.now(), ...held, ...report } as const

@@ -9,7 +9,7 @@ import { InstantFromText, later, type Instant } from '../../../domain/instant.js
 import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { idempotencyKeyIn } from '../../http/idempotency-key.js'
-import { unopenableSecret, type Problem } from '../../http/problem.js'
+import { conversationsNotEnded, unopenableSecret, type Problem } from '../../http/problem.js'
 import { answer, bind, check, execute, pathId, withBody } from '../../http/steps.js'
 import { withAccount, type OpenAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
@@ -49,6 +49,9 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
         }
         return recordReport(ports, report, caller.actor)
       }),
+      check(({ result, body: { label } }) =>
+        result.isPending && label === 'opted_out' ? conversationsNotEnded : undefined,
+      ),
       answer(
         ({ result }) => (result.events.length > 0 ? 201 : 200),
         ({ body, engagement_id, reportId, result: { state, events } }) => {
