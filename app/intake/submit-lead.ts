@@ -62,7 +62,7 @@ const factsOf =
     if (E.isLeft(current)) return current
     const engagementId = `neg_${ids.ulid()}` as const
     const followUp = followUpIn(ports, accepting, submission, engagementId)
-    const isOptedOut = await hasOptedOutOfSender(ports, accepting, submission, followUp)
+    const isOptedOut = await ports.senderOptOuts.includes(accepting.sender, submission.details.phone)
     if (E.isLeft(isOptedOut)) return isOptedOut
     const optedOutBefore = current.right.optedOutBefore || isOptedOut.right
     const facts = {
@@ -73,15 +73,6 @@ const factsOf =
     const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
-
-/** Whoever is sent nothing anyway is not looked for. */
-const hasOptedOutOfSender = async (
-  { senderOptOuts }: SubmitPorts,
-  { sender }: AcceptingSource,
-  { details }: Submission,
-  followUp: FollowUp | undefined,
-): Promise<Either<Problem, boolean>> =>
-  followUp === undefined ? E.right(false) : senderOptOuts.includes(sender, details.phone)
 
 /**
  * Undefined where the playbook sends nothing: then there is no consent to verify either. One that is refused counts all the same, since a

@@ -101,6 +101,16 @@ test('a STOP to a sender holds for an account that is opened later, until a STAR
   await isTexted(await submit(await following('Third Agency'), first.phone))
 })
 
+test('a STOP to a sender holds also for an account whose playbook sends nothing', async (t) => {
+  const { following, submit, write } = await openTextingStage(t)
+  const first = await submit(await following('First Agency'))
+  await isTexted(first)
+  t.is(await write(first.phone, number, 'STOP'), 204)
+  const second = await submit(await following('Silent Agency', { steps: [] }), first.phone)
+  t.deepEqual(await labelsOf(second), ['started', 'filtered'])
+  t.true(await isOptedOut(second.account, first.phone))
+})
+
 test('a STOP to a sender holds for an account that begins to use it later, and ends its steps', async (t) => {
   const { following, submit, takenFor, write } = await openTextingStage(t, { clockRate: 1_000 })
   const later = { message: 'Are you still interested?', delay_minutes: 60 }
