@@ -1,4 +1,5 @@
 import { MongoClient, ReadConcern, type Db, type MongoClientOptions } from 'mongodb'
+import { withinLimit } from '../../../domain/abortable.js'
 import type { Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
@@ -102,10 +103,10 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
       refusal: () => (failure?.kind === 'unavailable' && failure.needsOperator === true ? failure : undefined),
       close: async () => {
         stopping.abort()
-        await client.close()
+        if (!(await isClosed(client))) return
         await connecting
         // An attempt that was under way may have connected after the first close.
-        await client.close()
+        await isClosed(client)
       },
     })
   } catch {
@@ -121,7 +122,10 @@ type Connecting = {
   readonly tell: (failure: StoreFailure | undefined) => void
 }
 
-/** Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. */
+/**
+ * Connects the same client again after it was closed: whoever uses the database meets failures meanwhile, and no more. Rejects where it
+ * can't be closed, which ends the process: only another one helps.
+ */
 const stayConnected = async (connecting: Connecting): Promise<void> => {
   const { client, logger, signal } = connecting
   // Each operation that is under way listens to it: more listeners than Node's limit are no leak here.
@@ -135,9 +139,16 @@ const stayConnected = async (connecting: Connecting): Promise<void> => {
       await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'MongoDB was asked something that never ends: the client connects anew')
-    await client.close()
+    if (!(await isClosed(client))) throw new Error('the client of MongoDB can not be closed')
   }
 }
+
+/** In milliseconds: longer than it takes to end the sessions on a server that answers late. */
+const longestClose = timeouts.serverSelectionTimeoutMS + timeouts.waitQueueTimeoutMS + timeouts.socketTimeoutMS
+
+/** False where it does not end: a close writes to the server too, and may hang as any command does (`hangs.ts`). */
+const isClosed = async (client: MongoClient): Promise<boolean> =>
+  (await withinLimit(monotonicTime, longestClose, () => client.close().then(() => true))) ?? false
 
 /** The driver reconnects by itself, but for the first connection it makes one attempt only. */
 const untilConnected = async ({ client, logger, signal, tell }: Connecting): Promise<void> => {

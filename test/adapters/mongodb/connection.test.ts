@@ -206,6 +206,25 @@ if (mongoUrl === undefined) {
     },
   )
 
+  // Before the others: each of them ends its sessions when it closes.
+  test.serial('a connection that breaks while its client is closed does not hold up the close', async (t) => {
+    const { db, close } = rightOf(connectMongo(database.url, recordingLogger()))
+    t.true(E.isRight(await mongoDocuments(db).exists(collection)))
+    const topology = Reflect.get(db.client, 'topology') as { readonly close: () => void }
+    // What the close leaves open ends with the process, which goes on here.
+    t.teardown(() => topology.close())
+    const isBroken = breakNextWriteOf(t, 'endSessions')
+    t.is(
+      await soon(
+        t,
+        15_000,
+        close().then(() => 'closed'),
+      ),
+      'closed',
+    )
+    t.true(isBroken())
+  })
+
   behaviour(
     'operations fail in time where the server hangs, and succeed again afterwards',
     async (t, { proxy, read, write }) => {
