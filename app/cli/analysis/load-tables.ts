@@ -40,6 +40,8 @@ export const loadTables = async (
     await rm(folder, { recursive: true })
   }
   try {
+    // The file goes with the process, so there is no use in a whole one at its end.
+    await connection.run('PRAGMA disable_checkpoint_on_shutdown')
     const begun = await beginStaging(connection, { tables, isPersonalShown, log: await identityOf(log, signal) })
     await stage(log, connection, begun, signal, onPosition)
     for (const name of tables) {

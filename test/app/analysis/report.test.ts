@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLogReader } from '../../../adapters/sqlite/log-reader.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import { attributionModels, type AttributionRequest } from '../../../app/analysis/attribution/attribution-query.js'
+import { attributionModels, attributionQuery, type AttributionRequest } from '../../../app/analysis/attribution/attribution-query.js'
 import type { AttributionRow } from '../../../app/analysis/attribution/attribution-output.js'
 import { countText, moneyText, percentText } from '../../../app/analysis/report/wording.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
-import { attributionOf } from '../../../app/cli/attribution/attribution.js'
+import { figuresOf } from '../../../app/cli/attribution/attribution.js'
 import { reportCommand } from '../../../app/cli/report/report-command.js'
 import { reportOf } from '../../../app/cli/report/report.js'
 import { neverAborted } from '../../../domain/abortable.js'
@@ -57,24 +57,34 @@ const history = stretched(eventfulHistory(1))
 const madeAt = later(history.at(-1)?.time ?? instantOf(start), 1)
 const directory = openTemporaryDirectory()
 let log: LogReader
+let tables: Awaited<ReturnType<typeof loadTables>>
 let page: string
+const told: Array<Position> = []
 
 test.before(async () => {
   log = await logOf(history)
-  page = await reported(log)
+  tables = await loadTables(log, { isPersonalShown: false }, neverAborted)
+  page = await reported(log, {}, (position) => told.push(position))
   const database = await openIn(directory.path)
   await writeHistory(sqliteEventStore(database), history)
   await database.close()
 })
 
-test.after.always(() => directory.remove())
+test.after.always(async () => {
+  await tables.close()
+  await directory.remove()
+})
 
 const logOf = (events: History): Promise<LogReader> => writeHistory(memoryEventStore(memoryLog()), events)
 
 type Asked = Parameters<typeof reportOf>[1]
 
-const reported = async (from: LogReader, asked: Partial<Asked> = {}): Promise<string> => {
-  const made = await reportOf(from, { madeAt, ...asked }, neverAborted)
+const reported = async (
+  from: LogReader,
+  asked: Partial<Asked> = {},
+  onPosition?: (position: Position) => void,
+): Promise<string> => {
+  const made = await reportOf(from, { madeAt, ...asked }, neverAborted, onPosition)
   if (E.isLeft(made)) throw new Error(made.left)
   return made.right
 }
@@ -117,12 +127,8 @@ const titles = new Map(
 type Row = Readonly<Record<string, unknown>>
 
 /** A table as an export writes it. */
-const exported = async (name: 'leads' | 'activities' | 'deliveries'): Promise<ReadonlyArray<Row>> => {
-  const { connection, close } = await loadTables(log, { isPersonalShown: false, tables: [name] }, neverAborted)
-  const rows = (await connection.runAndReadAll(`FROM ${name}`)).getRowObjectsJson() as ReadonlyArray<Row>
-  await close()
-  return rows
-}
+const exported = async (name: 'leads' | 'activities' | 'deliveries'): Promise<ReadonlyArray<Row>> =>
+  (await tables.connection.runAndReadAll(`FROM ${name}`)).getRowObjectsJson() as ReadonlyArray<Row>
 
 const countBy = (rows: ReadonlyArray<Row>, keyOf: (row: Row) => string): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
@@ -134,7 +140,7 @@ const sold = { labels: ['sold'], halfLife: 7, window: 90 } as const
 
 const attributed = (
   asked: Pick<AttributionRequest, 'model' | 'by'> & Partial<Asked>,
-): Promise<ReadonlyArray<AttributionRow>> => attributionOf(log, { ...sold, ...asked }, undefined, neverAborted)
+): Promise<ReadonlyArray<AttributionRow>> => figuresOf(tables.connection, attributionQuery({ ...sold, ...asked }))
 
 test('a report of one history is the same bytes from the embedded store and from EventStoreDB, in whatever time zone', async (t) => {
   const { store } = await openEventStoreDb(t)
@@ -142,7 +148,6 @@ test('a report of one history is the same bytes from the embedded store and from
   const server = await reported(await writeHistory(store, history), asked)
   const { log: embedded, close } = rightOf(openLogReader(directory.path, turnTime))
   t.teardown(close)
-  t.is(await reported(embedded, asked), server)
   t.is(await reported(embedded, asked), server)
   const file = join(temporaryDirectory(t), 'report.html')
   const { code, stdout, stderr } = await leadloop(['--out', file, '--to', madeAt], { TZ: 'America/Los_Angeles' })
@@ -335,9 +340,7 @@ test('a title is text, whatever stands in it, and sources of one title are told 
 })
 
 test('how far it has come in the log is told until its end', async (t) => {
-  const positions: Array<Position> = []
-  await reportOf(log, { madeAt }, neverAborted, (position) => positions.push(position))
-  t.is(positions.at(-1), rightOf(await log.head()))
+  t.is(told.at(-1), rightOf(await log.head()))
 })
 
 test('a wrong use ends with 2, what can not be read or written with 1, and both say why', async (t) => {
@@ -360,7 +363,9 @@ test('a wrong use ends with 2, what can not be read or written with 1, and both 
   const nobody = await leadloop(['--out', file, '--account', unknown])
   t.is(nobody.code, 1)
   t.is(nobody.stderr, `leadloop can't report. --account: the log has no ${unknown}.\n`)
-  const noFolder = await leadloop(['--out', join(folder, 'none', 'report.html')])
+  const empty = join(folder, 'empty')
+  await (await openIn(empty)).close()
+  const noFolder = await leadloop(['--out', join(folder, 'none', 'report.html')], { DATA_DIR: empty })
   t.is(noFolder.code, 1)
   t.true(noFolder.stderr.includes('--out: ENOENT'), noFolder.stderr)
   const nowhere = await leadloop(['--out', file], { DATA_DIR: join(folder, 'nowhere') })

@@ -14,10 +14,19 @@ export const livelyHistory = (): History => {
   return history
 }
 
-/** Appends it to a store that is empty. */
+type Run = [History[number], ...Array<History[number]>]
+
+/** Appends it to a store that is empty: at once what follows one upon the other in a stream. */
 export const writeHistory = async <Store extends EventStore>(store: Store, history: History): Promise<Store> => {
+  const runs: Array<Run> = []
   for (const event of history) {
-    rightOf(await store.append(event.stream, event.revision === 0 ? 'no-stream' : event.revision - 1, [event]))
+    const run = runs.at(-1)
+    if (run?.[0].stream === event.stream) run.push(event)
+    else runs.push([event])
+  }
+  for (const run of runs) {
+    const [{ stream, revision }] = run
+    rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, run))
   }
   return store
 }
