@@ -2,7 +2,6 @@ import fetch, { FetchError } from 'node-fetch'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { E, type Either } from '../../../domain/prelude.js'
-import { compose } from '../../composition/compose.js'
 import type { Config } from '../../composition/config.js'
 
 type Called = { readonly status: number; readonly body: unknown }
@@ -30,6 +29,8 @@ export const withService = async <A>(
   // Composing would make the folder, and a path that was mistyped would look like an empty store.
   if (config.eventStoreUrl === undefined && !existsSync(join(config.dataDir, 'leadloop.db')))
     return E.left(`DATA_DIR: there is no ${join(config.dataDir, 'leadloop.db')}.`)
+  // Whoever calls a service that runs needs none of its parts.
+  const { compose } = await import('../../composition/compose.js')
   const own = await compose({ ...config, port: 0, logLevel: 'silent', roles })
   if (E.isLeft(own)) return own
   try {

@@ -3,7 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLogReader } from '../../../adapters/sqlite/log-reader.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
-import { attributionModels, attributionQuery, type AttributionRequest } from '../../../app/analysis/attribution/attribution-query.js'
+import {
+  attributionModels,
+  attributionQuery,
+  type AttributionRequest,
+} from '../../../app/analysis/attribution/attribution-query.js'
 import type { AttributionRow } from '../../../app/analysis/attribution/attribution-output.js'
 import { countText, moneyText, percentText } from '../../../app/analysis/report/wording.js'
 import { loadTables } from '../../../app/cli/analysis/load-tables.js'
