@@ -1,4 +1,5 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/core'
+import metadata from 'libphonenumber-js/min/metadata'
 import { refined } from './codec.js'
 
 /** A phone number in E.164 format (`+14155550123`). */
@@ -20,6 +21,6 @@ export const phoneFromText = (text: string): Phone | undefined => {
   // The library takes 7 µs, most of what a search may cost. A property test holds both to the same answer.
   const usual = northAmerican.exec(text.trim())
   if (usual !== null) return `+1${usual[1] ?? ''}${usual[2] ?? ''}${usual[3] ?? ''}`
-  const parsed = parsePhoneNumberFromString(text, 'US')
+  const parsed = parsePhoneNumberFromString(text, 'US', metadata)
   return parsed?.isPossible() === true && Phone.is(parsed.number) ? parsed.number : undefined
 }

@@ -70,7 +70,8 @@ test('the domain is pure: each package that it uses has one door', (t) => {
     'fp-ts/lib/TaskEither.js': 'domain/prelude.ts',
     'fp-ts/lib/function.js': 'domain/prelude.ts',
     'io-ts': 'domain/codec.ts',
-    'libphonenumber-js': 'domain/phone.ts',
+    'libphonenumber-js/core': 'domain/phone.ts',
+    'libphonenumber-js/min/metadata': 'domain/phone.ts',
     'node:crypto': 'domain/derived-id.ts',
     'sms-segments-calculator': 'domain/message-segments.ts',
   }
