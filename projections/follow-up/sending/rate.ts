@@ -18,7 +18,8 @@ const mostWaiting = 100_000
  */
 export const sendingRates = (share: () => number): SendingRates => {
   const free = new Map<string, number>()
-  const places = new LRUCache<TurnId, number>({ max: mostWaiting })
+  // Not `max`, at which room for as many would be made at once.
+  const places = new LRUCache<TurnId, number>({ maxSize: mostWaiting, sizeCalculation: () => 1 })
   const taken = (from: string, interval: number, now: number): number => {
     const place = Math.max(now, free.get(from) ?? 0)
     free.set(from, place + interval)

@@ -86,13 +86,12 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
   let asked = 0
   // One in twenty: to watch all would cost more than the leads.
   const isWatched = (): boolean => (asked += 1) % 20 === 0
-  const events = reachable()
-  const signals = reachable()
+  const eventsAndSignals = reachable()
   const waiters = followers.readModels.map(({ projection, follower }) => ({
     projection,
     follower: {
       caughtUpTo: (position: Position, signal: AbortSignal) => {
-        if (isWatched()) signals.watch(signal)
+        if (isWatched()) eventsAndSignals.watch(signal)
         return follower.caughtUpTo(position, signal)
       },
     },
@@ -107,7 +106,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
     ...side,
     ids,
     awaitReadModels: (appended) => {
-      if (isWatched()) for (const one of appended) events.watch(one)
+      if (isWatched()) for (const one of appended) eventsAndSignals.watch(one)
       return awaitReadModels(appended)
     },
   })
@@ -138,7 +137,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
       await settled()
     },
     answered: () => ({ ...answered }),
-    waiting: async () => ({ events: await events.count(), signals: await signals.count(), timers: waiting() }),
+    waiting: async () => ({ 'events and signals': await eventsAndSignals.count(), timers: waiting() }),
   }
 }
 
