@@ -104,7 +104,7 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
       const written: Array<Placed> = []
       const late: Array<{ readonly from: Position; readonly events: Promise<ReadonlyArray<Event>> }> = []
       const write = async (stream: string): Promise<void> => {
-        for (let revision: Revision = 'no-stream'; revision !== 299;) {
+        for (let revision: Revision = 'no-stream'; revision !== 239;) {
           const events = many(3)
           const appended: Appended = rightOf(await store.append(stream, revision, events))
           revision = appended.revision
@@ -118,7 +118,7 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
       await Promise.all(writers.map(write))
       written.push(...(await append(store, marker, 'no-stream', [enabled()])))
       const log = inOrder(written)
-      t.is(log.length, 6001)
+      t.is(log.length, 4801)
       t.deepEqual(idsOf(await following), idsOf(log))
       t.true(late.length >= 8)
       for (const { from, events } of late) {
@@ -163,7 +163,7 @@ export const eventStoreSubscriptions = (behaviour: Behaviour<OpenStore>): void =
     const written = [...(await append(store, freshStream('account'), 'no-stream', [enabled()]))]
     const first = await subscription.next()
     const quick = eventsUntilMarker(store, start, ['account', 'engagement'], marker)
-    for (let streams = 0; streams < 30; streams += 1) {
+    for (let streams = 0; streams < 22; streams += 1) {
       written.push(...(await append(store, freshStream('engagement'), 'no-stream', many(200))))
     }
     written.push(...(await append(store, marker, 'no-stream', [enabled()])))

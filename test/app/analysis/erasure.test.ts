@@ -27,10 +27,10 @@ const tablesOf = async (
   return rows
 }
 
-/** Erases the first three contacts of the history. */
-const eraseSome = async (t: ExecutionContext, empty: EventStore) => {
-  const stage = await openErasureStage(empty, history)
-  const erased = contactsIn(history).slice(0, 3)
+/** Erases the first three contacts of a history. */
+const eraseSome = async (t: ExecutionContext, empty: EventStore, events = history) => {
+  const stage = await openErasureStage(empty, events)
+  const erased = contactsIn(events).slice(0, 3)
   t.is(erased.length, 3)
   for (const contact of erased) await stage.request(contact)
   await stage.run()
@@ -57,9 +57,11 @@ test('no export shows a person who was erased, whatever the moment', async (t) =
 
 test.serial('a scavenge of EventStoreDB changes no figure', async (t) => {
   const { store, double } = await openEventStoreDb(t)
-  await eraseSome(t, store)
-  const [before, then] = [await tablesOf(store, undefined), await tablesOf(store, middle)]
+  const part = history.slice(0, 500)
+  await eraseSome(t, store, part)
+  const moment = part[250]?.time
+  const [before, then] = [await tablesOf(store, undefined), await tablesOf(store, moment)]
   double.scavenge()
   t.deepEqual(await tablesOf(store, undefined), before)
-  t.deepEqual(await tablesOf(store, middle), then)
+  t.deepEqual(await tablesOf(store, moment), then)
 })

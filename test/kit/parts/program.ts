@@ -18,8 +18,8 @@ export type Launched = {
   readonly signal: (signal: NodeJS.Signals) => void
 }
 
-/** How node runs our programs: at V8's own budget it optimises much of what only a start calls, and most of these processes do little else. */
-export const node = [process.execPath, '--interrupt-budget=1000000'] as const
+/** How node runs our programs: V8's own budgets are for what goes on for long, and most of these processes start and do little else. */
+export const node = [process.execPath, '--interrupt-budget=1000000', '--min-semi-space-size=16'] as const
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
