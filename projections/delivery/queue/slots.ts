@@ -26,26 +26,41 @@ export type Slots = {
 }
 
 export const processSlots = (): Slots => {
-  const waiting = { fast: new Set<WebhookQueue>(), slow: new Set<WebhookQueue>() }
-  const woken = new Set<WebhookQueue>()
+  /** In the order in which they began to wait, with their place in it. */
+  const waiting = { fast: new Map<WebhookQueue, number>(), slow: new Map<WebhookQueue, number>() }
+  const woken = { fast: new Set<WebhookQueue>(), slow: new Set<WebhookQueue>() }
+  let places = 0
   let taken = 0
   let takenBySlow = 0
 
+  /** Those that are set aside for nobody. */
   const free = (isSlow: boolean): number => {
-    const left = slotsInAll - taken
-    return isSlow ? Math.min(left, slotsForSlow - takenBySlow) : left
+    const left = slotsInAll - taken - woken.fast.size - woken.slow.size
+    return isSlow ? Math.min(left, slotsForSlow - takenBySlow - woken.slow.size) : left
+  }
+  const setAsideFor = (queue: WebhookQueue): number => (woken[queue.limit.isSlow ? 'slow' : 'fast'].has(queue) ? 1 : 0)
+
+  const giveUp = (queue: WebhookQueue): void => {
+    woken.fast.delete(queue)
+    woken.slow.delete(queue)
+  }
+  /** Whoever waits longest, whether it is slow or not: the slow ones have their part of the slots. */
+  const next = (): WebhookQueue | undefined => {
+    const [fast] = free(false) > 0 ? waiting.fast : []
+    const [slow] = free(true) > 0 ? waiting.slow : []
+    if (fast === undefined || slow === undefined) return (fast ?? slow)?.[0]
+    return fast[1] < slow[1] ? fast[0] : slow[0]
   }
   return {
     taken: () => taken,
     freeFor: (queue) => {
       const { limit, inFlight } = queue
-      const ofOthers = woken.has(queue) ? woken.size - 1 : woken.size
-      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) - ofOthers)
+      return Math.min(limit.requests - inFlight.size, free(limit.isSlow) + setAsideFor(queue))
     },
     take: (queue) => {
       const { isSlow } = queue.limit
       // Its first slot is the one that was set aside for it.
-      woken.delete(queue)
+      giveUp(queue)
       taken += 1
       if (isSlow) takenBySlow += 1
       return () => {
@@ -54,20 +69,20 @@ export const processSlots = (): Slots => {
       }
     },
     wait: (queue) => {
-      waiting[queue.limit.isSlow ? 'slow' : 'fast'].add(queue)
+      const { isSlow } = queue.limit
+      waiting[isSlow ? 'fast' : 'slow'].delete(queue)
+      const those = waiting[isSlow ? 'slow' : 'fast']
+      places += 1
+      if (!those.has(queue)) those.set(queue, places)
     },
     wake: (schedule) => {
-      for (const kind of ['fast', 'slow'] as const) {
-        for (const queue of waiting[kind]) {
-          if (free(kind === 'slow') <= woken.size) break
-          waiting[kind].delete(queue)
-          woken.add(queue)
-          schedule(queue)
-        }
+      for (let queue = next(); queue !== undefined; queue = next()) {
+        const isFast = waiting.fast.delete(queue)
+        waiting.slow.delete(queue)
+        woken[isFast ? 'fast' : 'slow'].add(queue)
+        schedule(queue)
       }
     },
-    scheduled: (queue) => {
-      woken.delete(queue)
-    },
+    scheduled: giveUp,
   }
 }

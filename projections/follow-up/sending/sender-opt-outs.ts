@@ -40,9 +40,8 @@ export const learnOptOut = async (
   { contact_id, engagement_id }: Pick<MessageIds, 'contact_id' | 'engagement_id'>,
 ): Promise<Position | undefined> => {
   const recording = { actor: 'follow-up', lease }
-  const at = ports.clock.now()
-  const optOut = { type: 'OptOut', engagementId: engagement_id, at } as const
-  const giveUp = { type: 'GiveUp', trigger: 'opted-out-before', at } as const
+  const optOut = { type: 'OptOut', engagementId: engagement_id } as const
+  const giveUp = { type: 'GiveUp', trigger: 'opted-out-before', at: ports.clock.now() } as const
   const told = await recordWithRetry(ports, recording, contact, contact_id, optOut)
   const ended = await recordWithRetry(ports, recording, engagement, engagement_id, giveUp)
   return positionOf(ended) ?? positionOf(told)

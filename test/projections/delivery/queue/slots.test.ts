@@ -43,3 +43,37 @@ test('a slow queue waits for one of the slots of slow queues, and keeps no other
   slow.limit = { requests: 256, isSlow: true }
   t.is(slots.freeFor(slow), 128)
 })
+
+test('whoever waits longest is woken first: webhooks that are busy keep none that is slow waiting', (t) => {
+  const slots = processSlots()
+  const taken = Array.from({ length: 256 }, () => slots.take(openQueue(0)))
+  const [busy, slow, other] = [openQueue(1), openQueue(2), openQueue(3)]
+  slow.limit = { requests: 1, isSlow: true }
+  for (const queue of [busy, slow, other]) slots.wait(queue)
+  const woken: Array<WebhookQueue> = []
+  for (const giveBack of taken.slice(0, 4)) {
+    giveBack()
+    slots.wake((queue) => {
+      woken.push(queue)
+      slots.take(queue)
+      // What is busy waits again at once.
+      if (queue !== slow) slots.wait(queue)
+    })
+  }
+  t.deepEqual(woken, [busy, slow, other, busy])
+})
+
+test('a slot that is set aside is free for its queue and for no other, and takes nothing from the part of the slow ones', (t) => {
+  const slots = processSlots()
+  const [giveBack, another] = Array.from({ length: 256 }, () => slots.take(openQueue(0)))
+  const [fast, slow] = [openQueue(1), openQueue(2)]
+  slow.limit = { requests: 8, isSlow: true }
+  slots.wait(fast)
+  giveBack?.()
+  slots.wake(() => undefined)
+  t.deepEqual([slots.freeFor(fast), slots.freeFor(slow), slots.freeFor(openQueue(3))], [1, 0, 0])
+  another?.()
+  t.deepEqual([slots.freeFor(fast), slots.freeFor(slow), slots.freeFor(openQueue(3))], [2, 1, 1])
+  slots.scheduled(fast)
+  t.is(slots.freeFor(slow), 2)
+})
