@@ -48,10 +48,12 @@ export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
   ]
 }
 
-export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data, time: at }) => {
+export const onActivityRecorded: Reaction<'ActivityRecorded'> = ({ data, causationId, time: at }) => {
   const { label, contact_id, engagement_id } = data.activity
   if (label !== 'opted_out') return []
-  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id, at } }]
+  // Of a text that opts out it is the text that says so: the contact has heard of it before.
+  const said = { event_id: causationId, at }
+  return [{ decider: contact, id: contact_id, command: { type: 'OptOut', engagementId: engagement_id, said } }]
 }
 
 /** Nothing more is sent to the contact, whichever of its engagements it answered. */

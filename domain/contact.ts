@@ -21,6 +21,10 @@ import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState, residenceStateOf } from './residence-state.js'
 
+/** What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that came. */
+const Saying = t.type({ event_id: t.string, at: Instant }, 'where it was said')
+export type Saying = t.TypeOf<typeof Saying>
+
 export const ContactEvent = t.union([
   eventOf(
     'ContactCreated',
@@ -61,20 +65,20 @@ export const ContactEvent = t.union([
   ),
   /**
    * `ended`: all engagements that may be open. Older versions ended none but that in which it was said. `confirmation`: the message that
-   * confirms it, where one does. `said_at`: when the text came, or the report, that says so.
+   * confirms it, where one does. `said`: where a text says so, or a report.
    */
   eventOf(
     'ContactOptedOut',
     t.intersection([
       t.type({ engagement_id: EngagementId }),
-      t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds, said_at: Instant }),
+      t.partial({ ended: t.readonlyArray(EngagementId), confirmation: MessageIds, said: Saying }),
     ]),
   ),
   /** Said by a number without a contact: nobody has submitted it yet, or its contact was erased. Nothing else is kept of it. */
   eventOf('NumberOptedOut', t.type({ contact_id: ContactId, account_id: AccountId })),
   eventOf('NumberOptedIn', t.type({ contact_id: ContactId, account_id: AccountId })),
-  /** It may be written to again. `said_at`: as above. */
-  eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said_at: Instant })])),
+  /** It may be written to again. `said`: as above. */
+  eventOf('ContactOptedIn', t.intersection([t.type({ engagement_id: EngagementId }), t.partial({ said: Saying })])),
   /** Closes the stream: all that it held of the person is gone, but that nobody may contact the number. */
   eventOf(
     'ContactErased',
@@ -124,8 +128,8 @@ const ContactState = t.union([
       unconverted: t.readonlyArray(EngagementId),
       records: t.readonlyArray(RecordId),
     }),
-    /** When the contact said that it opts out, or in, the newest last. */
-    t.partial({ said: t.readonlyArray(Instant) }),
+    /** `said`: the events in which the contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it opts out. */
+    t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant }),
   ]),
   t.intersection([
     t.type({
@@ -167,14 +171,14 @@ export type ContactCommand =
       readonly conversionId: ConversionId
       readonly ended: ReadonlyArray<EngagementId>
     }
-  /** `at`: when it was said. `confirmation`: the message that is to confirm it. */
+  /** `said`: left out where the contact said it to somebody else. `confirmation`: the message that is to confirm it. */
   | {
       readonly type: 'OptOut'
       readonly engagementId: EngagementId
-      readonly at: Instant
+      readonly said?: Saying
       readonly confirmation?: MessageIds
     }
-  | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly at: Instant }
+  | { readonly type: 'OptIn'; readonly engagementId: EngagementId; readonly said: Saying }
   /** Whether the number has a contact or not. */
   | { readonly type: 'OptOutNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
   | { readonly type: 'OptInNumber'; readonly contactId: ContactId; readonly accountId: AccountId }
@@ -227,6 +231,7 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
       return {
         ...afterSaying(state, event.data),
         optedOut: true,
+        ...(event.data.said === undefined ? {} : { optedOutAt: latest(state.optedOutAt, event.data.said.at) }),
         unconverted: withoutAll(state.unconverted, event.data.ended ?? []),
       }
     case 'ContactOptedIn':
@@ -241,8 +246,8 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
 
 type Known = Extract<ContactState, { readonly kind: 'known' }>
 
-const afterSaying = (state: Known, { said_at }: { readonly said_at?: Instant }): Known =>
-  said_at === undefined ? state : { ...state, said: [...(state.said ?? []), said_at].slice(-rememberedSayings) }
+const afterSaying = (state: Known, { said }: { readonly said?: Saying }): Known =>
+  said === undefined ? state : { ...state, said: [...(state.said ?? []), said.event_id].slice(-rememberedSayings) }
 
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
@@ -305,26 +310,29 @@ const decide = (
 type OfSaying<Type> = Extract<ContactCommand, { readonly type: Type }>
 type Existing = Exclude<ContactState, { readonly kind: 'unknown' }>
 
-const sayingsOf = (state: Existing): ReadonlyArray<Instant> => (state.kind === 'known' ? (state.said ?? []) : [])
-
 /**
- * What was said before comes again after a crash, and says nothing then: the contact may have opted in since. An opt-out counts in
- * doubt, since the clocks of two processes may differ.
+ * What was said comes again after a crash, and says nothing then: the contact may have said something else since. So each saying is
+ * recorded once, also one that changes nothing.
  */
 const optOut = (
-  { engagementId, at, confirmation }: OfSaying<'OptOut'>,
+  { engagementId, said, confirmation }: OfSaying<'OptOut'>,
   state: Existing,
 ): ReadonlyArray<ContactEvent> => {
-  if (state.optedOut || sayingsOf(state).includes(at)) return []
-  return [optedOut(engagementId, state.kind === 'known' ? state.unconverted : [], { confirmation, at })]
+  const isRepeated = state.kind === 'known' && said !== undefined ? wasSaid(state, said) : state.optedOut
+  if (isRepeated) return []
+  if (state.optedOut) return [optedOut(engagementId, [], { said })]
+  return [optedOut(engagementId, state.kind === 'known' ? state.unconverted : [], { said, confirmation })]
 }
 
-/** What was said before the opt-out does not take it back. */
-const optIn = ({ engagementId, at }: OfSaying<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
-  const last = sayingsOf(state).at(-1)
-  if (!state.optedOut || (last !== undefined && at < last)) return []
-  return [{ type: 'ContactOptedIn', data: { engagement_id: engagementId, said_at: at } }]
+/** One that was said before the contact opted out does not take that back, whichever process hears it last. */
+const optIn = ({ engagementId, said }: OfSaying<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
+  const event: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId, said } }
+  if (state.kind === 'erased') return state.optedOut ? [event] : []
+  const isOlder = state.optedOutAt !== undefined && said.at < state.optedOutAt
+  return wasSaid(state, said) || isOlder ? [] : [event]
 }
+
+const wasSaid = ({ said = [] }: Known, { event_id }: Saying): boolean => said.includes(event_id)
 
 /** What comes to a contact that was erased is refused, so that the erasure takes it too. */
 const late = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent> =>
@@ -349,14 +357,14 @@ const ofNumber = (
 const optedOut = (
   engagement_id: EngagementId,
   open: ReadonlyArray<EngagementId> = [],
-  { confirmation, at }: { readonly confirmation?: MessageIds | undefined; readonly at?: Instant } = {},
+  { confirmation, said }: { readonly confirmation?: MessageIds | undefined; readonly said?: Saying | undefined } = {},
 ): ContactEvent => ({
   type: 'ContactOptedOut',
   data: {
     engagement_id,
     ...(open.length === 0 ? {} : { ended: open.slice(0, maximalOpen) }),
     ...(confirmation === undefined ? {} : { confirmation }),
-    ...(at === undefined ? {} : { said_at: at }),
+    ...(said === undefined ? {} : { said }),
   },
 })
 

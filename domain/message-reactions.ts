@@ -16,11 +16,12 @@ export const answerOf = (ids: MessageIds, purpose: 'confirmation' | 'help', at: 
 
 export const onMessageReceived: Reaction<'MessageReceived'> = (event) => [...onReply(event), noted(event.data)]
 
-const onReply: Reaction<'MessageReceived'> = ({ data, time }) => {
+const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   const { message_id: messageId, account_id, contact_id, engagement_id, meaning, answer } = data
   const ids = { message_id: answerIdOf(messageId), account_id, contact_id, engagement_id }
+  const said = { event_id: id, at: time }
   if (meaning === 'opted_in')
-    return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, at: time } }]
+    return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, said } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []
   const heard = { pausedUntil: data.paused_until, givesUpAt: data.gives_up_at, at: time }
   const outcome = meaning === 'reply' ? 'none' : meaning
@@ -29,7 +30,7 @@ const onReply: Reaction<'MessageReceived'> = ({ data, time }) => {
   if (meaning !== 'opted_out') return [heardBy]
   // Said to the contact first: it must be heard also where its engagement has ended by an opt-out before.
   const confirmation = answer === 'confirmation' ? { confirmation: ids } : {}
-  const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, at: time, ...confirmation }
+  const optOut: ContactCommand = { type: 'OptOut', engagementId: engagement_id, said, ...confirmation }
   return [{ decider: contact, id: contact_id, command: optOut }, heardBy]
 }
 

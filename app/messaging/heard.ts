@@ -44,9 +44,9 @@ type Recorded = {
 }
 
 /**
- * Records a text of a contact. One that comes again is not recorded again; what the log did not take of what follows from it is carried
- * out. Left also where the conversations of a contact that opts out could not be ended: after the answer none of them may send anything.
- * `mayAnswer`: of the accounts that share a sender one does.
+ * Records a text of a contact. One that comes again changes nothing; of an opt-out what the log did not take is carried out then. Left also
+ * where the conversations of a contact that opts out could not be ended: after the answer none of them may send anything. `mayAnswer`: of
+ * the accounts that share a sender one does.
  */
 const hear = async (
   ports: RecordingPorts,
@@ -57,9 +57,11 @@ const hear = async (
 ): Promise<Either<Problem, Recorded>> => {
   const known = await loadState(ports.commandHandler, message, messageId)
   if (E.isLeft(known)) return known
+  const before = known.right.kind === 'received' ? known.right.facts : undefined
+  if (before !== undefined && before.meaning !== 'opted_out') return E.right({ facts: before, events: [] })
   const facts =
-    known.right.kind === 'received'
-      ? E.right({ ...known.right.facts, text: heard.text })
+    before !== undefined
+      ? E.right({ ...before, text: heard.text })
       : await receivedMessage(ports, playbookAt, { ...heard, accountId, contactId, messageId, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const

@@ -8,7 +8,7 @@ import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/re
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
-import type { Problem } from '../http/problem.js'
+import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import type { Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
@@ -87,6 +87,7 @@ export const saidByStrangers = async (
     else {
       const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
       if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+      if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(conversationsNotEnded)
     }
   }
   return E.right(notShown)

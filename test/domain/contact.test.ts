@@ -1,5 +1,5 @@
 import test from 'ava'
-import { contact, type ContactCommand, type ContactEvent } from '../../domain/contact.js'
+import { contact, type ContactCommand, type ContactEvent, type Saying } from '../../domain/contact.js'
 import { fold } from '../../domain/decider.js'
 import type { EngagementId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
@@ -180,75 +180,88 @@ test('a lead of a contact that opted out is accepted and filtered', (t) => {
     .then(engaged(2, { filtered: true }))
 })
 
-const optOut = (n: number, when: number): ContactCommand => ({
+/** Said in the text, or the report, of this number. */
+const saying = (text: number, when = text * 1_000): Saying => ({ event_id: `text ${text}`, at: at(when) })
+
+const optOut = (n: number, said = saying(5)): ContactCommand => ({
   type: 'OptOut',
   engagementId: engagementId(n),
-  at: at(when),
+  said,
 })
 
-const optIn = (n: number, when: number): ContactCommand => ({
-  type: 'OptIn',
-  engagementId: engagementId(n),
-  at: at(when),
-})
+const optIn = (n: number, said: Saying): ContactCommand => ({ type: 'OptIn', engagementId: engagementId(n), said })
 
-const saidOut = (when: number, ...ended: ReadonlyArray<number>): ContactEvent => ({
+const saidOut = (said: Saying, ...ended: ReadonlyArray<number>): ContactEvent => ({
   type: 'ContactOptedOut',
-  data: {
-    engagement_id: engagementId(2),
-    ...(ended.length === 0 ? {} : { ended: ended.map(engagementId) }),
-    said_at: at(when),
-  },
+  data: { engagement_id: engagementId(2), ...(ended.length === 0 ? {} : { ended: ended.map(engagementId) }), said },
 })
 
-const saidIn = (when: number): ContactEvent => ({
+const saidIn = (said: Saying): ContactEvent => ({
   type: 'ContactOptedIn',
-  data: { engagement_id: engagementId(2), said_at: at(when) },
+  data: { engagement_id: engagementId(2), said },
 })
 
 test('an opt-out ends all that is open, and one who opts in again may be written to', (t) => {
   given(t, contact, ...known, engaged(2))
-    .when(optOut(2, 5_000))
-    .then(saidOut(5_000, 1, 2))
-  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2))
-    .when(optIn(2, 6_000))
-    .then(saidIn(6_000))
-  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
-    .when(optIn(2, 7_000))
-    .isAlreadySo()
-  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
+    .when(optOut(2))
+    .then(saidOut(saying(5), 1, 2))
+  given(t, contact, ...known, engaged(2), saidOut(saying(5), 1, 2))
+    .when(optIn(2, saying(6)))
+    .then(saidIn(saying(6)))
+  given(t, contact, ...known, engaged(2), saidOut(saying(5), 1, 2), saidIn(saying(6)))
     .when(engageLead(3))
     .then(engaged(3))
 })
 
-test('a contact opts out once', (t) => {
-  given(t, contact, ...known, engaged(2))
-    .when(optOut(2, 5_000))
-    .then(saidOut(5_000, 1, 2))
-  given(t, contact, ...known, optedOut)
-    .when(optOut(2, 5_000))
+test('one who opted out of a sender before opts out once', (t) => {
+  const optOutOfSender: ContactCommand = { type: 'OptOut', engagementId: engagementId(1) }
+  const out: ContactEvent = {
+    type: 'ContactOptedOut',
+    data: { engagement_id: engagementId(1), ended: [engagementId(1)] },
+  }
+  given(t, contact, ...known)
+    .when(optOutOfSender)
+    .then(out)
+  given(t, contact, ...known, out)
+    .when(optOutOfSender)
     .isAlreadySo()
 })
 
-test('what a contact said before says nothing when it comes again, whatever the contact said since', (t) => {
-  const backAgain = [...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000), engaged(3)]
-  given(t, contact, ...backAgain)
-    .when(optOut(2, 5_000))
-    .isAlreadySo()
-  const outAgain = [...backAgain, saidOut(8_000, 3)]
-  for (const said of [optIn(2, 6_000), optIn(2, 7_000)])
-    given(t, contact, ...outAgain)
-      .when(said)
+test('what a contact said says nothing when it comes again, whatever it said since', (t) => {
+  const outTwice = [...known, engaged(2), saidOut(saying(5), 1, 2), saidOut(saying(6))]
+  given(t, contact, ...known, engaged(2), saidOut(saying(5), 1, 2))
+    .when(optOut(2, saying(6)))
+    .then(saidOut(saying(6)))
+  const backTwice = [...outTwice, saidIn(saying(7)), saidIn(saying(8)), engaged(3)]
+  given(t, contact, ...outTwice, saidIn(saying(7)))
+    .when(optIn(2, saying(8)))
+    .then(saidIn(saying(8)))
+  const outAgain = [...backTwice, saidOut(saying(9), 3)]
+  for (const again of [optOut(2, saying(5)), optOut(2, saying(6)), optIn(2, saying(7)), optIn(2, saying(8))]) {
+    given(t, contact, ...backTwice)
+      .when(again)
       .isAlreadySo()
+    given(t, contact, ...outAgain)
+      .when(again)
+      .isAlreadySo()
+  }
 })
 
-test('an opt-out counts in doubt: the clock of the process that heard it may be behind', (t) => {
-  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000))
-    .when(optOut(2, 5_900))
-    .then(saidOut(5_900))
-  given(t, contact, ...known, engaged(2), saidOut(5_000, 1, 2), saidIn(6_000), saidOut(5_900))
-    .when(optIn(2, 6_000))
-    .then(saidIn(6_000))
+test('an opt-out counts whenever it came: the clock of the process that heard it may be behind', (t) => {
+  const [back, out] = [saying(6), saying(7, 6_000)]
+  const backAgain = [...known, engaged(2), saidOut(saying(5), 1, 2), saidIn(back), engaged(3)]
+  given(t, contact, ...backAgain)
+    .when(optOut(2, out))
+    .then(saidOut(out, 3))
+  given(t, contact, ...backAgain, saidOut(out, 3))
+    .when(optIn(2, back))
+    .isAlreadySo()
+})
+
+test('an opt-in that was said before an opt-out and is heard after it does not take it back', (t) => {
+  given(t, contact, ...known, engaged(2), saidOut(saying(5), 1, 2))
+    .when(optIn(2, saying(4)))
+    .isAlreadySo()
 })
 
 test('a conversion is marked once a record', (t) => {
@@ -274,7 +287,7 @@ test('a conversion is marked once a record', (t) => {
 })
 
 test('an unknown contact neither converts nor opts out', (t) => {
-  given(t, contact).when(optOut(1, 5_000)).refuses('contact-not-found')
+  given(t, contact).when(optOut(1)).refuses('contact-not-found')
   given(t, contact)
     .when({ type: 'MarkConverted', recordId: recordId(1), conversionId: conversionId(1), ended: [] })
     .refuses('contact-not-found')
@@ -420,8 +433,10 @@ test('a text that comes while its contact is erased is refused once, and one of 
 })
 
 test('an opt-out that comes while its contact is erased counts', (t) => {
-  given(t, contact, erased()).when(optOut(2, 5_000)).then(saidOut(5_000))
-  const state = fold(contact, contact.initial, [erased(), saidOut(5_000)])
+  given(t, contact, erased())
+    .when(optOut(2))
+    .then(saidOut(saying(5)))
+  const state = fold(contact, contact.initial, [erased(), saidOut(saying(5))])
   t.deepEqual(state, { kind: 'erased', accountId: accountId(), erasureId: erasureId(), optedOut: true, lateLeads: [] })
 })
 

@@ -32,6 +32,7 @@ import {
   recordId,
   sourceId,
   webhookId,
+  uuid,
 } from '../kit/domain/samples.js'
 
 const reactionsTo = (event: DomainEvent): ReadonlyArray<Intent> =>
@@ -123,7 +124,11 @@ test('an engaged contact ends the engagements that are too many, once the new on
 test('an opted_out activity opts the contact out, every other one changes no other stream', (t) => {
   const optedOut = activity({ type: 'outcome', label: 'opted_out' })
   t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: optedOut, record_id: null } }), [
-    { decider: contact, id: contactId(), command: { type: 'OptOut', engagementId: engagementId(), at: at(1000) } },
+    {
+      decider: contact,
+      id: contactId(),
+      command: { type: 'OptOut', engagementId: engagementId(), said: { event_id: uuid(1), at: at(1000) } },
+    },
   ])
   const qualified = activity({ type: 'outcome', label: 'qualified' })
   t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: qualified, record_id: null } }), [])

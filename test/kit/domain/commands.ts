@@ -200,7 +200,11 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
     conversionId: few(conversionId),
     ended: engagements,
   }),
-  fc.record({ type: fc.constantFrom('OptOut', 'OptIn'), engagementId: few(engagementId), at: moment }),
+  fc.record({
+    type: fc.constantFrom('OptOut', 'OptIn'),
+    engagementId: few(engagementId),
+    said: fc.record({ event_id: fc.constantFrom('one text', 'another text'), at: moment }),
+  }),
   fc.record({ type: is('OptOutNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
   fc.record({ type: is('OptInNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
   fc.record({ type: is('NoteMessage'), ids: ofMessage }),

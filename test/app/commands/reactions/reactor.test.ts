@@ -159,7 +159,7 @@ test.serial('what a contact said before a crash is said once, whatever it said a
   const phone = newPhone()
   const { contact_id: contactId } = await account.submitted({ phone })
   const say = (text: string) => account.manage('POST', `/contacts/${contactId}/messages`, { text })
-  for (const text of ['STOP', 'START']) t.is((await say(text)).status, 201)
+  for (const text of ['STOP', 'STOP', 'START', 'START']) t.is((await say(text)).status, 201)
   const { next_engagement_id: engagementId } = await account.submitted({ phone })
   await account.report(engagementId, 'outcome', 'opted_out')
   t.is((await say('START')).status, 201)

@@ -5,7 +5,7 @@ import { beginning } from '../../../../domain/event.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
-import { at, contactId, engagementId, erasureId } from '../../../kit/domain/samples.js'
+import { contactId, engagementId, erasureId } from '../../../kit/domain/samples.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
 import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -92,7 +92,7 @@ test('nothing becomes due of a contact that was erased before the fan-out came t
 test('of activities that one append recorded each delivery is listed in its turn', async (t) => {
   const { submit, commandHandler, cause, run, written } = await openFanOutStage()
   await submit(1)
-  const optOut = { type: 'OptOut', engagementId: engagementId(), at: at() } as const
+  const optOut = { type: 'OptOut', engagementId: engagementId() } as const
   rightOf(await commandHandler.execute(contact, contactId(), optOut, cause))
   await submit(2)
   await run()
