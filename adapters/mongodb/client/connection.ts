@@ -139,7 +139,7 @@ const stayConnected = async (connecting: Connecting): Promise<void> => {
       await monotonicTime.sleep(interval, signal)
     if (isStopping()) return
     logger.warn({}, 'MongoDB was asked something that never ends: the client connects anew')
-    if (!(await isClosed(client))) throw new Error('the client of MongoDB can not be closed')
+    if (!(await isClosed(client)) && !isStopping()) throw new Error('the client of MongoDB can not be closed')
   }
 }
 

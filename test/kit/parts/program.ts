@@ -18,8 +18,8 @@ export type Launched = {
   readonly signal: (signal: NodeJS.Signals) => void
 }
 
-/** How node runs our programs: V8's own budgets are for what goes on for long, and most of these processes start and do little else. */
-export const node = [process.execPath, '--interrupt-budget=1000000', '--min-semi-space-size=16'] as const
+/** Of V8, for a program that ends soon: its own budgets are for what goes on for long. */
+const flags = ['--interrupt-budget=1000000', '--min-semi-space-size=16']
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -70,8 +70,7 @@ export const runProgram = async (
   args: ReadonlyArray<string> = [],
   environment: Environment = {},
 ): Promise<Ended> => {
-  const [command, ...flags] = node
-  const { exited, stdout, stderr } = launch(command, [...flags, fileURLToPath(script), ...args], {
+  const { exited, stdout, stderr } = launch(process.execPath, [...flags, fileURLToPath(script), ...args], {
     ...process.env,
     ...environment,
   })

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { fileURLToPath } from 'node:url'
 import type { Site } from '../network/http.js'
 import type { Scope } from '../temporary-directory.js'
-import { launch, node, type Environment, type Launched } from '../parts/program.js'
+import { launch, type Environment, type Launched } from '../parts/program.js'
 import { settingsOf, storesOf } from '../stores/servers.js'
 import { openDataDirectory } from './data-directory.js'
 import { environmentOf } from './settings.js'
@@ -23,8 +23,8 @@ const main = fileURLToPath(new URL('../../../app/main.js', import.meta.url))
 const launchService = (directory: string, environment: Environment = {}, largestFile?: number): ServiceProcess => {
   const [command, ...args] =
     largestFile === undefined
-      ? ([...node, main] as const)
-      : (['bash', '--norc', '-c', `ulimit -S -f ${largestFile}; exec '${node.join("' '")}' '${main}'`] as const)
+      ? ([process.execPath, main] as const)
+      : (['bash', '--norc', '-c', `ulimit -S -f ${largestFile}; exec '${process.execPath}' '${main}'`] as const)
   const launched = launch(command, args, {
     PATH: process.env['PATH'],
     ...environmentOf(directory, { ...settingsOf(directory), ...environment }),
