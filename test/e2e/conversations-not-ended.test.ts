@@ -102,5 +102,6 @@ test.serial(
     t.is(answered.status, 200)
     t.like(having(answered, 'message'), { contact_id: contactId, meaning: 'opted_out' })
     t.deepEqual([logged('MessageReceived'), hasEnded(older), hasEnded(newer)], [1, true, true])
+    t.is(logged('ContactOptedOut'), 1)
   },
 )
