@@ -320,8 +320,8 @@ const optOut = (
 ): ReadonlyArray<ContactEvent> => {
   const isRepeated = state.kind === 'known' && said !== undefined ? wasSaid(state, said) : state.optedOut
   if (isRepeated) return []
-  if (state.optedOut) return [optedOut(engagementId, [], { said })]
-  return [optedOut(engagementId, state.kind === 'known' ? state.unconverted : [], { said, confirmation })]
+  const open = state.kind === 'known' ? state.unconverted : []
+  return [optedOut(engagementId, open, state.optedOut ? { said } : { said, confirmation })]
 }
 
 /** One that was said before the contact opted out does not take that back, whichever process hears it last. */
@@ -423,7 +423,11 @@ const engage = (
   const details = merged(state.details, state.byAge, command.details)
   const changes = isNewer({ leadId, submittedAt }, state.newest) && !sameDetails(details, state.details)
   const changed: ContactEvent = { type: 'ContactDetailsChanged', data: { lead_id: leadId, details } }
-  return E.right([...(changes ? [changed] : []), ...(optsOut ? [optedOut(engagementId)] : []), engagement])
+  return E.right([
+    ...(changes ? [changed] : []),
+    ...(optsOut ? [optedOut(engagementId, state.unconverted)] : []),
+    engagement,
+  ])
 }
 
 /** The oldest open engagements that one more would make too many: one, and more of a log in which there was no limit yet. */

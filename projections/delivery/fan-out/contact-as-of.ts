@@ -84,13 +84,14 @@ const broughtTo = (
     const reachesBack = upTo >= position || (recent[0] !== undefined && recent[0].position <= upTo)
     return reachesBack ? before.filter((event) => event.position > upTo).reduce(evolved, document) : undefined
   }
-  // The contact changed after that position. Its details then are those of the last change before it; whether it had opted out by
-  // then, the recent events tell.
-  if (!before.some(({ type }) => type === 'ContactDetailsChanged')) return undefined
-  const firstChange = recent.find(({ type }) => type === 'ContactOptedOut' || type === 'ContactOptedIn')
-  const opted_out = firstChange === undefined ? document.opted_out : firstChange.type === 'ContactOptedIn'
-  return before.reduce(evolved, { ...document, opted_out })
+  // The contact changed after that position. Its details then are those of the last change before it, and it had opted out where it
+  // had said so last.
+  const tellsDetails = before.some(({ type }) => type === 'ContactDetailsChanged')
+  const tellsOptOut = before.some(saysOptOut) || !recent.some(saysOptOut)
+  return tellsDetails && tellsOptOut ? before.reduce(evolved, document) : undefined
 }
+
+const saysOptOut = ({ type }: ProjectedEvent): boolean => type === 'ContactOptedOut' || type === 'ContactOptedIn'
 
 /** There is a contact after every event but those before its stream began, and these are not asked for. */
 const evolved = (document: ContactDocument, event: ProjectedEvent): ContactDocument =>

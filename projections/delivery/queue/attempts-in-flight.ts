@@ -52,8 +52,8 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     giveBack()
     queue.inFlight.delete(id)
     void release(queue, id, kind, end)
-    schedule(queue)
     slots.wake(schedule)
+    schedule(queue)
   }
 
   /**

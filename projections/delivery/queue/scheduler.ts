@@ -68,6 +68,9 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
+        // Others may have its slot while it waits.
+        slots.scheduled(queue)
+        slots.wake(schedule)
         await backoff(failures, queue.lease.ending)
         failures += 1
       }

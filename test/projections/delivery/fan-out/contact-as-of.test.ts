@@ -67,21 +67,22 @@ const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id:
 const optedIn: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId() } }
 
 /**
- * Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out once or never, and
- * then in again or not.
+ * Streams of up to four hundred events, in which changes of the details are frequent or rare; the contact opts out, and in again, or says
+ * once more what is so already.
  */
 const streams = fc
   .record({
     length: fc.integer({ min: 1, max: 400 }),
     every: fc.integer({ min: 1, max: 150 }),
-    optsOutAt: fc.option(fc.nat(400)),
-    optsInAfter: fc.option(fc.integer({ min: 1, max: 200 })),
+    said: fc
+      .array(fc.tuple(fc.nat(400), fc.constantFrom(optedOut, optedIn)), { maxLength: 5 })
+      .map((all) => new Map(all)),
   })
-  .map(({ length, every, optsOutAt, optsInAfter }) =>
+  .map(({ length, every, said }) =>
     Array.from({ length }, (_, n): ContactEvent => {
       if (n === 0) return created
-      if (n === optsOutAt) return optedOut
-      if (optsOutAt !== null && optsOutAt > 0 && optsInAfter !== null && n === optsOutAt + optsInAfter) return optedIn
+      const saying = said.get(n)
+      if (saying !== undefined) return saying
       if (n % every === 0) return changed(n)
       return n % 7 === 0 ? other : engaged(n)
     }),
