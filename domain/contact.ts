@@ -20,10 +20,7 @@ import { LeadDetails } from './lead.js'
 import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState, residenceStateOf } from './residence-state.js'
-
-/** What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that came. */
-const Saying = t.type({ event_id: t.string, at: Instant }, 'where it was said')
-export type Saying = t.TypeOf<typeof Saying>
+import { afterOptIn, afterOptOut, Saying, Sayings, wasSaid, wasSaidBeforeOptOut } from './saying.js'
 
 export const ContactEvent = t.union([
   eventOf(
@@ -95,9 +92,6 @@ type EngagedFacts = Extract<ContactEvent, { readonly type: 'ContactEngaged' }>['
 /** Engagements of one contact that may be open at a time, so that no event has to name more of them. */
 export const maximalOpen = 100
 
-/** Opt-outs and opt-ins that a contact remembers: what a crash left undone is carried out again within seconds. */
-const rememberedSayings = 20
-
 /** Leads that a contact remembers. A number may be submitted for years: what is known of it must not grow. */
 const rememberedLeads = 100
 
@@ -128,8 +122,7 @@ const ContactState = t.union([
       unconverted: t.readonlyArray(EngagementId),
       records: t.readonlyArray(RecordId),
     }),
-    /** `said`: the events in which the contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it opts out. */
-    t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant }),
+    Sayings,
   ]),
   t.intersection([
     t.type({
@@ -229,13 +222,13 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
     }
     case 'ContactOptedOut':
       return {
-        ...afterSaying(state, event.data),
+        ...state,
+        ...afterOptOut(state, event.data.said),
         optedOut: true,
-        ...(event.data.said === undefined ? {} : { optedOutAt: latest(state.optedOutAt, event.data.said.at) }),
         unconverted: withoutAll(state.unconverted, event.data.ended ?? []),
       }
     case 'ContactOptedIn':
-      return { ...afterSaying(state, event.data), optedOut: false }
+      return { ...state, ...afterOptIn(state, event.data.said), optedOut: false }
     case 'LateLeadRefused':
     case 'LateMessageRefused':
       return state
@@ -245,9 +238,6 @@ const evolve = (state: ContactState, event: ContactEvent): ContactState => {
 }
 
 type Known = Extract<ContactState, { readonly kind: 'known' }>
-
-const afterSaying = (state: Known, { said }: { readonly said?: Saying }): Known =>
-  said === undefined ? state : { ...state, said: [...(state.said ?? []), said.event_id].slice(-rememberedSayings) }
 
 const afterErasure = (state: Extract<ContactState, { readonly kind: 'erased' }>, event: ContactEvent): ContactState => {
   if (event.type === 'ContactOptedOut') return { ...state, optedOut: true }
@@ -324,15 +314,12 @@ const optOut = (
   return [optedOut(engagementId, open, state.optedOut ? { said } : { said, confirmation })]
 }
 
-/** One that was said before the contact opted out does not take that back, whichever process hears it last. */
+/** One that was said before the contact opted out does not take that back. */
 const optIn = ({ engagementId, said }: OfSaying<'OptIn'>, state: Existing): ReadonlyArray<ContactEvent> => {
   const event: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId, said } }
   if (state.kind === 'erased') return state.optedOut ? [event] : []
-  const isOlder = state.optedOutAt !== undefined && said.at < state.optedOutAt
-  return wasSaid(state, said) || isOlder ? [] : [event]
+  return wasSaid(state, said) || wasSaidBeforeOptOut(state, said) ? [] : [event]
 }
-
-const wasSaid = ({ said = [] }: Known, { event_id }: Saying): boolean => said.includes(event_id)
 
 /** What comes to a contact that was erased is refused, so that the erasure takes it too. */
 const late = (ids: MessageIds, state: ContactState): ReadonlyArray<ContactEvent> =>

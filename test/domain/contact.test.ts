@@ -1,5 +1,6 @@
 import test from 'ava'
-import { contact, type ContactCommand, type ContactEvent, type Saying } from '../../domain/contact.js'
+import { contact, type ContactCommand, type ContactEvent } from '../../domain/contact.js'
+import type { Saying } from '../../domain/saying.js'
 import { fold } from '../../domain/decider.js'
 import type { EngagementId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'

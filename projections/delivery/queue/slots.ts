@@ -38,7 +38,8 @@ export const processSlots = (): Slots => {
     const left = slotsInAll - taken - woken.fast.size - woken.slow.size
     return isSlow ? Math.min(left, slotsForSlow - takenBySlow - woken.slow.size) : left
   }
-  const setAsideFor = (queue: WebhookQueue): number => (woken[queue.limit.isSlow ? 'slow' : 'fast'].has(queue) ? 1 : 0)
+  const kindOf = ({ limit }: WebhookQueue): keyof typeof waiting => (limit.isSlow ? 'slow' : 'fast')
+  const setAsideFor = (queue: WebhookQueue): number => (woken[kindOf(queue)].has(queue) ? 1 : 0)
 
   const giveUp = (queue: WebhookQueue): void => {
     woken.fast.delete(queue)
@@ -69,17 +70,16 @@ export const processSlots = (): Slots => {
       }
     },
     wait: (queue) => {
-      const { isSlow } = queue.limit
-      waiting[isSlow ? 'fast' : 'slow'].delete(queue)
-      const those = waiting[isSlow ? 'slow' : 'fast']
+      const kind = kindOf(queue)
+      if (waiting[kind].has(queue)) return
+      waiting[kind === 'fast' ? 'slow' : 'fast'].delete(queue)
       places += 1
-      if (!those.has(queue)) those.set(queue, places)
+      waiting[kind].set(queue, places)
     },
     wake: (schedule) => {
       for (let queue = next(); queue !== undefined; queue = next()) {
-        const isFast = waiting.fast.delete(queue)
+        woken[waiting.fast.delete(queue) ? 'fast' : 'slow'].add(queue)
         waiting.slow.delete(queue)
-        woken[isFast ? 'fast' : 'slow'].add(queue)
         schedule(queue)
       }
     },
