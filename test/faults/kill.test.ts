@@ -34,7 +34,7 @@ const lives: ReadonlyArray<Life> = [
 /** On servers the work of a process that was killed goes on only when its lease is over: each kill takes seconds. */
 const amounts = isOnServers
   ? { kills: 4, shortestLife: 1_000, longestLife: 2_000, answers: 3, deliveries: 2, firstStarts: 2 }
-  : { kills: 4, shortestLife: 20, longestLife: 300, answers: 3, deliveries: 2, firstStarts: 2 }
+  : { kills: 6, shortestLife: 20, longestLife: 300, answers: 3, deliveries: 2, firstStarts: 2 }
 /** `FAULT_KILLS` asks for more of them, such as a thousand. */
 const kills = Number(process.env['FAULT_KILLS'] ?? amounts.kills)
 

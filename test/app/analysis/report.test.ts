@@ -153,6 +153,7 @@ test('a report of one history is the same bytes from the embedded store and from
   const { log: embedded, close } = rightOf(openLogReader(directory.path, turnTime))
   t.teardown(close)
   t.is(await reported(embedded, asked), server)
+  t.is(await reported(embedded, asked), server)
   const file = join(temporaryDirectory(t), 'report.html')
   const { code, stdout, stderr } = await leadloop(['--out', file, '--to', madeAt], { TZ: 'America/Los_Angeles' })
   t.is(code, 0, stderr)

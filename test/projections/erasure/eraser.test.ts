@@ -254,6 +254,6 @@ test('wherever it crashes, an erasure that goes on ends as one that was never in
       await stage.run()
       assert.deepEqual(shapeOf(await stage.visible()), expected)
     }),
-    { numRuns: 15 },
+    { numRuns: 25 },
   )
 })

@@ -5,7 +5,7 @@ import { breaches } from '../../kit/follow-up-simulation/invariants.js'
 import { followUpMonth, type Month } from '../../kit/follow-up-simulation/month.js'
 
 /** So many come in a month; SIMULATED_LEADS=10000 is what the service is built for. */
-const leads = Number(process.env['SIMULATED_LEADS'] ?? 300)
+const leads = Number(process.env['SIMULATED_LEADS'] ?? 400)
 
 const streamsOf = ({ events }: Month): string =>
   events.map(({ position, ...event }) => `${position} ${JSON.stringify(event)}`).join('\n')
@@ -40,7 +40,7 @@ test('whatever contacts and providers do in a month and wherever the process cra
 })
 
 test('the same seed gives the same streams byte for byte, and another seed others', async (t) => {
-  const [one, again, other] = await Promise.all([followUpMonth(2, 40), followUpMonth(2, 40), followUpMonth(3, 40)])
+  const [one, again, other] = await Promise.all([followUpMonth(2, 60), followUpMonth(2, 60), followUpMonth(3, 60)])
   t.is(streamsOf(one), streamsOf(again))
   t.not(streamsOf(one), streamsOf(other))
   t.log(hash('sha256', streamsOf(one)))
