@@ -14,11 +14,14 @@ const Said = t.type({ opt_out_id: SenderOptOutId, text_id: t.string }, 'what a t
 export const SenderOptOutEvent = t.union([eventOf('OptedOutOfSender', Said), eventOf('OptedInToSender', Said)])
 export type SenderOptOutEvent = t.TypeOf<typeof SenderOptOutEvent>
 
-type SenderOptOutState = {
-  readonly optedOut: boolean
-  /** That said something new last. */
-  readonly texts: ReadonlyArray<string>
-}
+const SenderOptOutState = t.type({
+  optedOut: t.boolean,
+  /** The text that took an opt-out back, until the next one. */
+  optedInBy: t.union([t.string, t.undefined]),
+  /** That came last. */
+  texts: t.readonlyArray(t.string),
+})
+type SenderOptOutState = t.TypeOf<typeof SenderOptOutState>
 
 export type SenderOptOutCommand = {
   readonly type: 'OptOutOfSender' | 'OptInToSender'
@@ -29,24 +32,34 @@ export type SenderOptOutCommand = {
 /** A provider repeats a text within minutes. */
 const rememberedTexts = 20
 
-const evolve = ({ texts }: SenderOptOutState, { type, data }: SenderOptOutEvent): SenderOptOutState => ({
-  optedOut: type === 'OptedOutOfSender',
-  texts: [...texts, data.text_id].slice(-rememberedTexts),
-})
+const evolve = (state: SenderOptOutState, { type, data: { text_id } }: SenderOptOutEvent): SenderOptOutState => {
+  const optedOut = type === 'OptedOutOfSender'
+  const takesBack = !optedOut && state.optedOut
+  return {
+    optedOut,
+    optedInBy: optedOut ? undefined : takesBack ? text_id : state.optedInBy,
+    texts: [...state.texts, text_id].slice(-rememberedTexts),
+  }
+}
 
-/** A text that comes again says nothing, whatever was said since. */
+/**
+ * A text that comes again says nothing, whatever was said since. So each is recorded once, also one that says what is so already: else it
+ * would say something new after another that said the contrary.
+ */
 const decide = (
   { type, optOutId: opt_out_id, textId: text_id }: SenderOptOutCommand,
-  { optedOut, texts }: SenderOptOutState,
+  { texts }: SenderOptOutState,
 ): Either<never, ReadonlyArray<SenderOptOutEvent>> => {
-  const optsOut = type === 'OptOutOfSender'
-  if (optedOut === optsOut || texts.includes(text_id)) return E.right([])
-  return E.right([{ type: optsOut ? 'OptedOutOfSender' : 'OptedInToSender', data: { opt_out_id, text_id } }])
+  if (texts.includes(text_id)) return E.right([])
+  return E.right([
+    { type: type === 'OptOutOfSender' ? 'OptedOutOfSender' : 'OptedInToSender', data: { opt_out_id, text_id } },
+  ])
 }
 
 export const senderOptOut: Decider<SenderOptOutState, SenderOptOutCommand, SenderOptOutEvent, never> = {
   category: 'sender_opt_out',
-  initial: { optedOut: false, texts: [] },
+  initial: { optedOut: false, optedInBy: undefined, texts: [] },
   evolve,
+  snapshot: { version: 1, codec: SenderOptOutState },
   decide,
 }

@@ -32,6 +32,8 @@ export type Problem =
   | { readonly kind: 'unexpected' }
   | { readonly kind: 'playbook-in-use' }
   | { readonly kind: 'contact-opted-out' }
+  /** A text that was said to a sender, where another said the contrary since. */
+  | { readonly kind: 'text-outdated' }
   /** Another process maintains these read models, or this one has not begun to. */
   | { readonly kind: 'read-models-elsewhere'; readonly names: ReadonlyArray<string> }
   | StoreFailure
@@ -101,6 +103,19 @@ const missing = {
   'parked-event-not-found': 'parked event not found',
 } as const
 
+/** What a request that can't be done now says. */
+const conflicts = {
+  'member-already-added': 'email belongs to a member already',
+  'playbook-in-use': 'a marketing source uses this playbook',
+  'contact-opted-out': 'the contact opted out of messages',
+  'text-outdated': 'the contrary was said to the sender since: write the text again under another Idempotency-Key',
+  'delivery-erased': 'what was to be posted is erased',
+  'delivery-waiting': 'the delivery still waits to be posted',
+  'engagement-ended': 'the engagement has ended with an outcome or a conversion',
+  'step-not-due': 'the engagement is at another step',
+  'remarks-erased': 'the contact of the engagement was erased: note and properties can not be taken any more',
+} as const
+
 /** The one table from problems to what a client sees. */
 export const answerTo = (problem: Problem): Answer => {
   switch (problem.kind) {
@@ -152,25 +167,19 @@ export const answerTo = (problem: Problem): Answer => {
     case 'parked-event-not-found':
       return message(missing[problem.kind])
     case 'member-already-added':
-      return errors(409, 'email belongs to a member already')
+    case 'playbook-in-use':
+    case 'contact-opted-out':
+    case 'text-outdated':
+    case 'delivery-erased':
+    case 'delivery-waiting':
+    case 'engagement-ended':
+    case 'step-not-due':
+    case 'remarks-erased':
+      return errors(409, conflicts[problem.kind])
     case 'playbook-invalid':
       return answerTo(invalid(problem.mismatches))
-    case 'playbook-in-use':
-      return errors(409, 'a marketing source uses this playbook')
-    case 'contact-opted-out':
-      return errors(409, 'the contact opted out of messages')
-    case 'delivery-erased':
-      return errors(409, 'what was to be posted is erased')
-    case 'delivery-waiting':
-      return errors(409, 'the delivery still waits to be posted')
     case 'delivery-changed':
       return { ...errors(503, 'the delivery was changed meanwhile, try again'), headers: { 'retry-after': '1' } }
-    case 'engagement-ended':
-      return errors(409, 'the engagement has ended with an outcome or a conversion')
-    case 'step-not-due':
-      return errors(409, 'the engagement is at another step')
-    case 'remarks-erased':
-      return errors(409, 'the contact of the engagement was erased: note and properties can not be taken any more')
     case 'value-negative':
       return errors(422, 'custom_value must be greater than or equal to 0')
     case 'label-not-reportable':

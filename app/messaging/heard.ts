@@ -99,7 +99,8 @@ type Written = {
 
 /**
  * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from it. Any other text,
- * and every text where the account has no sender, concerns the account alone.
+ * and every text where the account has no sender, concerns the account alone. Left also where the sender heard it, what it says was taken
+ * back since, and the contact had not recorded it: it may not count any more.
  */
 export const hearWritten = async (
   ports: HearingPorts,
@@ -108,7 +109,12 @@ export const hearWritten = async (
 ): Promise<Either<Problem, Recorded>> => {
   const toSender = await writtenToSender(ports, written)
   if (E.isLeft(toSender)) return toSender
-  const { said, others } = toSender.right
+  if (toSender.right === 'repeated') {
+    const known = await loadState(ports.commandHandler, message, written.messageId)
+    if (E.isLeft(known)) return known
+    if (known.right.kind !== 'received') return E.left({ kind: 'text-outdated' })
+  }
+  const { said, others } = toSender.right === 'repeated' ? toNobodyElse : toSender.right
   const heard = { text: written.text, said, isAnsweredByDefault: false, actor: written.actor }
   const own = { ...written, accountId: written.account.accountId }
   const recorded = await hear(ports, playbookAt, heard, own, true)
@@ -124,7 +130,7 @@ const toNobodyElse: SaidToOthers = { said: undefined, others: [] }
 const writtenToSender = async (
   ports: HearingPorts,
   { account: { accountId, sender }, contactId, messageId, text, actor }: Written,
-): Promise<Either<Problem, SaidToOthers>> => {
+): Promise<Either<Problem, SaidToOthers | 'repeated'>> => {
   const name = sender?.from ?? ports.sharedSender
   const person = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
@@ -135,7 +141,8 @@ const writtenToSender = async (
   const toSender = await saidToSender(ports, phone, [name], { text, textId: messageId, actor })
   if (E.isLeft(toSender)) return toSender
   const said = toSender.right
-  if (said === undefined || said === 'repeated') return E.right(toNobodyElse)
+  if (said === 'repeated') return E.right('repeated')
+  if (said === undefined) return E.right(toNobodyElse)
   const everywhere = await addressedBy(ports, phone, messageId)
   if (E.isLeft(everywhere)) return everywhere
   const addressed = await ofSender(ports, everywhere.right, { to: [name], poolOfTo: undefined })

@@ -1,6 +1,5 @@
 import { contact } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
-import type { SenderOptOutId } from '../../domain/ids.js'
 import type { Phone } from '../../domain/phone.js'
 import type { CommandHandler, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
@@ -12,7 +11,6 @@ import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import type { Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
-  readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clientCommands: ClientCommands
   readonly vault: Pick<Vault, 'serviceSecret'>
 }
@@ -38,41 +36,40 @@ export const saidToSender = async (
   names: ReadonlyArray<string>,
   { text, textId, mark, actor }: ToSender,
 ): Promise<Either<Problem, Said | 'repeated' | undefined>> => {
-  const ids = names.map((name) => senderOptOutIdOf(ports.vault.serviceSecret, name, phone))
-  const isOptedOut = await isAnyOptedOut(ports, ids)
-  if (E.isLeft(isOptedOut)) return isOptedOut
-  const meaning = meaningOf(text, { reply_rules: [] }, isOptedOut.right, mark)
-  if (meaning !== 'opted_out' && meaning !== 'opted_in') return E.right(undefined)
-  const type = meaning === 'opted_out' ? 'OptOutOfSender' : 'OptInToSender'
+  const possible = meaningOf(text, noRules, true, mark)
+  if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(undefined)
+  const optsOut = possible === 'opted_out'
   let isRepeated = false
-  for (const optOutId of ids) {
+  let takesBack = false
+  for (const name of names) {
+    const optOutId = senderOptOutIdOf(ports.vault.serviceSecret, name, phone)
+    const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
     const command = { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
     const done = await ports.clientCommands.execute(senderOptOut, optOutId, command, actor)
     if (E.isLeft(done)) return done
-    isRepeated ||= done.right.state.optedOut !== (meaning === 'opted_out')
+    const { optedOut, optedInBy } = done.right.state
+    isRepeated ||= optedOut !== optsOut
+    takesBack ||= optedInBy === command.textId
   }
-  return E.right(isRepeated ? 'repeated' : meaning)
+  if (isRepeated) return E.right('repeated')
+  if (optsOut || takesBack) return E.right(possible)
+  // A YES is an answer like any other where nobody opted out.
+  return E.right(meaningOf(text, noRules, false, mark) === 'opted_in' ? 'opted_in' : undefined)
 }
 
-const isAnyOptedOut = async (
-  { commandHandler }: SenderOptOutPorts,
-  ids: ReadonlyArray<SenderOptOutId>,
-): Promise<Either<Problem, boolean>> => {
-  let isAny = false
-  for (const id of ids) {
-    const state = await loadState(commandHandler, senderOptOut, id)
-    if (E.isLeft(state)) return state
-    isAny ||= state.right.optedOut
-  }
-  return E.right(isAny)
-}
+const noRules = { reply_rules: [] }
 
 /**
  * Where an account has no contact of the number yet, that is all that it keeps of it. Gives those who have one that no read model shows
  * yet: their conversations are still to be told.
  */
 export const saidByStrangers = async (
-  { commandHandler, clientCommands }: Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'>,
+  {
+    commandHandler,
+    clientCommands,
+  }: Pick<SenderOptOutPorts, 'clientCommands'> & {
+    readonly commandHandler: Pick<CommandHandler, 'load'>
+  },
   said: Said,
   meant: ReadonlyArray<Addressed>,
   actor: string,

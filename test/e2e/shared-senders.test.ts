@@ -154,13 +154,27 @@ test('a YES after a STOP opts in again in every account that shares the sender',
   for (const { account, phone } of [first, second]) t.false(await isOptedOut(account, phone))
 })
 
-test('a STOP that comes again after a START is the one that it was', async (t) => {
+test('a STOP that comes again after a START is the one that it was, also where another STOP came before it', async (t) => {
   const { following, submit, nextSid, write } = await openTextingStage(t)
   const [account, phone] = [await following('Example Agency'), newPhone()]
-  const stop = { MessageSid: nextSid() }
-  t.is(await write(phone, number, 'STOP', stop), 204)
+  const stops = [{ MessageSid: nextSid() }, { MessageSid: nextSid() }]
+  for (const stop of stops) t.is(await write(phone, number, 'STOP', stop), 204)
   t.is(await write(phone, number, 'START'), 204)
-  t.is(await write(phone, number, 'STOP', stop), 204)
+  for (const stop of stops) t.is(await write(phone, number, 'STOP', stop), 204)
   await isTexted(await submit(account, phone))
-  t.pass()
 })
+
+for (const word of ['START', 'Yes']) {
+  test(`a ${word} that came before a STOP, and comes again after it, takes nothing back`, async (t) => {
+    const { following, submit, nextSid, write } = await openTextingStage(t)
+    const person = await submit(await following('Example Agency'))
+    await isTexted(person)
+    const before = { MessageSid: nextSid() }
+    t.is(await write(person.phone, number, word, before), 204)
+    t.is(await write(person.phone, number, 'STOP'), 204)
+    t.is(await write(person.phone, number, word, before), 204)
+    t.true(await isOptedOut(person.account, person.phone))
+    const later = await submit(await following('Later Agency'), person.phone)
+    t.deepEqual(await labelsOf(later), ['started', 'filtered'])
+  })
+}

@@ -1,14 +1,17 @@
 import test from 'ava'
-import { hearEach } from '../../../app/messaging/heard.js'
+import { hearEach, hearWritten } from '../../../app/messaging/heard.js'
+import type { ClientCommands } from '../../../app/commands/client-commands.js'
+import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
 import { message } from '../../../domain/message.js'
 import { defaultSettings, playbook } from '../../../domain/playbook.js'
 import { E } from '../../../domain/prelude.js'
-import { accountId, at, attribution, engagementId, messageId, playbookId } from '../../kit/domain/samples.js'
+import { accountId, at, attribution, contactId, engagementId, messageId, playbookId } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
+import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
-test('of the accounts that share a sender each hears of an opt-out, though the contact of the one before is gone', async (t) => {
+const openHearingStage = async () => {
   const { clock, commandHandler, clientCommands } = await openMessagingStage()
   const { execute } = clientCommands
   const ids = { playbookId: playbookId(), accountId: accountId() }
@@ -16,12 +19,43 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
   const times = { submittedAt: at(), engagedAt: at(), filtered: false }
   const start = { type: 'StartEngagement', attribution: attribution(), ...times } as const
   rightOf(await execute(engagement, engagementId(), start, 'test'))
+  return { clock, commandHandler, clientCommands }
+}
 
+const playbookAt = () => Promise.resolve(undefined)
+
+test('of the accounts that share a sender each hears of an opt-out, though the contact of the one before is gone', async (t) => {
+  const { clock, commandHandler, clientCommands } = await openHearingStage()
   const [gone, reached] = [writerOf(9), writerOf(1)]
   const queries = { page: () => Promise.resolve(E.right([])) }
   const heard = { text: 'STOP', said: 'opted_out', isAnsweredByDefault: true, actor: 'provider' } as const
-  const playbookAt = () => Promise.resolve(undefined)
   const ports = { commandHandler, clientCommands, clock, queries }
   t.deepEqual(await hearEach(ports, playbookAt, heard, [gone, reached], gone), E.left({ kind: 'contact-not-found' }))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
+})
+
+test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {
+  const { clock, commandHandler, clientCommands } = await openHearingStage()
+  const nothing = () => Promise.resolve(E.right([]))
+  const unavailable = { kind: 'unavailable', reason: 'a test' } as const
+  const halfway: ClientCommands['execute'] = (decider, ...rest) =>
+    decider.category === message.category
+      ? Promise.resolve(E.left(unavailable))
+      : clientCommands.execute(decider, ...rest)
+  const write = (text: string, n: number, execute = clientCommands.execute) => {
+    const queries = { page: nothing, values: nothing, byKeys: nothing }
+    const ports = { clock, commandHandler, queries, vault: plainVault, sharedSender: '+14155550100' }
+    const currentStates = { get: () => Promise.resolve(E.left(unavailable)) }
+    const account = { accountId: accountId(), sender: null }
+    const written = { account, contactId: contactId(), messageId: messageId(n), text, actor: 'test' }
+    return hearWritten({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
+  }
+
+  t.deepEqual(await write('START', 1, halfway), E.left(unavailable))
+  rightOf(await write('STOP', 2))
+  t.deepEqual(await write('START', 1), E.left({ kind: 'text-outdated' }))
+  t.deepEqual(rightOf(await write('STOP', 2)).events, [], 'what was recorded is answered as before')
+  const state = rightOf(await commandHandler.load(contact, contactId())).state
+  t.true(state.kind === 'known')
+  t.deepEqual(rightOf(await commandHandler.load(message, messageId(1))).state, { kind: 'unknown' })
 })

@@ -1,8 +1,9 @@
 import test from 'ava'
-import { saidByStrangers } from '../../../app/messaging/sender-opt-out.js'
+import { saidByStrangers, saidToSender } from '../../../app/messaging/sender-opt-out.js'
 import { contact } from '../../../domain/contact.js'
-import { contactId, engagementId } from '../../kit/domain/samples.js'
+import { contactId, engagementId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
+import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
 test('an opt-out of a contact that no read model shows yet is told to its conversation, as that of any other', async (t) => {
@@ -18,4 +19,22 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
   const stateOf = async (n: number) => rightOf(await commandHandler.load(contact, contactId(n))).state
   t.like(await stateOf(1), { kind: 'known', unconverted: [engagementId()] })
   t.deepEqual(await stateOf(2), { kind: 'unknown', optedOut: true })
+})
+
+test('a YES that opted in, and comes again since its accounts could not be told, opts in; one where nobody opted out says nothing', async (t) => {
+  const { clientCommands } = await openMessagingStage()
+  const say = async (text: string, textId: string) =>
+    rightOf(
+      await saidToSender({ clientCommands, vault: plainVault }, phone(), ['+14155550100', 'a service'], {
+        ...{ text, textId },
+        actor: 'test',
+      }),
+    )
+  t.is(await say('Yes', 'one'), undefined)
+  t.is(await say('STOP', 'two'), 'opted_out')
+  t.is(await say('Yes', 'three'), 'opted_in')
+  t.is(await say('Yes', 'three'), 'opted_in')
+  t.is(await say('Yes', 'four'), undefined)
+  t.is(await say('STOP', 'two'), 'repeated')
+  t.is(await say('Start', 'five'), 'opted_in')
 })
