@@ -39,19 +39,21 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
   /** What stands in a part of an index, in no particular order. */
-  function* indexed(collection: Collection, { index, equals, from, upTo }: IndexPart): Generator<Indexed> {
+  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): ReadonlyArray<Indexed> => {
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
     const isWhole = equals.length === fields.length - 1
     const part = state.get(keyOf(collection))?.parts.get(partOf(index, equals))
+    const all: Array<Indexed> = []
     for (const [key, held] of isWhole ? (part ?? []) : heldIn(collection)) {
       const value = held.fields[fields.at(-1) ?? '']
       if (typeof value !== 'string' && typeof value !== 'number') continue
-      if (!equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
-      const isWithin =
-        (from === undefined || inOrder(value, from) >= 0) && (upTo === undefined || inOrder(value, upTo) <= 0)
-      if (isWithin) yield { key, value, held }
+      if (from !== undefined && inOrder(value, from) < 0) continue
+      if (upTo !== undefined && inOrder(value, upTo) > 0) continue
+      if (!isWhole && !equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
+      all.push({ key, value, held })
     }
+    return all
   }
 
   const found = (collection: Collection, { after, descending, limit, ...part }: Query): ReadonlyArray<Entry> => {
@@ -118,7 +120,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
     count: (collection, part) =>
       steps.read(collection.name, () => {
-        if (part !== undefined) return E.right(Math.min([...indexed(collection, part)].length, part.limit))
+        if (part !== undefined) return E.right(Math.min(indexed(collection, part).length, part.limit))
         return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
       }),
     values: (collection, index) =>
