@@ -15,6 +15,7 @@ import type { LeasedFollower } from '../../projections/subscriptions/leased-foll
 import type { ClientCommands } from './client-commands.js'
 import { loadState } from './states/current-states.js'
 import { longestTrust } from './states/in-memory-projection.js'
+import { isShownBy, type Showing } from './states/shown-by.js'
 
 /** How far an erasure has come. */
 type ErasureEnd = {
@@ -36,7 +37,7 @@ type Ports = {
   readonly store: Pick<EventStore, 'readLast'>
   readonly eraser: Pick<LeasedFollower, 'caughtUpTo'>
   /** What maintains the read models that show something of contacts. */
-  readonly showing: ReadonlyArray<Pick<LeasedFollower, 'caughtUpTo' | 'position'>>
+  readonly showing: ReadonlyArray<Showing>
   /** Whether a read model is being rebuilt here: what it had read before must not be put in place afterwards. */
   readonly isRebuilding: () => boolean
   /** Of each store: true once no byte of what was removed is left in its files. */
@@ -52,7 +53,7 @@ const longestWait = 5_000
 const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
-  const { commandHandler, eraser, isRebuilding, purges, isShared, time } = ports
+  const { commandHandler, eraser, showing, isRebuilding, purges, isShared, time } = ports
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
@@ -63,7 +64,7 @@ export const erasuresOn = (ports: Ports): Erasures => {
       if (summary === undefined || state.right.kind === 'unknown') return E.right({ summary, isPurged: false })
       const closed = await lastClosing(ports, id, state.right)
       if (E.isLeft(closed)) return closed
-      if (closed.right === undefined || isRebuilding() || !(await isShownBy(ports, closed.right)))
+      if (closed.right === undefined || isRebuilding() || !(await isShownBy(time, showing, closed.right, longestWait)))
         return E.right({ summary, isPurged: false })
       for (const purge of purges) {
         const isPurged = await purge()
@@ -133,13 +134,4 @@ const lastClosing = async (
     if (last.position > newest) newest = last.position
   }
   return E.right(newest)
-}
-
-/** Whether every read model has followed the log so far: one that has stopped shows what it showed. */
-const isShownBy = async ({ showing, time }: Ports, position: Position): Promise<boolean> => {
-  await withinLimit(time, longestWait, (isOver) =>
-    Promise.all(showing.map(({ caughtUpTo }) => caughtUpTo(position, isOver))),
-  )
-  const positions = await Promise.all(showing.map((one) => one.position()))
-  return positions.every((one) => one !== undefined && one >= position)
 }

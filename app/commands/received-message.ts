@@ -92,7 +92,7 @@ const answeredBy = async (
 ): Promise<Either<StoreFailure | Missing, EngagementId>> => {
   const sent = await lastSentTo(queries, contactId)
   if (E.isLeft(sent)) return sent
-  const id = sent.right?.engagement_id ?? newest?.engagementId
+  const id = sent.right?.document.engagement_id ?? newest?.engagementId
   return id === undefined ? E.left(notFound) : E.right(id)
 }
 

@@ -9,6 +9,7 @@ import { intakeSurface, type IntakePorts } from '../intake/surface.js'
 import type { ManagePorts } from '../manage/ports.js'
 import { manageSurface } from '../manage/surface.js'
 import { restSurface, type RestPorts } from '../rest/surface.js'
+import { contacts } from '../../projections/read-models/contacts.js'
 import { messages } from '../../projections/read-models/messages.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, type Followers } from './followers.js'
@@ -17,7 +18,7 @@ type SurfacePorts = ManagePorts &
   RestPorts &
   IntakePorts &
   HealthPorts &
-  Omit<MessagesPorts, 'unplaced'> & {
+  Omit<MessagesPorts, 'unplaced' | 'showing'> & {
     readonly textProvider: TextProvider | undefined
     readonly readModels: Followers['readModels']
     readonly operatorKey: string
@@ -29,13 +30,14 @@ type SurfacePorts = ManagePorts &
 /** Everything that this process answers; what has not the role `api` answers for itself only. */
 export const surfaces = (ports: SurfacePorts): ReadonlyArray<Routes> => {
   const { operatorKey, metrics, logger, roles, textProvider, readModels } = ports
-  const { unplaced } = metrics
+  const shown = ({ name }: { readonly name: string }) => followerOf(readModels, name)
+  const texting = { ...ports, unplaced: metrics.unplaced, showing: [shown(contacts), shown(messages)] }
   const api = [
     routesOf(restSurface(ports), logger),
     routesOf(intakeSurface(ports), logger),
     routesOf(manageSurface(ports, operatorKey), logger),
-    routesOf(linksSurface({ ...ports, shown: followerOf(readModels, messages.name) }), logger),
-    ...(textProvider === undefined ? [] : [routesOf(messagesSurface({ ...ports, unplaced }, textProvider), logger)]),
+    routesOf(linksSurface({ ...ports, showing: shown(messages) }), logger),
+    ...(textProvider === undefined ? [] : [routesOf(messagesSurface(texting, textProvider), logger)]),
   ]
   const own = [routesOf(healthSurface(ports), logger), routesOf(metricsSurface(metrics), logger)]
   return roles.has('api') ? [...api, ...own] : own

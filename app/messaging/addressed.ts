@@ -1,14 +1,13 @@
 import { account } from '../../domain/account.js'
 import { providerMessageIdOf } from '../../domain/derived-id.js'
 import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
-import type { Instant } from '../../domain/instant.js'
 import { message } from '../../domain/message.js'
 import type { Phone } from '../../domain/phone.js'
 import type { CommandHandler, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
-import { lastSentTo } from '../commands/states/last-sent.js'
+import { lastSentTo, type LastSent } from '../commands/states/last-sent.js'
 import { sourceList } from '../../projections/read-models/lists/source-list.js'
 import { currentContact } from '../commands/states/current-contact.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
@@ -97,26 +96,29 @@ export const writtenToLast = async (
   addressed: ReadonlyArray<Addressed>,
   cameTo: CameTo,
 ): Promise<Either<Problem, Addressed | undefined>> => {
-  let last: { readonly one: Addressed; readonly at: Instant } | undefined
+  const sentTo: Array<{ readonly one: Addressed; readonly sent: LastSent }> = []
   for (const one of addressed) {
     const known = await loadState(ports.commandHandler, message, one.messageId)
     if (E.isLeft(known)) return known
     if (known.right.kind !== 'unknown') return E.right(one)
-    const sent = await lastSent(ports, one, cameTo)
-    if (E.isLeft(sent)) return sent
-    const at = sent.right
-    if (at !== undefined && (last === undefined || at > last.at)) last = { one, at }
+    const last = await lastSent(ports, one, cameTo)
+    if (E.isLeft(last)) return last
+    if (last.right !== undefined) sentTo.push({ one, sent: last.right })
   }
-  return E.right(last?.one)
+  const [newest] = sentTo.toSorted((one, other) => byLikelihood(one.sent, other.sent))
+  return E.right(newest?.one)
 }
 
-/** When the last message went from the sender to the contact; undefined where none did. */
+/** What is said to be undelivered is answered where nothing else went out. The newest first. */
+const byLikelihood = (one: LastSent, other: LastSent): number => {
+  if (one.isUndelivered !== other.isUndelivered) return one.isUndelivered ? 1 : -1
+  return (one.document.tried_at ?? '') > (other.document.tried_at ?? '') ? -1 : 1
+}
+
+/** The last message from the sender to the contact. */
 const lastSent = async (
   { queries, sharedSender }: AddressedPorts,
   { contactId, isKnown }: Addressed,
   cameTo: CameTo,
-): Promise<Either<Problem, Instant | undefined>> => {
-  if (!isKnown) return E.right(undefined)
-  const sent = await lastSentTo(queries, contactId, (own) => isIn(cameTo, own ?? sharedSender))
-  return E.isLeft(sent) ? sent : E.right(sent.right?.tried_at)
-}
+): Promise<Either<Problem, LastSent | undefined>> =>
+  isKnown ? lastSentTo(queries, contactId, (own) => isIn(cameTo, own ?? sharedSender)) : E.right(undefined)

@@ -1,7 +1,9 @@
 import { phoneFromText } from '../../domain/phone.js'
-import type { EventStore } from '../../domain/ports.js'
+import type { EventStore, Time } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
+import { meaningOf } from '../../domain/reply-meaning.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
+import { isShownBy, type Showing } from '../commands/states/shown-by.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind } from '../http/steps.js'
@@ -13,6 +15,9 @@ import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<HearingPorts, 'sharedSender'> & {
   readonly store: EventStore
+  readonly time: Pick<Time, 'sleep'>
+  /** What maintains the read models that tell who wrote to whom. */
+  readonly showing: ReadonlyArray<Showing>
   /** Counts what concerns nobody here. */
   readonly unplaced: (what: 'text' | 'report') => void
 }
@@ -37,6 +42,24 @@ export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): En
   }
 }
 
+/** In milliseconds: Twilio waits for fifteen seconds, and a takeover of read models takes ten at most. */
+const longestWait = 11_000
+
+const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messages are not shown yet' }
+
+/**
+ * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. Nothing of an opt-out rests on
+ * them, so that waits for nothing.
+ */
+const areNewestShown = async (
+  { store, time, showing }: InboundPorts,
+  { text, mark }: InboundText,
+): Promise<Either<Problem, boolean>> => {
+  if (meaningOf(text, { reply_rules: [] }, true, mark) === 'opted_out') return E.right(true)
+  const head = await store.head()
+  return E.isLeft(head) ? head : E.right(await isShownBy(time, showing, head.right, longestWait))
+}
+
 /**
  * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
  * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
@@ -52,6 +75,8 @@ const received = async (
     ports.unplaced('text')
     return E.right(undefined)
   }
+  const areShown = await areNewestShown(ports, inbound)
+  if (E.isLeft(areShown)) return areShown
   const everywhere = await addressedBy(ports, phone, providerId)
   if (E.isLeft(everywhere)) return everywhere
   const addressed = await ofSender(ports, everywhere.right, inbound)
@@ -61,6 +86,7 @@ const received = async (
   if (E.isLeft(toSender)) return toSender
   const said = toSender.right
   if (said === 'repeated') return E.right(undefined)
+  if (said === undefined && !areShown.right) return E.left(newestNotShown)
   const notShown = said === undefined ? E.right([]) : await saidByStrangers(ports, said, meant, actor)
   if (E.isLeft(notShown)) return notShown
   const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]

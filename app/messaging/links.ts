@@ -1,5 +1,4 @@
 import { isbot } from 'isbot'
-import { withinLimit } from '../../domain/abortable.js'
 import { openingIdOf } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Clock, EventStore, Logger, Time } from '../../domain/ports.js'
@@ -7,8 +6,8 @@ import { E, flow, TE, type Either } from '../../domain/prelude.js'
 import { linkFromPath } from '../../domain/tracked-link.js'
 import type { Queries } from '../../projections/queries.js'
 import { messages, type MessageDocument } from '../../projections/read-models/messages.js'
-import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { ClientCommands } from '../commands/client-commands.js'
+import { isShownBy, type Showing } from '../commands/states/shown-by.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
 import { bindOr, check } from '../http/steps.js'
@@ -17,7 +16,7 @@ type LinkPorts = {
   readonly store: Pick<EventStore, 'head'>
   readonly queries: Queries
   /** Maintains the read model that knows the links. */
-  readonly shown: Pick<LeasedFollower, 'caughtUpTo'>
+  readonly showing: Showing
   readonly time: Pick<Time, 'sleep'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
@@ -67,12 +66,9 @@ const linkAt = async (ports: LinkPorts, path: string): Promise<Either<Problem, L
   if (E.isLeft(found) || found.right !== undefined) return found
   const head = await ports.store.head()
   if (E.isLeft(head)) return head
-  const isShown = await withinLimit(ports.time, longestWait, async (signal) => {
-    await ports.shown.caughtUpTo(head.right, signal)
-    return !signal.aborted
-  })
-  if (isShown !== true) return E.left({ kind: 'unavailable', reason: 'the newest messages are not shown yet' })
-  return linkShown(ports, named)
+  return (await isShownBy(ports.time, [ports.showing], head.right, longestWait))
+    ? linkShown(ports, named)
+    : E.left({ kind: 'unavailable', reason: 'the newest messages are not shown yet' })
 }
 
 const linkShown = async (

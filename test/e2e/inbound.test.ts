@@ -8,6 +8,7 @@ import {
   soon,
   type Person,
 } from '../kit/service/texting-stage.js'
+import { newPhone } from '../kit/service/leads.js'
 import { number, otherNumber } from '../twilio-double/double.js'
 
 const isTexted = (person: Person) => soon(async () => (await messagesOf(person)).some(({ state }) => state === 'sent'))
@@ -56,6 +57,47 @@ test('a reply answers the conversation whose message went out, not one whose mes
   t.is(await write(first.phone, number, 'Who is this?'), 204)
   const reply = (await messagesOf(first)).find(({ direction }) => direction === 'inbound')
   t.is(reply?.next_engagement_id, first.next_engagement_id)
+})
+
+test('a reply is heard though the provider has reported that the message did not arrive', async (t) => {
+  const { double, following, submit, takenFor, write } = await openTextingStage(t)
+  const account = await following('Example Agency')
+  for (const code of [30008, 30003, 30007]) {
+    const person = await submit(account)
+    await isTexted(person)
+    const [text] = takenFor(person.phone)
+    t.true(text !== undefined && (await double.postStatus(text, 'undelivered', code)) < 300)
+    t.is(await write(person.phone, number, 'Call me at 5'), 204)
+    t.deepEqual(await inboundOf(person), ['Call me at 5'], String(code))
+    t.true((await labelsOf(person)).includes('interested'))
+    await account.manage('PUT', '/messaging', { sender: null })
+  }
+})
+
+test('of the accounts that share a sender a reply is for the one whose message arrived, before one whose message did not', async (t) => {
+  const { double, following, submit, takenFor, write } = await openTextingStage(t)
+  const arrived = await submit(await following('First Agency'))
+  await isTexted(arrived)
+  const other = await submit(await following('Second Agency'), arrived.phone)
+  await isTexted(other)
+  const text = takenFor(arrived.phone)[1]
+  t.true(text !== undefined && (await double.postStatus(text, 'undelivered', 30008)) < 300)
+  t.is(await write(arrived.phone, number, 'Who is this?'), 204)
+  t.deepEqual(await inboundOf(arrived), ['Who is this?'])
+  t.deepEqual(await inboundOf(other), [])
+})
+
+test('a telephone that answers by itself is heard before the provider has said that it took the message', async (t) => {
+  const { double, following, submit, write } = await openTextingStage(t)
+  const account = await following('Example Agency')
+  for (let n = 1; n <= 20; n += 1) {
+    const phone = newPhone()
+    const [person] = await Promise.all([
+      submit(account, phone),
+      double.taking().then(() => write(phone, number, 'I am driving')),
+    ])
+    t.deepEqual(await inboundOf(person), ['I am driving'])
+  }
 })
 
 const confirmations = async (person: Person): Promise<number> =>

@@ -28,6 +28,8 @@ export type TwilioDouble = {
   readonly requests: ReadonlyArray<string>
   readonly optOut: (number: string) => void
   readonly fail: (fault: Fault) => void
+  /** Resolves when a message is taken, before that is answered. */
+  readonly taking: () => Promise<unknown>
   /** Resolves when an answer is held back. */
   readonly held: () => Promise<unknown>
   /** Posts the status of a message to the URL that its form asked for, signed; resolves to the status of the answer. */
@@ -70,6 +72,7 @@ export const openTwilioDouble = async (
   const take = (form: URLSearchParams): unknown => {
     const message = { sid: sidOf(taken.length + 1), createdAt: now(), form }
     taken.push(message)
+    events.emit('taken')
     return shown(message)
   }
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -131,6 +134,7 @@ export const openTwilioDouble = async (
     requests,
     optOut: (to) => void optedOut.add(to),
     fail: (fault) => void faults.push(fault),
+    taking: () => once(events, 'taken'),
     held: () => once(events, 'held'),
     postStatus: ({ sid, form }, status, errorCode) => {
       const fields = { AccountSid: accountSid, MessageSid: sid, MessageStatus: status, To: form.get('To') ?? '' }

@@ -14,20 +14,26 @@ type Reads = {
 /** Messages that may have failed since the last one went out. */
 const mostLookedAt = 20
 
+/** `isUndelivered`: the provider took it, and reported later that it did not reach the contact, which may be wrong. */
+export type LastSent = { readonly document: MessageDocument; readonly isUndelivered: boolean }
+
 /**
- * The last message that went out to a contact, or may have: what a text of the contact answers. One that failed, or waits for its next
- * try, did not. `isMeant`: from the sender, which is undefined where it is the shared one. Undefined where none went out.
+ * The last message that went out to a contact, or may have: what a text of the contact answers. Where there is none the last that is said
+ * to be undelivered. One that the provider refused, or that waits for its first try, did not go out. `isMeant`: from the sender, which is
+ * undefined where it is the shared one.
  */
 export const lastSentTo = async (
   { page }: Reads,
   contactId: ContactId,
   isMeant: (sender: string | undefined) => boolean = () => true,
-): Promise<Either<StoreFailure, MessageDocument | undefined>> => {
+): Promise<Either<StoreFailure, LastSent | undefined>> => {
   const query = { index: 'outbound', equals: [contactId], descending: true, limit: mostLookedAt }
   const newest = await page(messages, query)
   if (E.isLeft(newest)) return newest
-  const sent = newest.right.find(
-    ({ document: { state, sender } }) => state !== 'failed' && state !== 'waiting' && isMeant(sender),
-  )
-  return E.right(sent?.document)
+  const sent = newest.right
+    .filter(({ document: { sender } }) => isMeant(sender))
+    .map(({ document }) => ({ document, isUndelivered: document.state === 'failed' || document.state === 'waiting' }))
+  // In a month it is counted once the provider has taken it.
+  const taken = ({ document }: LastSent): boolean => document.account_month !== undefined
+  return E.right(sent.find(({ isUndelivered }) => !isUndelivered) ?? sent.find(taken))
 }

@@ -25,7 +25,8 @@ export const writerOf = (n: number) => ({ accountId: accountId(n), contactId: co
 export const openMessagingStage = async () => {
   const clock = manualClock()
   const { uuid } = randomIds(clock)
-  const commandHandler = sharedHandler(memoryEventStore(memoryLog()), clock)
+  const store = memoryEventStore(memoryLog())
+  const commandHandler = sharedHandler(store, clock)
   const execute: ClientCommands['execute'] = async (decider, id, command, actor) => {
     const done = await commandHandler.execute(decider, id, command, { actor, eventId: uuid })
     return E.isLeft(done) ? done : E.right({ ...done.right, isPending: false })
@@ -37,5 +38,5 @@ export const openMessagingStage = async () => {
     ...{ submittedAt: at(), at: at() },
   } as const
   rightOf(await execute(contact, contactId(), engage, 'test'))
-  return { clock, commandHandler, clientCommands: { execute } }
+  return { clock, store, commandHandler, clientCommands: { execute } }
 }

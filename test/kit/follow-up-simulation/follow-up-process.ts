@@ -97,7 +97,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
       const person = await known(id)
       if (person === undefined) return
       const last = orThrow(await lastSentTo(queries, id))
-      const engagementId = last?.engagement_id ?? person.newest?.engagementId
+      const engagementId = last?.document.engagement_id ?? person.newest?.engagementId
       if (engagementId === undefined) return
       const { settings } = accountNumber(person.accountId === accountId(1) ? 1 : 2)
       const meaning = meaningOf(text, settings, person.optedOut)
