@@ -1,5 +1,5 @@
 import { streamOf } from '../../domain/decider.js'
-import { engagement } from '../../domain/engagement.js'
+import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
@@ -19,12 +19,15 @@ import type { StepPorts } from './step.js'
  * @throws FailedForGood, and where a store fails
  */
 export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
-  const { commandHandler, clock, rates } = ports
+  const { commandHandler, clock, rates, time } = ports
+  const madeAt = time.now()
   const { state } = await loadOrThrow(commandHandler, message, id)
   if (!('request' in state) || state.request === undefined) return undefined
   const facts = state.kind === 'requested' ? state.ids : state.facts
   const { account_id, engagement_id } = facts
-  const { state: belongsTo } = await loadOrThrow(commandHandler, engagement, engagement_id)
+  const conversation = async (): Promise<EngagementState> =>
+    (await loadOrThrow(commandHandler, engagement, engagement_id)).state
+  const belongsTo = await conversation()
   if (belongsTo.kind === 'unknown') {
     const reason = 'a message lacks its engagement'
     throw new FailedForGood(streamOf(engagement, engagement_id), { kind: 'corrupt', reason })
@@ -43,7 +46,14 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
     // Answers and what members write take their places too, and wait for none.
     rates.placeOf(account.sender, id, now)
-    return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe })
+    const holds = async (): Promise<boolean> => {
+      const current = { ...(await partiesOf(ports, facts)), engagement: await conversation(), now: clock.now() }
+      // What was sent in the last day has this message by now.
+      const { sentInLastDay } = parties
+      return nextTryOf({ ...current, sentInLastDay, message: state, settings }).kind === 'send'
+    }
+    const decision = { madeAt, holds }
+    return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, decision })
   }
   const command = commandFor(next)
   if (command === undefined) return undefined

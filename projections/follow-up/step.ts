@@ -1,5 +1,5 @@
 import type { CausingEvent } from '../../domain/aggregate.js'
-import { engagement, type EngagementCommand } from '../../domain/engagement.js'
+import { engagement, type EngagementCommand, type EngagementState } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { monthOf, type Instant } from '../../domain/instant.js'
@@ -24,7 +24,7 @@ import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './
 import type { SendingRates } from './sending/rate.js'
 import type { SegmentReservations } from './sending/segment-reservations.js'
 import { learnOptOut } from './sending/sender-opt-outs.js'
-import { sendMessage, settleMessage, type Sending, type SendingPorts } from './sending/try.js'
+import { sendMessage, settleMessage, type Decision, type Sending, type SendingPorts } from './sending/try.js'
 
 export type StepPorts = SendingPorts &
   ConsentPorts &
@@ -43,7 +43,8 @@ export type StepPorts = SendingPorts &
  * @throws FailedForGood, and where a store fails
  */
 export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId): Promise<Position | undefined> => {
-  const { commandHandler, clock } = ports
+  const { commandHandler, clock, time } = ports
+  const madeAt = time.now()
   const { state, last } = await loadOrThrow(commandHandler, engagement, id)
   if (state.kind !== 'started' || state.followUp === undefined) return undefined
   if (state.ended) return closeLastMessage(ports, lease, state)
@@ -66,7 +67,8 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const sending: Sending = { facts, to: parties.to, lease, after }
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isNew = followUp.messageId !== next.messageId || lastMessage?.kind === 'unknown'
-    return sendStep(ports, parties, sending, next, isNew ? last : undefined)
+    const decision = { madeAt, holds: () => wouldSend(ports, known, state) }
+    return sendStep(ports, parties, { ...sending, decision }, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone' && next.limitedSince !== undefined) await reachLimit(ports, lease, parties.account, now)
   const command = commandFor(next, now)
@@ -75,11 +77,28 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
 
 type OfKind<Kind extends NextStep['kind']> = Extract<NextStep, { readonly kind: Kind }>
 
+/** Whether the step that was just begun would be sent now, where it had not been. */
+const wouldSend = async (
+  ports: StepPorts,
+  known: Known,
+  { attribution, followUp }: Extract<EngagementState, { readonly kind: 'started' }>,
+): Promise<boolean> => {
+  const { engagement_id: id } = attribution
+  const { state: current } = await loadOrThrow(ports.commandHandler, engagement, id)
+  if (current.kind !== 'started') return false
+  const parties = await partiesOf(ports, attribution)
+  const newer = await newerThan(ports, parties, id)
+  // What was sent in the last day, and the month, have this step by now.
+  const { sentInLastDay } = known
+  const now = { ...parties, sentInLastDay, newer, engagement: { ...current, followUp }, now: ports.clock.now() }
+  return nextStepOf({ ...known, ...now, segmentsLeft: undefined }).kind === 'send'
+}
+
 /** `beginsAfter`: the last event of the engagement, where nothing was recorded of the message yet. */
 const sendStep = async (
   ports: StepPorts,
   { account, heldUntil }: Parties,
-  sending: Sending,
+  sending: Sending & { readonly decision: Decision },
   { step, attempt, messageId, text, links, validUntil }: OfKind<'send'>,
   beginsAfter: CausingEvent | undefined,
 ): Promise<Position | undefined> => {

@@ -41,7 +41,22 @@ type Text = {
   readonly from: string | undefined
   /** Whether it is the one message by which a sender that was blocked is tried. */
   readonly isProbe: boolean
+  readonly decision: Decision
 }
+
+/** That a message is to be sent. */
+export type Decision = {
+  /** By the `time` of this process. */
+  readonly madeAt: number
+  /** Whether the same would be decided now. */
+  readonly holds: () => Promise<boolean>
+}
+
+/**
+ * In milliseconds: recording that a message is tried takes as long as the store is away. Who was answered meanwhile that a conversation has
+ * ended must not get it.
+ */
+const decisionHoldsFor = 1_000
 
 /**
  * In milliseconds: a provider lists what it has just taken by then. Where it does not answer, it is asked again after twice as long each
@@ -81,6 +96,8 @@ export const sendMessage = async (
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return positionOf(begun)
   const { attempt, begunAt } = begun.state
+  if (ports.time.now() - sent.decision.madeAt > decisionHoldsFor && !(await sent.decision.holds()))
+    return ended(ports, sent, attempt, { kind: 'failed', reason: 'the moment for it was missed', retryAt: undefined })
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {

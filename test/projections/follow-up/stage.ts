@@ -17,6 +17,7 @@ import type { Consent, ConsentAnswer } from '../../../projections/follow-up/cons
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
 import { segmentReservations } from '../../../projections/follow-up/sending/segment-reservations.js'
 import type { Messenger, MessengerOutcome } from '../../../projections/follow-up/sending/messenger.js'
+import { sendRequested } from '../../../projections/follow-up/requested.js'
 import { takeTurn } from '../../../projections/follow-up/step.js'
 import { followUpWorker } from '../../../projections/follow-up/worker.js'
 import { anyProjection, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -37,6 +38,7 @@ import {
   engagementId,
   leadFacts,
   leadId,
+  messageId,
   phone,
   playbookId,
   sourceId,
@@ -98,9 +100,9 @@ export const openFollowUpStage = (
   const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
   const cause = { actor: 'test', eventId: ids.uuid }
-  const portsOn = (opened: EventStore) => ({
+  const portsOn = (opened: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: opened, commandHandler: sharedHandler(opened, clock), documents, clock, ids, logger },
-    ...{ time, backoff: nextTurn, playbookAt: () => Promise.resolve(settings) },
+    ...{ time, backoff, playbookAt: () => Promise.resolve(settings) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -214,6 +216,36 @@ export const openFollowUpStage = (
         },
       }
       await takeTurn(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
+    },
+    /** A member writes by hand to the contact of the lead number `n`. */
+    writeByHand: async (n: number): Promise<MessageId> => {
+      const ids = { message_id: messageId(n), account_id: accountId(), contact_id: contactId(n) }
+      const request = { purpose: 'member', text: 'By hand', expires_at: at(24 * 60 * 60_000) } as const
+      const command = { type: 'RequestMessage', ids: { ...ids, engagement_id: engagementId(n) }, request } as const
+      rightOf(await execute(message, messageId(n), command, cause))
+      return messageId(n)
+    },
+    /**
+     * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which is away for five
+     * seconds, does not take the next append to a stream of the category.
+     */
+    takeTurnWhileAway: async (of: number | MessageId, category: string, meanwhile: () => Promise<void>) => {
+      let isAway = true
+      const away: EventStore = {
+        ...store,
+        append: (stream, ...rest) =>
+          isAway && stream.startsWith(`${category}-`)
+            ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' }))
+            : store.append(stream, ...rest),
+      }
+      const backoff = async (): Promise<void> => {
+        await time.sleep(5_000, new AbortController().signal)
+        await meanwhile()
+        isAway = false
+      }
+      const ports = portsOn(away, backoff)
+      const lease = testLease('contacts_0')
+      await (typeof of === 'number' ? takeTurn(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
     },
     /** A worker of the shard of the lead number `n`, with the read models that it reads. */
     work: (n: number): void => {

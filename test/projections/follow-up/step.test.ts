@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
-import { at, phone } from '../../kit/domain/samples.js'
+import { accountId, at, phone } from '../../kit/domain/samples.js'
 import { waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { openFollowUpStage } from './stage.js'
@@ -45,6 +45,46 @@ test('an account that is disabled while a step of it is decided sends nothing, u
   stage.toTime(at(6 * 60 * 60_000))
   await stage.takeTurn(1)
   t.deepEqual(stage.sent, [phone(1)])
+})
+
+const happenings = {
+  'a sale ends the conversation': { type: 'EndEngagement', reason: 'conversion', at: at() },
+  'a member takes over': { type: 'PauseEngagement', accountId: accountId(), until: at(24 * 60 * 60_000) },
+} as const
+
+for (const [what, command] of Object.entries(happenings)) {
+  for (const category of ['engagement', 'message']) {
+    test(`where ${what} while the store takes nothing in ${category} streams, the step that was decided before is not sent`, async (t) => {
+      const stage = openFollowUpStage(t, { time: waitedTime() })
+      await stage.prepare()
+      await stage.submit(1, 1, {})
+      await stage.takeTurnWhileAway(1, category, () => stage.executeOnEngagement(1, command))
+      await stage.takeTurn(1)
+      t.deepEqual(stage.sent, [])
+    })
+  }
+}
+
+test('where nothing changes while the store is away the step is sent, once', async (t) => {
+  for (const category of ['engagement', 'message']) {
+    const stage = openFollowUpStage(t, { time: waitedTime() })
+    await stage.prepare()
+    await stage.submit(1, 1, {})
+    await stage.takeTurnWhileAway(1, category, () => Promise.resolve())
+    t.deepEqual(stage.sent, [phone(1)])
+    t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
+  }
+})
+
+test('what a member writes is not sent where a sale ends the conversation while the store is away', async (t) => {
+  const stage = openFollowUpStage(t, { time: waitedTime() })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  const id = await stage.writeByHand(1)
+  const end = happenings['a sale ends the conversation']
+  await stage.takeTurnWhileAway(id, 'message', () => stage.executeOnEngagement(1, end))
+  t.deepEqual(stage.sent, [])
+  t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'])
 })
 
 for (const dyingAt of [0, 1, 2]) {
