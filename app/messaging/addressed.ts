@@ -3,7 +3,7 @@ import { providerMessageIdOf } from '../../domain/derived-id.js'
 import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { Phone } from '../../domain/phone.js'
-import type { CommandHandler, Vault } from '../../domain/ports.js'
+import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
@@ -19,6 +19,7 @@ export type AddressedPorts = {
   readonly currentStates: CurrentStates
   readonly queries: Pick<Queries, 'byKeys' | 'values' | 'page'>
   readonly vault: Pick<Vault, 'accountSecret'>
+  readonly logger: Pick<Logger, 'error'>
   /** As the provider calls it; undefined: nothing leaves the service, and accounts share nothing. */
   readonly sharedSender: string | undefined
 }
@@ -40,35 +41,50 @@ type CameTo = ReadonlyArray<string>
 
 /**
  * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all
- * are looked up with one query: a few microseconds for each account, and no read model has to hold a number in an index.
+ * are looked up with one query: a few microseconds for each account, and no read model has to hold a number in an index. An account that
+ * can't be read misses what is written to it, and no other does.
  */
 export const addressedBy = async (
   ports: AddressedPorts,
   phone: Phone,
   providerId: string,
 ): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const { commandHandler, currentStates, queries, vault, sharedSender } = ports
+  const { queries, logger } = ports
   const accounts = await queries.values(sourceList, 'by_account')
   if (E.isLeft(accounts)) return accounts
   const possible: Array<Omit<Addressed, 'isKnown'>> = []
-  for (const id of accounts.right) {
-    const owner = await currentStates.get(account, String(id), ({ kind }) => kind === 'open')
-    if (E.isLeft(owner)) return owner
-    if (owner.right.kind !== 'open') continue
-    const { accountId, sealedSecret, hasErasures, sender } = owner.right
-    const secret = vault.accountSecret(sealedSecret)
-    if (E.isLeft(secret)) return E.left(unopenableSecret)
-    const current = await currentContact(commandHandler, { secret: secret.right, hasErasures }, phone)()
-    if (E.isLeft(current)) return current
-    const contactId = current.right.id
-    const messageId = providerMessageIdOf(secret.right, contactId, providerId)
-    possible.push({ accountId, contactId, messageId, sender: sender?.from ?? sharedSender })
+  for (const id of accounts.right.map(String)) {
+    const one = await addressedIn(ports, id, phone, providerId)
+    if (E.isRight(one)) possible.push(...one.right)
+    else if (one.left.kind !== 'corrupt') return one
+    else logger.error({ account: id, reason: one.left.reason }, unheard)
   }
   const ids = possible.map(({ contactId }) => contactId)
   const found = await queries.byKeys(contacts, ids)
   if (E.isLeft(found)) return found
   const known = new Set(found.right.map(({ id }) => id))
   return E.right(possible.map((one) => ({ ...one, isKnown: known.has(one.contactId) })))
+}
+
+export const unheard = 'what is written to an account is not heard, since it can not be read'
+
+const addressedIn = async (
+  { commandHandler, currentStates, vault, sharedSender }: AddressedPorts,
+  id: string,
+  phone: Phone,
+  providerId: string,
+): Promise<Either<Problem, ReadonlyArray<Omit<Addressed, 'isKnown'>>>> => {
+  const owner = await currentStates.get(account, id, ({ kind }) => kind === 'open')
+  if (E.isLeft(owner)) return owner
+  if (owner.right.kind !== 'open') return E.right([])
+  const { accountId, sealedSecret, hasErasures, sender } = owner.right
+  const secret = vault.accountSecret(sealedSecret)
+  if (E.isLeft(secret)) return E.left(unopenableSecret)
+  const current = await currentContact(commandHandler, { secret: secret.right, hasErasures }, phone)()
+  if (E.isLeft(current)) return current
+  const contactId = current.right.id
+  const messageId = providerMessageIdOf(secret.right, contactId, providerId)
+  return E.right([{ accountId, contactId, messageId, sender: sender?.from ?? sharedSender }])
 }
 
 const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
@@ -99,8 +115,8 @@ export const writtenToLast = async (
   const sentTo: Array<{ readonly one: Addressed; readonly sent: LastSent }> = []
   for (const one of addressed) {
     const known = await loadState(ports.commandHandler, message, one.messageId)
-    if (E.isLeft(known)) return known
-    if (known.right.kind !== 'unknown') return E.right(one)
+    if (E.isLeft(known) && known.left.kind !== 'corrupt') return known
+    if (E.isRight(known) && known.right.kind !== 'unknown') return E.right(one)
     const last = await lastSent(ports, one, cameTo)
     if (E.isLeft(last)) return last
     if (last.right !== undefined) sentTo.push({ one, sent: last.right })

@@ -1,14 +1,14 @@
 import { contact } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
 import type { Phone } from '../../domain/phone.js'
-import type { CommandHandler, Vault } from '../../domain/ports.js'
+import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
-import type { Addressed } from './addressed.js'
+import { unheard, type Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
   readonly clientCommands: ClientCommands
@@ -59,33 +59,44 @@ export const saidToSender = async (
 
 const noRules = { reply_rules: [] }
 
+type StrangerPorts = Pick<SenderOptOutPorts, 'clientCommands'> & {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
+  readonly logger: Pick<Logger, 'error'>
+}
+
 /**
  * Where an account has no contact of the number yet, that is all that it keeps of it. Gives those who have one that no read model shows
- * yet: their conversations are still to be told.
+ * yet: their conversations are still to be told. One that can't be read holds up no other.
  */
 export const saidByStrangers = async (
-  {
-    commandHandler,
-    clientCommands,
-  }: Pick<SenderOptOutPorts, 'clientCommands'> & {
-    readonly commandHandler: Pick<CommandHandler, 'load'>
-  },
+  ports: StrangerPorts,
   said: Said,
   meant: ReadonlyArray<Addressed>,
   actor: string,
 ): Promise<Either<Problem, ReadonlyArray<Addressed>>> => {
-  const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
   const notShown: Array<Addressed> = []
   for (const one of meant.filter(({ isKnown }) => !isKnown)) {
-    const { contactId, accountId } = one
-    const person = await loadState(commandHandler, contact, contactId)
-    if (E.isLeft(person)) return person
-    if (person.right.kind === 'known') notShown.push({ ...one, isKnown: true })
-    else {
-      const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
-      if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
-      if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(conversationsNotEnded)
-    }
+    const isContact = await saidByStranger(ports, said, one, actor)
+    if (E.isRight(isContact)) notShown.push(...(isContact.right ? [{ ...one, isKnown: true }] : []))
+    else if (isContact.left.kind !== 'corrupt') return isContact
+    else ports.logger.error({ account: one.accountId, reason: isContact.left.reason }, unheard)
   }
   return E.right(notShown)
+}
+
+/** Whether the account has a contact of the number; where it has not, records what was said. */
+const saidByStranger = async (
+  { commandHandler, clientCommands }: StrangerPorts,
+  said: Said,
+  { contactId, accountId }: Addressed,
+  actor: string,
+): Promise<Either<Problem, boolean>> => {
+  const person = await loadState(commandHandler, contact, contactId)
+  if (E.isLeft(person)) return person
+  if (person.right.kind === 'known') return E.right(true)
+  const type = said === 'opted_out' ? 'OptOutNumber' : 'OptInNumber'
+  const done = await clientCommands.execute(contact, contactId, { type, contactId, accountId }, actor)
+  if (E.isLeft(done) && done.left.kind !== 'lead-forgotten') return E.left(done.left)
+  if (E.isRight(done) && done.right.isPending && said === 'opted_out') return E.left(conversationsNotEnded)
+  return E.right(false)
 }

@@ -12,14 +12,14 @@ import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
 const openHearingStage = async () => {
-  const { clock, commandHandler, clientCommands } = await openMessagingStage()
+  const { clock, logger, commandHandler, clientCommands } = await openMessagingStage()
   const { execute } = clientCommands
   const ids = { playbookId: playbookId(), accountId: accountId() }
   rightOf(await execute(playbook, playbookId(), { type: 'CreatePlaybook', ...ids, settings: defaultSettings }, 'test'))
   const times = { submittedAt: at(), engagedAt: at(), filtered: false }
   const start = { type: 'StartEngagement', attribution: attribution(), ...times } as const
   rightOf(await execute(engagement, engagementId(), start, 'test'))
-  return { clock, commandHandler, clientCommands }
+  return { clock, logger, commandHandler, clientCommands }
 }
 
 const playbookAt = () => Promise.resolve(undefined)
@@ -35,7 +35,7 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {
-  const { clock, commandHandler, clientCommands } = await openHearingStage()
+  const { clock, logger, commandHandler, clientCommands } = await openHearingStage()
   const nothing = () => Promise.resolve(E.right([]))
   const unavailable = { kind: 'unavailable', reason: 'a test' } as const
   const halfway: ClientCommands['execute'] = (decider, ...rest) =>
@@ -44,7 +44,7 @@ test('a START that reached the sender alone, and is repeated after a STOP, is to
       : clientCommands.execute(decider, ...rest)
   const write = (text: string, n: number, execute = clientCommands.execute) => {
     const queries = { page: nothing, values: nothing, byKeys: nothing }
-    const ports = { clock, commandHandler, queries, vault: plainVault, sharedSender: '+14155550100' }
+    const ports = { clock, logger, commandHandler, queries, vault: plainVault, sharedSender: '+14155550100' }
     const currentStates = { get: () => Promise.resolve(E.left(unavailable)) }
     const account = { accountId: accountId(), sender: null }
     const written = { account, contactId: contactId(), messageId: messageId(n), text, actor: 'test' }

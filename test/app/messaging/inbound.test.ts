@@ -2,22 +2,30 @@ import test from 'ava'
 import { inboundEndpoint, type InboundPorts } from '../../../app/messaging/inbound.js'
 import type { TextProvider } from '../../../app/messaging/provider.js'
 import { positionOf } from '../../../domain/event.js'
-import { E, TE } from '../../../domain/prelude.js'
-import { phone } from '../../kit/domain/samples.js'
+import { contact } from '../../../domain/contact.js'
+import { contactIdOf } from '../../../domain/derived-id.js'
+import type { ContactId } from '../../../domain/ids.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, TE, type Either } from '../../../domain/prelude.js'
+import { accountId, phone } from '../../kit/domain/samples.js'
+import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage } from './messaging-stage.js'
 
 const to = '+14155550100'
 
-const openInboundStage = async () => {
+type Get = InboundPorts['currentStates']['get']
+
+/** `accounts`: those that have a marketing source, as they are read. */
+const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {}) => {
   const stage = await openMessagingStage()
   const nothing = () => Promise.resolve(E.right([]))
   const shown = { position: positionOf(0n) }
   const unplaced: Array<string> = []
   const ports: InboundPorts = {
     ...stage,
-    currentStates: { get: () => Promise.resolve(E.left({ kind: 'unavailable', reason: 'a test' })) },
-    queries: { byKeys: nothing, values: nothing, page: nothing },
+    currentStates: { get: ((_decider, id) => Promise.resolve(accounts[id])) as Get },
+    queries: { byKeys: nothing, values: () => Promise.resolve(E.right(Object.keys(accounts))), page: nothing },
     vault: plainVault,
     // Whoever waits waits too long.
     time: { sleep: () => Promise.resolve() },
@@ -39,6 +47,8 @@ const openInboundStage = async () => {
     shown,
     unplaced,
     head: stage.store.head,
+    told: stage.logger.lines,
+    stateOf: async (id: ContactId) => rightOf(await stage.commandHandler.load(contact, id)).state,
     write: (id: string, text: string) => {
       const request = {
         method: 'POST',
@@ -68,4 +78,14 @@ test('an opt-out waits for no read model', async (t) => {
   const { write } = await openInboundStage()
   t.like(await write('one', 'STOP'), { right: { status: 204 } })
   t.like(await write('two', 'START'), { right: { status: 204 } })
+})
+
+test('an account that can not be read keeps no opt-out from another, and is named in the log', async (t) => {
+  const unreadable = E.left({ kind: 'corrupt', reason: 'AccountOpened can not be decoded' } as const)
+  const open = { kind: 'open', accountId: accountId(2), sealedSecret: 'secret', hasErasures: false, sender: null }
+  const { told, stateOf, write } = await openInboundStage({ [accountId(1)]: unreadable, [accountId(2)]: E.right(open) })
+  t.like(await write('one', 'STOP'), { right: { status: 204 } })
+  const secret = rightOf(plainVault.accountSecret('secret'))
+  t.deepEqual(await stateOf(contactIdOf(secret, phone())), { kind: 'unknown', optedOut: true })
+  t.like(told, [{ level: 'error', fields: { account: accountId(1) } }])
 })

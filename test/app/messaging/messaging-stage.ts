@@ -15,6 +15,7 @@ import {
 } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 
@@ -38,5 +39,5 @@ export const openMessagingStage = async () => {
     ...{ submittedAt: at(), at: at() },
   } as const
   rightOf(await execute(contact, contactId(), engage, 'test'))
-  return { clock, store, commandHandler, clientCommands: { execute } }
+  return { clock, store, logger: recordingLogger(), commandHandler, clientCommands: { execute } }
 }

@@ -7,14 +7,19 @@ import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
 test('an opt-out of a contact that no read model shows yet is told to its conversation, as that of any other', async (t) => {
-  const { commandHandler, clientCommands } = await openMessagingStage()
+  const { logger, commandHandler, clientCommands } = await openMessagingStage()
   const notShown = { isKnown: false, sender: '+14155550100' }
   const [begun, stranger] = [
     { ...writerOf(1), ...notShown },
     { ...writerOf(2), ...notShown },
   ]
 
-  const known = await saidByStrangers({ commandHandler, clientCommands }, 'opted_out', [begun, stranger], 'test')
+  const known = await saidByStrangers(
+    { logger, commandHandler, clientCommands },
+    'opted_out',
+    [begun, stranger],
+    'test',
+  )
   t.deepEqual(rightOf(known), [{ ...begun, isKnown: true }])
   const stateOf = async (n: number) => rightOf(await commandHandler.load(contact, contactId(n))).state
   t.like(await stateOf(1), { kind: 'known', unconverted: [engagementId()] })
