@@ -21,6 +21,9 @@ export const longestLimited = 24 * 60 * 60_000
 /** Why it waits, or was dropped. */
 export const segmentsUsedUp = "the account's segments of this month are used up"
 
+/** In milliseconds: how soon it is looked at again whether what it needs can be read. */
+const unreadableLookAgainAfter = 60 * 60_000
+
 const because =
   (reason: string) =>
   (until: Instant): Postponement => ({ kind: 'postpone', until, reason })
@@ -31,6 +34,7 @@ export const postpone = {
   /** Its consent may still be refused. */
   forNewerLead: (now: Instant) => because('a newer lead awaits its consent')(later(now, consentLookAgainAfter)),
   forConsent: (now: Instant) => because('the consent is not verified yet')(later(now, ownConsentLookAgainAfter)),
+  whileUnreadable: (now: Instant) => because('what it needs can not be read')(later(now, unreadableLookAgainAfter)),
   forQuietHours: because('quiet hours'),
   forStateLimit: because('the state allows no more messages a day'),
   forHeldSender: because('the provider lets nothing of the sender through'),

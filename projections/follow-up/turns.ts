@@ -1,18 +1,23 @@
 import { LRUCache } from 'lru-cache'
+import { idIn, streamOf } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { ContactId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { EventStore } from '../../domain/ports.js'
+import { StoreFailed } from '../../domain/store-failed.js'
+import { finalReason } from '../parking/final-failure.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
 import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
+import { isEnding } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
 import { eraseCopies } from './copies.js'
 import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
+import { putOff } from './due/put-off.js'
 import { sendRequested } from './requested.js'
 import { takeTurn, type StepPorts } from './step.js'
 
@@ -48,24 +53,36 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     const contactId = events.map(contactIn).find((found) => found !== undefined)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
-  const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf }
+  const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf, isShared }
   const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
   const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
   const failing = new LRUCache<TurnId, number>({ max: mostFailing })
 
+  const parkedFor = (id: TurnId) => (isMessageId(id) ? ofMessages : ofEngagements)
+
+  /** @throws `error` where it may succeed later */
+  const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
+    if (isEnding(shard.lease)) throw error
+    const failure = finalFailure(error, id, failing.get(id) ?? 0)
+    const parked = parkedFor(id)
+    if (isShared(failure.stream)) {
+      await parked.park(shard, failure)
+      const position = await putOff(ports, shard.lease, id)
+      if (position !== undefined) return position
+    }
+    await parked.failed(shard, id, failure)
+    return undefined
+  }
+
   return {
     take: async (shard, id) => {
-      const parked = isMessageId(id) ? ofMessages : ofEngagements
       try {
-        const position = await turnOf(ports, shard, id).catch(async (error: unknown): Promise<undefined> => {
-          if (!(error instanceof FailedForGood)) throw error
-          await parked.failed(shard, id, error)
-        })
+        const position = await turnOf(ports, shard, id).catch((error: unknown) => failed(shard, id, error))
         if (position === undefined) {
           await backoff(0, shard.lease.ending)
           return
         }
-        await parked.succeeded(shard, id)
+        await parkedFor(id).succeeded(shard, id)
         failing.delete(id)
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
         const readModels = [projected.followUps, projected.messages]
@@ -94,9 +111,29 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }
 
+/** A turn that throws so often in a row does so again: a rule that has an error is no reason to try for ever. */
+const mostExceptions = 5
+
+/** @throws `error` where trying again may help */
+const finalFailure = (error: unknown, id: TurnId, failures: number): FailedForGood => {
+  if (error instanceof FailedForGood) return error
+  const reason = finalReason(error)
+  if (!(error instanceof StoreFailed) && failures < mostExceptions) throw error
+  return new FailedForGood(streamOf(isMessageId(id) ? message : engagement, id), { kind: 'corrupt', reason })
+}
+
+/** Whether turns of other engagements and messages need the stream too, as that of an account, a playbook or a contact. */
+const isShared = (stream: string): boolean =>
+  [engagement, message].every((decider) => idIn(decider, stream) === undefined)
+
 const contactIn = (event: ProjectedEvent): ContactId | undefined => {
-  const { type } = event
-  return type === 'EngagementStarted' || type === 'MessageRequested' || type === 'MessageErased'
-    ? event.data.contact_id
-    : undefined
+  switch (event.type) {
+    case 'EngagementStarted':
+    case 'MessageRequested':
+    case 'MessageBegun':
+    case 'MessageErased':
+      return event.data.contact_id
+    default:
+      return undefined
+  }
 }

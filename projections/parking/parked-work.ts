@@ -31,6 +31,8 @@ type Worker<Place> = {
   readonly records: { readonly category: string }
   /** Where work is done that needs the stream; undefined where another process does it. */
   readonly placeOf: (stream: string, events: ReadonlyArray<Recorded<DomainEvent>>) => Place | undefined
+  /** Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself. */
+  readonly isShared?: (stream: string) => boolean
 }
 
 export type ParkedWorkPorts = {
@@ -48,6 +50,11 @@ export type ParkedWork<Place> = {
    * @throws where the lease is lost before, and where the store fails
    */
   readonly failed: (place: Place, id: string, error: FailedForGood) => Promise<void>
+  /**
+   * Parks it, and sets nothing aside.
+   * @throws as `failed`
+   */
+  readonly park: (place: Place, error: FailedForGood) => Promise<void>
   /**
    * Records that the retry has succeeded, where there was one.
    * @throws where the lease is lost before
@@ -67,40 +74,49 @@ const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Pr
   return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
 }
 
-/** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */
-export const parkedWork = <Place extends ParkedUnderLease>(
-  { name, actor, records, placeOf }: Worker<Place>,
-  ports: ParkedWorkPorts,
-): ParkedWork<Place> => {
+/** What is recorded of what was parked. */
+const recordsOf = <Place>({ name, actor }: Pick<Worker<Place>, 'name' | 'actor'>, ports: ParkedWorkPorts) => {
   const { store, commandHandler, ids, logger } = ports
 
   const executed = async (lease: Lease, id: ParkedEventId, command: ParkedEventCommand) =>
     executedOrThrow('a parked event', await executeWithRetry(ports, { actor, lease }, parkedEvent, id, command))
 
-  const park = async (lease: Lease, event: Parkable, reason: string): Promise<ParkedEventId> => {
-    const facts = parkedFacts(name, event, reason)
-    for (let id = facts.parked_event_id; ; id = parkedEventIdOf(name, id)) {
-      const { state, events } = await executed(lease, id, {
-        type: 'ParkEvent',
-        facts: { ...facts, parked_event_id: id },
-      })
-      if (events.length > 0)
-        logger.error({ follower: name, parked: id, event: event.id, type: event.type, reason }, 'an event was parked')
-      // What was handled stays so: the same event that fails anew is parked anew.
-      if (state.kind !== 'handled') return id
-    }
+  return {
+    park: async (lease: Lease, { stream, message: reason }: FailedForGood): Promise<ParkedEventId> => {
+      const event = await newestOf(store, stream)
+      const facts = parkedFacts(name, event, reason)
+      for (let id = facts.parked_event_id; ; id = parkedEventIdOf(name, id)) {
+        const { state, events } = await executed(lease, id, {
+          type: 'ParkEvent',
+          facts: { ...facts, parked_event_id: id },
+        })
+        if (events.length > 0)
+          logger.error({ follower: name, parked: id, event: event.id, type: event.type, reason }, 'an event was parked')
+        // What was handled stays so: the same event that fails anew is parked anew.
+        if (state.kind !== 'handled') return id
+      }
+    },
+    recordRetry: async (lease: Lease, id: ParkedEventId, failure: string | undefined): Promise<void> => {
+      const { events } = await executed(lease, id, { type: 'RecordRetry', failure })
+      if (events.length > 0) logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
+    },
+    /** Answers without doing the work, where the stream tells how that ends. */
+    answer: async (id: ParkedEventId, failure: string | undefined): Promise<void> => {
+      const cause = { actor, event: 'last-of-stream', eventId: ids.uuid } as const
+      executedOrThrow('a retry', await commandHandler.execute(parkedEvent, id, { type: 'RecordRetry', failure }, cause))
+      logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
+    },
   }
-  const recordRetry = async (lease: Lease, id: ParkedEventId, failure: string | undefined): Promise<void> => {
-    const { events } = await executed(lease, id, { type: 'RecordRetry', failure })
-    if (events.length > 0) logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
-  }
+}
 
-  /** Answers without doing the work, where the stream tells how that ends. */
-  const answer = async (id: ParkedEventId, failure: string | undefined): Promise<void> => {
-    const cause = { actor, event: 'last-of-stream', eventId: ids.uuid } as const
-    executedOrThrow('a retry', await commandHandler.execute(parkedEvent, id, { type: 'RecordRetry', failure }, cause))
-    logger.info({ follower: name, parked: id, failure }, 'a parked event was tried again')
-  }
+/** What fails for good, as `FailedForGood` says: to do it again and again would help nobody. */
+export const parkedWork = <Place extends ParkedUnderLease>(
+  worker: Worker<Place>,
+  ports: ParkedWorkPorts,
+): ParkedWork<Place> => {
+  const { name, records, placeOf, isShared = () => false } = worker
+  const { store } = ports
+  const { park, recordRetry, answer } = recordsOf(worker, ports)
 
   const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {
     const state = await parkedStateOf(ports, name, parked)
@@ -113,6 +129,10 @@ export const parkedWork = <Place extends ParkedUnderLease>(
       return undefined
     }
     const { events } = orThrow(read)
+    if (isShared(event_stream)) {
+      await answer(parked, undefined)
+      return undefined
+    }
     const place = placeOf(event_stream, events)
     if (place === undefined) return undefined
     const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
@@ -125,9 +145,12 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   }
 
   return {
+    park: async ({ lease }, error) => {
+      await park(lease, error)
+    },
     failed: async ({ lease, setAside, retried }, id, error) => {
       const asked = retried.get(id)
-      const parked = asked ?? (await park(lease, await newestOf(store, error.stream), error.message))
+      const parked = asked ?? (await park(lease, error))
       // Somebody has asked for its retry as soon as it was parked.
       if (asked === undefined && retried.has(id)) return
       retried.delete(id)

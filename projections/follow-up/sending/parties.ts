@@ -5,12 +5,12 @@ import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../../domain/ports.js'
 import type { Either } from '../../../domain/prelude.js'
-import type { SenderState } from '../../../domain/sender.js'
+import { sender, type SenderState } from '../../../domain/sender.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { messages, type MessageDocument } from '../../read-models/messages.js'
-import { FailedForGood, loadOrThrow } from '../../subscriptions/retried-command.js'
+import { FailedForGood, loadOrThrow, readOrThrow } from '../../subscriptions/retried-command.js'
 import type { SenderOptOuts } from './sender-opt-outs.js'
 
 export type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
@@ -46,13 +46,13 @@ export const partiesOf = async (
   { commandHandler, documents, clock, currentAccount, currentSender, senderOptOuts }: PartiesPorts,
   ids: { readonly account_id: AccountId; readonly contact_id: ContactId },
 ): Promise<Parties> => {
-  const owner = orThrow(await currentAccount(ids.account_id))
+  const owner = readOrThrow(streamOf(account, ids.account_id), await currentAccount(ids.account_id))
   if (owner.kind !== 'open') {
     const reason = 'an engagement lacks its account'
     throw new FailedForGood(streamOf(account, ids.account_id), { kind: 'corrupt', reason })
   }
   const { state: person } = await loadOrThrow(commandHandler, contact, ids.contact_id)
-  const sender = orThrow(await currentSender(ids.account_id))
+  const { held } = readOrThrow(streamOf(sender, ids.account_id), await currentSender(ids.account_id))
   const isOptOutNew =
     person.kind === 'known' &&
     !person.optedOut &&
@@ -62,7 +62,7 @@ export const partiesOf = async (
     isOptOutNew,
     to: person.kind === 'known' ? person.details.phone : undefined,
     account: owner,
-    heldUntil: sender.held?.until,
+    heldUntil: held?.until,
     sentInLastDay: await sentSince(documents, ids.contact_id, later(clock.now(), -day)),
   }
 }

@@ -6,9 +6,10 @@ import { contact } from '../../../domain/contact.js'
 import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
 import type { AccountId, MessageId } from '../../../domain/ids.js'
-import type { Instant } from '../../../domain/instant.js'
+import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
 import { message } from '../../../domain/message.js'
+import { parkedEvent } from '../../../domain/parked-event.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -69,6 +70,8 @@ type Plan = {
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
   /** Called before a sender is looked up. @throws where that fails */
   readonly lookUpSender?: (account: AccountId) => void
+  /** Streams that can't be decoded. */
+  readonly unreadable?: (stream: string) => boolean
   readonly time?: Time
   /** Whether the provider lists already what it has taken. */
   readonly isListed?: () => boolean
@@ -83,6 +86,7 @@ export const openFollowUpStage = (
     outcome = () => accepted,
     owner = () => ({}),
     lookUpSender,
+    unreadable = () => false,
     time = turnTime,
     isListed = () => true,
   }: Plan = {},
@@ -100,8 +104,15 @@ export const openFollowUpStage = (
   const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
   const cause = { actor: 'test', eventId: ids.uuid }
-  const portsOn = (opened: EventStore, backoff: () => Promise<void> = nextTurn) => ({
-    ...{ store: opened, commandHandler: sharedHandler(opened, clock), documents, clock, ids, logger },
+  const undecodable = E.left({ kind: 'corrupt', reason: 'an event can not be decoded' } as const)
+  /** Decides on streams, of which some can't be decoded. */
+  const decoding = (opened: EventStore): EventStore => ({
+    ...opened,
+    read: (stream, ...range) => (unreadable(stream) ? Promise.resolve(undecodable) : opened.read(stream, ...range)),
+    readLast: (stream, count) => (unreadable(stream) ? Promise.resolve(undecodable) : opened.readLast(stream, count)),
+  })
+  const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
+    ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
     ...{ time, backoff, playbookAt: () => Promise.resolve(settings) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
@@ -126,15 +137,17 @@ export const openFollowUpStage = (
     } satisfies Messenger,
     currentAccount: (id: AccountId) =>
       Promise.resolve(
-        E.right({
-          ...{ kind: 'open', accountId: id, title: 'Example Agency', enabled: true },
-          ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
-        } as unknown as AccountState),
+        unreadable(`account-${id}`)
+          ? undecodable
+          : E.right({
+              ...{ kind: 'open', accountId: id, title: 'Example Agency', enabled: true },
+              ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
+            } as unknown as AccountState),
       ),
     senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
     currentSender: async (id: AccountId) => {
       lookUpSender?.(id)
-      return loadState(sharedHandler(opened, clock), sender, id)
+      return loadState(sharedHandler(decoding(given), clock), sender, id)
     },
     rates,
     reservations: segmentReservations(time),
@@ -147,6 +160,15 @@ export const openFollowUpStage = (
     logger,
     /** What was recorded of consents and messages, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
+    /** What was recorded of parked events, by process manager and stream. */
+    parked: () => eventsIn(log).filter(({ type }) => /^(EventParked|ParkedEvent)/.test(type)),
+    /** An operator has all that is parked tried again. */
+    retryParked: async () => {
+      for (const event of eventsIn(log)) {
+        if (event.type !== 'EventParked') continue
+        rightOf(await execute(parkedEvent, event.data.parked_event_id, { type: 'RequestRetry' }, cause))
+      }
+    },
     /** What was recorded of senders and of steps that were put off or left out. */
     heldUp: () => eventsIn(log).filter(({ type }) => /^(Sender|SegmentLimit|StepPostponed|StepSkipped)/.test(type)),
     usedSegments: async () => rightOf(await usageIn(documents, accountId(), '2026-01')).segments,
@@ -204,6 +226,10 @@ export const openFollowUpStage = (
       rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, cause))
     },
     toTime: (instant: Instant): void => clock.set(instant),
+    /** What is set for the time until then fires. */
+    passTo: (instant: Instant): void => {
+      while (clock.toNextTimer(millisecondsOf(instant)));
+    },
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
     /** A process that takes the turn of the lead number `n` and, before its append of this number, dies. */
     takeTurn: async (n: number, dyingAt = Infinity): Promise<void> => {

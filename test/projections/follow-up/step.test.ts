@@ -1,8 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
+import { StoreFailed } from '../../../domain/store-failed.js'
 import { accountId, at, phone } from '../../kit/domain/samples.js'
 import { waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
-import { openFollowUpStage } from './stage.js'
+import { neighbours, openFollowUpStage } from './stage.js'
 
 const accepted = { kind: 'accepted', providerId: 'SM1' } as const
 const failed = { kind: 'failed', reason: 'HTTP 503', retryAt: undefined } as const
@@ -214,7 +215,7 @@ test('a turn that fails again and again leaves few lines in the log, and is take
   const stage = openFollowUpStage(t, {
     lookUpSender: () => {
       failures += 1
-      if (failures <= 100) throw new Error('the store does not answer')
+      if (failures <= 100) throw new StoreFailed({ kind: 'unavailable', reason: 'the store does not answer' })
     },
   })
   const number = await stage.submit(1, 1, {})
@@ -223,4 +224,46 @@ test('a turn that fails again and again leaves few lines in the log, and is take
   t.deepEqual(stage.sent, [number])
   const told = stage.logger.lines.filter(({ message: line }) => line === 'a turn could not be recorded')
   t.is(told.length, 7, 'at the 1st, 2nd, 4th and so on')
+})
+
+test('what can not be read of an account is parked once and puts off that account alone, which goes on by itself', async (t) => {
+  let isUnreadable = true
+  const unreadable = (stream: string): boolean => isUnreadable && stream === `account-${accountId(2)}`
+  const stage = openFollowUpStage(t, { unreadable })
+  const [one, two, three, other] = neighbours(4)
+  for (const n of [one, two, three]) await stage.submit(n ?? 0, 2, {})
+  stage.work(one ?? 0)
+  const types = () => stage.recorded().join()
+  await until('they are put off', 30_000, () => types() === 'StepPostponed,StepPostponed,StepPostponed')
+  const number = await stage.submit(other ?? 0, 1, {})
+  await until('the message of the other account', 30_000, () => stage.sent.length === 1)
+  t.deepEqual(stage.sent, [number])
+  t.like(stage.parked(), [{ type: 'EventParked', data: { event_stream: `account-${accountId(2)}` } }])
+
+  isUnreadable = false
+  await stage.retryParked()
+  await until('the retry is answered', 30_000, () => stage.parked().at(-1)?.type === 'ParkedEventHandled')
+  stage.passTo(at(61 * 60_000))
+  await until('the messages of the account', 30_000, () => stage.sent.length === 4)
+  t.pass()
+})
+
+test('a turn that throws each time is parked, and holds up no other', async (t) => {
+  const [bad, good] = neighbours(2)
+  let looks = 0
+  const stage = openFollowUpStage(t, {
+    lookUpSender: (account) => {
+      if (account !== accountId(2)) return
+      looks += 1
+      throw new TypeError('an error in a rule')
+    },
+  })
+  await stage.submit(bad ?? 0, 2, {})
+  stage.work(bad ?? 0)
+  await until('it is parked', 30_000, () => stage.parked().length === 1)
+  t.like(stage.parked(), [{ data: { reason: 'an exception (TypeError)' } }])
+  const before = looks
+  await stage.submit(good ?? 0, 1, {})
+  await until('the message of the other account', 30_000, () => stage.sent.length === 1)
+  t.is(looks, before, 'it is not tried again')
 })
