@@ -4,7 +4,7 @@ import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
 import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
-import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, type Due } from './queues.js'
+import { answerQueue, byAccount, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
 /** Steps that are under way in a shard at most, and as many answers. */
 const mostUnderWay = 16
@@ -36,22 +36,27 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const roomForLate = isPaced ? 0 : lateAtOnce - shard.late.size
   const looking = firstSteps(ports, shard, now, mostUnderWay)
   const [answers, { steps: first }, late, unverified, copies] = await Promise.all([
-    waiting<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
+    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
     looking,
     roomForLate > 0 ? looking.then(({ areOthersLate }) => lateSteps(ports, shard, now, areOthersLate)) : [],
-    waiting<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
+    waitingOfAll<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
   if (isEnding(lease)) return
   const isDueNow = isDueAt(now)
   const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length
   const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size - shard.erasing.size)
-  const dueAnswers = answers.filter(isDueNow).slice(0, Math.max(mostUnderWay - answersUnderWay, 0))
+  const writing = [...shard.writingTo.values()].map(({ account_id }) => account_id)
+  const fairly = <Document extends Due>(queue: ReadonlyArray<Document>, most: number): ReadonlyArray<Document> =>
+    byAccount(queue.filter(isDueNow), writing)
+      .slice(0, Math.max(most, 0))
+      .map(({ one }) => one)
+  const dueAnswers = fairly(answers, mostUnderWay - answersUnderWay)
   const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = first.filter(isDueNow).slice(0, Math.max(room, 0))
+  const dueFirst = fairly(first, room)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
-  const busy = new Set(shard.writingTo.values())
+  const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
   const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)
   const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
   for (const { id } of checks) begin(id)
@@ -60,9 +65,10 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     shard.erasing.add(id)
     begin(id)
   }
-  for (const { id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
-    if ([...shard.writingTo.values()].includes(contact_id)) continue
-    shard.writingTo.set(id, contact_id)
+  for (const { id, account_id, contact_id } of [...dueAnswers, ...dueFirst, ...begunLate]) {
+    if (busy.has(contact_id)) continue
+    busy.add(contact_id)
+    shard.writingTo.set(id, { account_id, contact_id })
     if (begunLate.some((step) => step.id === id)) shard.late.add(id)
     begin(id)
   }
@@ -85,13 +91,8 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
 const checksOf = (
   due: ReadonlyArray<FollowUpDocument>,
   checking: ReadonlyMap<TurnId, AccountId>,
-): ReadonlyArray<FollowUpDocument> => {
-  const counts = new Map<AccountId, number>()
-  for (const id of checking.values()) counts.set(id, (counts.get(id) ?? 0) + 1)
-  const chosen = due.filter(({ account_id }) => {
-    const count = (counts.get(account_id) ?? 0) + 1
-    counts.set(account_id, count)
-    return count <= mostChecksOfAccount
-  })
-  return chosen.slice(0, Math.max(mostChecks - checking.size, 0))
-}
+): ReadonlyArray<FollowUpDocument> =>
+  byAccount(due, checking.values())
+    .filter(({ rank }) => rank < mostChecksOfAccount)
+    .slice(0, Math.max(mostChecks - checking.size, 0))
+    .map(({ one }) => one)

@@ -1,4 +1,4 @@
-import type { ContactId } from '../../../domain/ids.js'
+import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Query } from '../../ports.js'
@@ -8,7 +8,12 @@ import { answerQueueOf, copyQueueOf, messages } from '../../read-models/messages
 import type { Lease } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts, TurnId } from './due-in-shard.js'
 
-export type Due = { readonly id: TurnId; readonly contact_id: ContactId; readonly next_at?: Instant }
+export type Due = {
+  readonly id: TurnId
+  readonly account_id: AccountId
+  readonly contact_id: ContactId
+  readonly next_at?: Instant
+}
 
 export type Queue = { readonly collection: ReturnType<typeof collectionOf>; readonly name: string }
 
@@ -35,6 +40,8 @@ export const isFreeIn =
   ({ id }: Due): boolean =>
     !underWay.has(id) && !setAside.has(id)
 
+type Wanted = { readonly now: Instant; readonly most: number; readonly from?: Instant }
+
 /**
  * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what is under way or set
  * aside. Where nothing is due only the first is read: most of those that wait do so for days. `from`: what was due before does not count.
@@ -43,7 +50,7 @@ export const waiting = async <Document extends Due>(
   { documents }: DuePorts,
   shard: DueInShard,
   { collection, name }: Queue,
-  { now, most, from }: { readonly now: Instant; readonly most: number; readonly from?: Instant },
+  { now, most, from }: Wanted,
 ): Promise<ReadonlyArray<Document>> => {
   const isFree = isFreeIn(shard)
   const read = async (bounds: Pick<Query, 'from' | 'upTo'>, wanted: number): Promise<ReadonlyArray<Document>> => {
@@ -60,4 +67,42 @@ export const waiting = async <Document extends Due>(
   if (first.next_at > now) return [first]
   const [due, next] = await Promise.all([read({ ...start, upTo: now }, most), read({ from: later(now, 1) }, 1)])
   return [...due, ...next]
+}
+
+/**
+ * The same, and where as many as are wanted are due those as well that became so last: before them there may be too many of one account.
+ */
+export const waitingOfAll = async <Document extends Due>(
+  ports: DuePorts,
+  shard: DueInShard,
+  queue: Queue,
+  wanted: Wanted,
+): Promise<ReadonlyArray<Document>> => {
+  const { now, most, from } = wanted
+  const oldest = await waiting<Document>(ports, shard, queue, wanted)
+  if (oldest.filter(isDueAt(now)).length < most) return oldest
+  const bounds = { ...(from === undefined ? {} : { from }), upTo: now }
+  const limit = most + shard.underWay.size + shard.setAside.size
+  const query = { index: 'due', equals: [queue.name], ...bounds, descending: true, limit }
+  const newest = orThrow(await ports.documents.find(queue.collection, query))
+  const known = new Set(oldest.map(({ id }) => id))
+  const others = newest
+    .map(({ document }) => document as unknown as Document)
+    .filter((one) => isFreeIn(shard)(one) && !known.has(one.id))
+  return [...oldest, ...others.slice(0, most)]
+}
+
+/** One of each account after the other, after the number of those under way; `rank` is how many of its account are before it. */
+export const byAccount = <Document extends Due>(
+  due: ReadonlyArray<Document>,
+  underWay: Iterable<AccountId>,
+): ReadonlyArray<{ readonly one: Document; readonly rank: number }> => {
+  const counts = new Map<AccountId, number>()
+  const next = (account: AccountId): number => {
+    const rank = counts.get(account) ?? 0
+    counts.set(account, rank + 1)
+    return rank
+  }
+  for (const account of underWay) next(account)
+  return due.map((one) => ({ one, rank: next(one.account_id) })).toSorted((one, other) => one.rank - other.rank)
 }

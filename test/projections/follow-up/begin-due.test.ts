@@ -8,7 +8,7 @@ import type { Change, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { followUpQueueOf, followUps } from '../../../projections/read-models/follow-ups.js'
 import { answerQueueOf, messages } from '../../../projections/read-models/messages.js'
-import { at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
+import { accountId, at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -18,14 +18,20 @@ import { isOver, settled, turnTime } from '../../kit/time/turns.js'
 const lease = testLease('contacts_0')
 
 const due = (id: MessageId, contact: ContactId, next_at = at()): Change => {
-  const document = { id, contact_id: contact, queue: answerQueueOf(lease.name), next_at }
+  const document = { id, account_id: accountId(), contact_id: contact, queue: answerQueueOf(lease.name), next_at }
   return { key: id, document, position: positionAt(1) }
 }
 
-const step = (n: number, next_at: Instant, started_at = at(), kind: 'first' | 'later' = 'later'): Change => {
+const step = (
+  n: number,
+  next_at: Instant,
+  started_at = at(),
+  kind: 'first' | 'later' | 'consent' = 'later',
+  account_id = accountId(),
+): Change => {
   const id = engagementId(n)
   const document = {
-    ...{ id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, kind), next_at, started_at },
+    ...{ id, account_id, contact_id: contactId(n), queue: followUpQueueOf(lease.name, kind), next_at, started_at },
   }
   return { key: id, document, position: positionAt(1) }
 }
@@ -47,7 +53,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       underWay: new Map<EngagementId | MessageId, Promise<void>>(),
       checking: new Map(),
       erasing: new Set<MessageId>(),
-      writingTo: new Map<MessageId, ContactId>(),
+      writingTo: new Map(),
       late: new Set<EngagementId | MessageId>(),
     },
     ...{ setAside: new Map(), latePaceUntil: 0, lateAhead: { steps: [], until: 0 } },
@@ -166,13 +172,13 @@ test('first messages that are late go out at the pace of late steps, those of th
 test('late steps of contacts that are written to now hold up those of no others, and are not looked at again and again', async (t) => {
   const late = Array.from({ length: 8 }, (_, n) => step(n + 1, later(at(), -1), later(at(), n - 1_000)))
   const { shard, look } = await openShard([], late)
-  for (const n of [8, 7, 6, 5]) shard.writingTo.set(messageId(n), contactId(n))
+  for (const n of [8, 7, 6, 5]) shard.writingTo.set(messageId(n), { account_id: accountId(), contact_id: contactId(n) })
   t.deepEqual(
     (await look()).begun,
     [4, 3, 2, 1].map((n) => engagementId(n)),
   )
   const busy = await openShard([], late.slice(0, 1))
-  busy.shard.writingTo.set(messageId(1), contactId(1))
+  busy.shard.writingTo.set(messageId(1), { account_id: accountId(), contact_id: contactId(1) })
   await busy.look()
   t.is(busy.shard.latePaceUntil, 0)
 })
@@ -214,4 +220,24 @@ test('a shard that begins what is due sleeps no longer than until the next is du
   t.deepEqual((await look(() => t.true(clock.toNextTimer()))).begun, [messageId(1)])
   t.is(clock.now(), later(at(), 1_000))
   t.deepEqual((await look()).begun, [messageId(2)])
+})
+
+for (const kind of ['first', 'consent'] as const) {
+  test(`however many leads of one account wait before it (${kind}), that of another one comes next`, async (t) => {
+    const crowd = Array.from({ length: 1_000 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), kind))
+    const { add, finish, look } = await openShard([], crowd)
+    const atFirst = (await look()).begun
+    t.true(atFirst.length > 0)
+    await finish()
+    await add(step(2_000, at(), at(), kind, accountId(2)))
+    const { begun, read } = await look()
+    t.true(begun.includes(engagementId(2_000)), `${begun.length} of others`)
+    t.true(read <= 500, `${read} documents were read`)
+  })
+}
+
+test('an account that is alone gets all the places', async (t) => {
+  const crowd = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
+  const { look } = await openShard([], crowd)
+  t.is((await look()).begun.length, 16)
 })
