@@ -32,7 +32,7 @@ const because =
 export const postpone = {
   whileDisabled: (now: Instant) => because('the account is disabled')(later(now, lookAgainAfter)),
   /** Its consent may still be refused. */
-  forNewerLead: (now: Instant) => because('a newer lead awaits its consent')(later(now, consentLookAgainAfter)),
+  forNewerLead: (now: Instant) => because('a newer lead awaits its beginning or its consent')(later(now, consentLookAgainAfter)),
   forConsent: (now: Instant) => because('the consent is not verified yet')(later(now, ownConsentLookAgainAfter)),
   whileUnreadable: (now: Instant) => because('what it needs can not be read')(later(now, unreadableLookAgainAfter)),
   forQuietHours: because('quiet hours'),

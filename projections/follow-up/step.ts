@@ -169,8 +169,9 @@ const newerThan = async (
   const { newest, unconverted } = person
   for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
     const { state } = await loadOrThrow(commandHandler, engagement, newer)
-    if (state.kind !== 'started' || state.labels.has('filtered')) continue
-    if (state.followUp?.awaitedConsent === undefined) return 'writes'
+    if (state.kind === 'started' && state.labels.has('filtered')) continue
+    if (state.kind === 'started' && state.followUp?.awaitedConsent === undefined) return 'writes'
+    // One that has not begun is about to: a process that takes over begins with what the one before left undone.
     isAwaiting = true
   }
   return isAwaiting ? 'awaits-consent' : undefined

@@ -180,12 +180,13 @@ export const openFollowUpStage = (
       eventsIn(log).flatMap((event) =>
         event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],
       ),
-    /** The lead number `n` comes, of the contact number `person`, which has a phone number of its own. */
+    /** The lead number `n` comes, of the contact number `person`, which has a phone number of its own. `begins`: so does its conversation. */
     submit: async (
       n: number,
       account = 1,
       consent: { readonly consent?: 'awaited' | 'refused' } = { consent: 'awaited' },
       person = n,
+      begins = true,
     ) => {
       const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(person) }
       const number = phone(person)
@@ -201,7 +202,7 @@ export const openFollowUpStage = (
       const followUp = { playbook_version: 1, first_step_at: at(), ...consent }
       const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), followUp, filtered: false }
       const command = { type: 'StartEngagement', ...start, submittedAt: at(), engagedAt: at() } as const
-      rightOf(await execute(engagement, engagementId(n), command, cause))
+      if (begins) rightOf(await execute(engagement, engagementId(n), command, cause))
       return number
     },
     /** The contact of the lead is being forgotten: its lead is, its engagement not yet. */

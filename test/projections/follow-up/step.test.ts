@@ -202,6 +202,14 @@ test('a newer lead takes over the messages of its contact', async (t) => {
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
 
+test('a newer lead whose conversation a crash kept from beginning holds up the older one', async (t) => {
+  const stage = await openStage(t)
+  await stage.submit(2, 1, {}, 1, false)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [])
+  t.deepEqual(stage.recorded(), ['StepPostponed'])
+})
+
 test('a newer lead that was filtered leaves the messages of the older one as they are', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, { consent: 'refused' }, 1)
