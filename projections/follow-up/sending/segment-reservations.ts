@@ -7,7 +7,7 @@ import type { Time } from '../../../domain/ports.js'
  */
 export type SegmentReservations = {
   /**
-   * Decides on a step, knowing the segments that its account may still send, and reserves those that it takes. `count` reads how many the
+   * Decides on a step, by a pure function, knowing the segments that its account may still send, and reserves those that it takes. `count` reads how many the
    * month has; since that takes longer the more it has sent, it is asked once a second at most, until few are left.
    */
   readonly decide: <A>(
@@ -77,8 +77,11 @@ export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservat
       for (let isCountedAnew = false; ; isCountedAnew = true) {
         await (isCountedAnew ? countAnew(step, count) : countUnlessKnown(step, count))
         const all = of(account)
-        const left =
-          segmentsPerMonth - (counts.get(account)?.used ?? 0) - all.reduce((sum, one) => sum + one.segments, 0)
+        const most = segmentsPerMonth - (counts.get(account)?.used ?? 0)
+        const atBest = decide(most)
+        // What is used only grows: without room for it now there is none however it is counted.
+        if (atBest.segments === 0) return atBest.result
+        const left = most - all.reduce((sum, one) => sum + one.segments, 0)
         // Whether the count has what was released since it began nobody can tell. Where there is room for it twice it does not matter.
         const isSure = left > plenty || (isCountedAnew && all.every(({ isReleased }) => !isReleased))
         if (!isSure) continue

@@ -68,3 +68,12 @@ test('a step that is decided once more takes the place of what it was before', a
   pass(1_000)
   t.is(await step(2), 998)
 })
+
+test('a month that is used up is counted once a second, however many steps wait for it', async (t) => {
+  const { shown, step, pass } = stageOf(100, 100)
+  for (let n = 1; n <= 1_000; n += 1) t.is(await step(n), 0)
+  t.is(shown.counts, 1)
+  pass(1_000)
+  t.is(await step(1), 0)
+  t.is(shown.counts, 2)
+})
