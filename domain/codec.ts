@@ -86,3 +86,42 @@ export const optional = <A>(codec: t.Type<A, unknown>): t.Type<A | undefined, un
     (value, context) => (value === undefined || value === null ? t.success(undefined) : codec.validate(value, context)),
     (value) => (value === undefined ? undefined : codec.encode(value)),
   )
+
+/** A map, which JSON holds as an array of pairs. */
+export const mapOf = <Key, Value>(
+  key: t.Type<Key, unknown>,
+  value: t.Type<Value, unknown>,
+): t.Type<ReadonlyMap<Key, Value>, unknown> =>
+  collected(
+    'a map',
+    t.tuple([key, value]),
+    (all): all is ReadonlyMap<Key, Value> => all instanceof Map,
+    (pairs) => new Map(pairs),
+  )
+
+/** A set, which JSON holds as an array. */
+export const setOf = <A>(member: t.Type<A, unknown>): t.Type<ReadonlySet<A>, unknown> =>
+  collected(
+    'a set',
+    member,
+    (all): all is ReadonlySet<A> => all instanceof Set,
+    (members) => new Set(members),
+  )
+
+const collected = <Item, All extends Iterable<Item>>(
+  name: string,
+  item: t.Type<Item, unknown>,
+  isAll: (value: unknown) => value is All,
+  from: (items: ReadonlyArray<Item>) => All,
+): t.Type<All, unknown> => {
+  const items = t.readonlyArray(item)
+  return new t.Type<All, unknown, unknown>(
+    name,
+    (value): value is All => isAll(value) && items.is([...value]),
+    (value, context) => {
+      const decoded = items.validate(value, context)
+      return E.isLeft(decoded) ? decoded : t.success(from(decoded.right))
+    },
+    (all) => items.encode([...all]),
+  )
+}

@@ -5,7 +5,7 @@ import type { Either } from './prelude.js'
  * A state as it is kept beside the log, so that a long stream need not be read whole. Whatever changes what `evolve` makes of the
  * same events is a new version.
  */
-export type StateSnapshot<State> = { readonly version: number; readonly codec: t.Type<State> }
+export type StateSnapshot<State> = { readonly version: number; readonly codec: t.Type<State, unknown> }
 
 /**
  * A rule book for one kind of stream. `decide` answers a command with the events to append (`[]` means "already so") or a

@@ -1,5 +1,5 @@
-import { Activity, endsCall, typeOf, type ActivityLabel } from './activity.js'
-import { NaturalNumber, t } from './codec.js'
+import { Activity, ActivityLabel, endsCall, typeOf } from './activity.js'
+import { mapOf, NaturalNumber, setOf, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
@@ -103,55 +103,60 @@ export const EngagementEvent = t.union([
 ])
 export type EngagementEvent = t.TypeOf<typeof EngagementEvent>
 
-type Reported = Pick<Activity, 'label' | 'at'>
+const Reported = t.type({ label: ActivityLabel, at: Instant }, 'what was recorded of a report')
+type Reported = t.TypeOf<typeof Reported>
 
-export type EngagementState =
-  | { readonly kind: 'unknown' }
-  | {
-      readonly kind: 'started'
-      readonly attribution: Attribution
-      readonly ended: boolean
-      readonly erased: boolean
-      readonly lastActivityAt: Instant | undefined
-      readonly records: ReadonlyArray<RecordId>
-      /** What was recorded of the newest reports that may be repeated. */
-      readonly reports: ReadonlyMap<ActivityReportId, Reported>
-      /** Undefined where the playbook sends nothing. */
-      readonly followUp: FollowUpState | undefined
-      /** By a member. */
-      readonly pausedUntil: Instant | undefined
-      /** A person may answer what the contact wrote: steps wait until then. */
-      readonly answerUntil: Instant | undefined
-      /** When the last of the calls that were scheduled is over, unless that was reported before. */
-      readonly callUntil: Instant | undefined
-      /** The newest texts of the contact that were heard. */
-      readonly replies: ReadonlyArray<MessageId>
-      /** Not before this is a silent contact given up, as far as this stream tells: the messages of the steps tell more. */
-      readonly givesUpAt: Instant | undefined
-      readonly labels: ReadonlySet<ActivityLabel>
-    }
-
-type FollowUpState = {
-  readonly playbookVersion: number
-  /** Steps that were begun or skipped. */
-  readonly begun: number
-  /** Of the step that was begun last. */
-  readonly attempts: number
-  /** Of the step that was begun last; undefined where it was skipped. */
-  readonly messageId: MessageId | undefined
-  /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
-  readonly nextAt: Instant | null | undefined
-  /** Since when the next step waits for a month that is not used up. */
-  readonly limitedSince: Instant | undefined
-  /** Undefined where nothing is to be verified, or it has been. */
-  readonly awaitedConsent: AwaitedConsent | undefined
-}
-
-type AwaitedConsent = {
+const AwaitedConsent = t.type({
   /** So many in a row, since then. */
-  readonly failedChecks: number
-  readonly failingSince: Instant | undefined
-}
+  failedChecks: NaturalNumber,
+  failingSince: t.union([Instant, t.undefined]),
+})
+
+const FollowUpState = t.type({
+  playbookVersion: NaturalNumber,
+  /** Steps that were begun or skipped. */
+  begun: NaturalNumber,
+  /** Of the step that was begun last. */
+  attempts: NaturalNumber,
+  /** Of the step that was begun last; undefined where it was skipped. */
+  messageId: t.union([MessageId, t.undefined]),
+  /** When the next try or step is due; undefined where the message of the last step tells, null where no step follows. */
+  nextAt: t.union([Instant, t.null, t.undefined]),
+  /** Since when the next step waits for a month that is not used up. */
+  limitedSince: t.union([Instant, t.undefined]),
+  /** Undefined where nothing is to be verified, or it has been. */
+  awaitedConsent: t.union([AwaitedConsent, t.undefined]),
+})
+type FollowUpState = t.TypeOf<typeof FollowUpState>
+
+/** Its snapshot outlives the contact: it may hold nothing that is personal. */
+const Started = t.type({
+  kind: t.literal('started'),
+  attribution: Attribution,
+  ended: t.boolean,
+  erased: t.boolean,
+  lastActivityAt: t.union([Instant, t.undefined]),
+  records: t.readonlyArray(RecordId),
+  /** What was recorded of the newest reports that may be repeated. */
+  reports: mapOf(ActivityReportId, Reported),
+  /** Undefined where the playbook sends nothing. */
+  followUp: t.union([FollowUpState, t.undefined]),
+  /** By a member. */
+  pausedUntil: t.union([Instant, t.undefined]),
+  /** A person may answer what the contact wrote: steps wait until then. */
+  answerUntil: t.union([Instant, t.undefined]),
+  /** When the last of the calls that were scheduled is over, unless that was reported before. */
+  callUntil: t.union([Instant, t.undefined]),
+  /** The newest texts of the contact that were heard. */
+  replies: t.readonlyArray(MessageId),
+  /** Not before this is a silent contact given up, as far as this stream tells: the messages of the steps tell more. */
+  givesUpAt: t.union([Instant, t.undefined]),
+  labels: setOf(ActivityLabel),
+})
+type Started = Readonly<t.TypeOf<typeof Started>>
+
+const EngagementState = t.union([t.type({ kind: t.literal('unknown') }), Started])
+export type EngagementState = { readonly kind: 'unknown' } | Started
 
 /** What a text of the contact makes of its engagement. */
 type ReplyOutcome = 'opted_out' | 'qualified' | 'unqualified' | 'not_interested' | 'none'
@@ -360,8 +365,6 @@ export const heldUntil = (state: Started): Instant | undefined => latest(takenOv
 /** Until when a person sees to the contact: till then a silent one is not given up, either. */
 export const takenOverUntil = ({ pausedUntil, callUntil }: Started): Instant | undefined =>
   latest(pausedUntil, callUntil)
-
-type Started = Extract<EngagementState, { readonly kind: 'started' }>
 
 const attributionIn = (started: Attribution): Attribution => {
   const { engagement_id, account_id, contact_id, lead_id, source_id, playbook_id } = started
@@ -621,5 +624,6 @@ export const engagement: Decider<EngagementState, EngagementCommand, EngagementE
   category: 'engagement',
   initial: { kind: 'unknown' },
   evolve,
+  snapshot: { version: 1, codec: EngagementState },
   decide,
 }

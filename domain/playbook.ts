@@ -1,4 +1,4 @@
-import { t, type Mismatch } from './codec.js'
+import { NaturalNumber, t, type Mismatch } from './codec.js'
 import { consentFields } from './consent.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
@@ -68,7 +68,9 @@ const laterSettings = { reply_rules: t.readonlyArray(ReplyRule), days: t.readonl
 /** Older versions wrote neither rules nor days. */
 const StoredSettings = t.intersection([t.type(settings), t.partial(laterSettings)], 'playbook settings')
 type StoredSettings = t.TypeOf<typeof StoredSettings>
-export type PlaybookSettings = Required<StoredSettings>
+
+const PlaybookSettings = t.type({ ...settings, ...laterSettings }, 'playbook settings')
+export type PlaybookSettings = t.TypeOf<typeof PlaybookSettings>
 
 /** Where a stored playbook names no days it sends on all. */
 export const settingsIn = (stored: StoredSettings): PlaybookSettings => ({ reply_rules: [], days: everyDay, ...stored })
@@ -81,16 +83,18 @@ export const PlaybookEvent = t.union([
 ])
 export type PlaybookEvent = t.TypeOf<typeof PlaybookEvent>
 
-export type PlaybookState =
-  | { readonly kind: 'unknown' }
-  | {
-      readonly kind: 'created'
-      readonly accountId: AccountId
-      readonly settings: PlaybookSettings
-      readonly deleted: boolean
-      /** Counts its settings from 1: an engagement keeps those that it began with. */
-      readonly version: number
-    }
+const PlaybookState = t.union([
+  t.type({ kind: t.literal('unknown') }),
+  t.type({
+    kind: t.literal('created'),
+    accountId: AccountId,
+    settings: PlaybookSettings,
+    deleted: t.boolean,
+    /** Counts its settings from 1: an engagement keeps those that it began with. */
+    version: NaturalNumber,
+  }),
+])
+export type PlaybookState = t.TypeOf<typeof PlaybookState>
 
 export type PlaybookCommand =
   | {
@@ -224,5 +228,6 @@ export const playbook: Decider<PlaybookState, PlaybookCommand, PlaybookEvent, Pl
   category: 'playbook',
   initial: { kind: 'unknown' },
   evolve,
+  snapshot: { version: 1, codec: PlaybookState },
   decide,
 }

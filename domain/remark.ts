@@ -1,4 +1,4 @@
-import { t } from './codec.js'
+import { mapOf, NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { AccountId, ContactId, EngagementId, ActivityReportId } from './ids.js'
@@ -17,12 +17,14 @@ export const RemarkEvent = t.union([
 ])
 export type RemarkEvent = t.TypeOf<typeof RemarkEvent>
 
-type RemarkState = {
-  readonly erased: boolean
-  readonly made: number
+/** Ids and numbers only: its snapshot must not hold what was said. */
+const RemarkState = t.type({
+  erased: t.boolean,
+  made: NaturalNumber,
   /** Of the newest reports that may be repeated, the revisions of their remarks. */
-  readonly reports: ReadonlyMap<ActivityReportId, number>
-}
+  reports: mapOf(ActivityReportId, NaturalNumber),
+})
+type RemarkState = t.TypeOf<typeof RemarkState>
 
 export type RemarkCommand = {
   readonly engagementId: EngagementId
@@ -94,5 +96,6 @@ export const remark: Decider<RemarkState, RemarkCommand, RemarkEvent, RemarkRefu
   category: 'remark',
   initial: { erased: false, made: 0, reports: new Map() },
   evolve,
+  snapshot: { version: 1, codec: RemarkState },
   decide,
 }

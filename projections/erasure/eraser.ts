@@ -142,13 +142,9 @@ const eraseEngagement = async (
   await eraseLastMessage(ports, state, event.time, erasureOf(ports, event, stopping))
   const { account_id: accountId, contact_id: contactId } = event.data
   const erase = { type: 'EraseRemarks', engagementId: id, accountId, contactId } as const
-  await close(ports, {
-    decider: remark,
-    id,
-    command: erase,
-    by: 'RemarksErased',
-    cause: causeOf(event, `${id}/remarks`),
-  })
+  const cause = causeOf(event, `${id}/remarks`)
+  const closing = await close(ports, { decider: remark, id, command: erase, by: 'RemarksErased', cause })
+  await ports.removeSnapshot(streamOf(remark, id), closing?.position ?? beginning)
   const last = events.length > 0 ? events : orThrow(await store.readLast(streamOf(engagement, id), 1))
   return last.at(-1)?.position ?? beginning
 }

@@ -135,6 +135,19 @@ const obeysTheLaws = <State, Command extends AnyCommand, Event extends DomainEve
       }
     }),
   )
+
+  const { snapshot } = decider
+  if (snapshot === undefined) return
+  law(
+    'from its snapshot, stored and read again, a history folds on to the same state',
+    fc.property(histories, fc.nat(25), (events, at) => {
+      const state = fold(decider, decider.initial, events.slice(0, at))
+      const stored: unknown = JSON.parse(JSON.stringify(snapshot.codec.encode(state)))
+      const read = decode(snapshot.codec, stored)
+      if (E.isLeft(read)) return assert.fail('it can not be read')
+      assert.deepEqual(fold(decider, read.right, events.slice(at)), fold(decider, decider.initial, events))
+    }),
+  )
 }
 
 obeysTheLaws(account, accountCommands)

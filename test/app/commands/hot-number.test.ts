@@ -11,7 +11,6 @@ import { engagement } from '../../../domain/engagement.js'
 import { lead } from '../../../domain/lead.js'
 import type { CommandHandler, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { senderOptOut } from '../../../domain/sender-opt-out.js'
 import type { Documents } from '../../../projections/ports.js'
 import {
   accountId,
@@ -22,7 +21,6 @@ import {
   engagementId,
   leadFacts,
   leadId,
-  senderOptOutId,
   sourceId,
 } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -110,22 +108,6 @@ for (const kind of ['cached', 'shared'] as const) {
     t.is(rightOf(await store.head()), before)
   })
 }
-
-test('however often a number says STOP to a sender, the next time is decided by as few events', async (t) => {
-  const { store, taken } = countedReads(memoryEventStore(memoryLog()))
-  const handler = sharedHandler(store, clock, documentSnapshots(memoryDocuments(documentState())))
-  const stop = async (n: number) => {
-    taken()
-    const command = { type: 'OptOutOfSender', optOutId: senderOptOutId(), textId: `text ${n}` } as const
-    rightOf(await handler.execute(senderOptOut, senderOptOutId(), command, cause))
-    await settled()
-    return taken().events
-  }
-  let most = 0
-  for (let n = 1; n <= 500; n += 1) most = Math.max(most, await stop(n))
-  t.true(most <= 200, `${most} events`)
-  t.is(rightOf(await store.read(`sender_opt_out-${senderOptOutId()}`)).events.length, 500)
-})
 
 test('with one more lead than may be open the oldest engagement ends', async (t) => {
   const store = memoryEventStore(memoryLog())

@@ -70,7 +70,12 @@ test('nothing personal of an erased contact is left in the log, and nothing of a
       !own.has(stream) && !stream.startsWith('erasure-') && type !== 'ResendCounted'
     const others = (events: History) => events.filter(isOther)
     t.deepEqual(others(visible), others(history))
-    t.deepEqual(stage.removed, [`contact-${one.id}`])
+    const remarks = history.flatMap((event) =>
+      event.type === 'EngagementStarted' && event.data.contact_id === one.id
+        ? [`remark-${event.data.engagement_id}`]
+        : [],
+    )
+    t.deepEqual(stage.removed.toSorted(), [`contact-${one.id}`, ...remarks].toSorted())
   }
 })
 
