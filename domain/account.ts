@@ -51,6 +51,13 @@ export const AccountEvent = t.union([
 ])
 export type AccountEvent = t.TypeOf<typeof AccountEvent>
 
+/**
+ * An event of either copies all that there are, so that many would make an account slow to fold. Keys that were revoked, and members that
+ * were removed, leave the state: an account may have had any number of them.
+ */
+export const maximalApiKeys = 1_000
+export const maximalMembers = 1_000
+
 type ApiKey = { readonly secretHash: string; readonly limitPerMinute: number | null }
 type Member = { readonly email: string; readonly role: MemberRole }
 
@@ -113,8 +120,10 @@ export type AccountCommand =
 export type AccountRefusal =
   | { readonly kind: 'account-not-found' }
   | { readonly kind: 'api-key-not-found' }
+  | { readonly kind: 'too-many-api-keys' }
   | { readonly kind: 'member-not-found' }
   | { readonly kind: 'member-already-added' }
+  | { readonly kind: 'too-many-members' }
 
 const evolve = (state: AccountState, event: AccountEvent): AccountState => {
   if (event.type === 'AccountOpened') {
@@ -176,8 +185,11 @@ const evolve = (state: AccountState, event: AccountEvent): AccountState => {
   }
 }
 
-const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> =>
-  new Map([...map].filter(([other]) => other !== key))
+const without = <K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> => {
+  const others = new Map(map)
+  others.delete(key)
+  return others
+}
 
 const isSame = (one: AcceptedHosts, other: AcceptedHosts): boolean =>
   one === null || other === null ? one === other : one.join() === other.join()
@@ -255,6 +267,7 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       return E.right(state.hasErasures ? [] : [{ type: 'ErasuresBegan', data: {} }])
     case 'IssueApiKey': {
       if (state.apiKeys.has(command.apiKeyId)) return E.right([])
+      if (state.apiKeys.size >= maximalApiKeys) return E.left({ kind: 'too-many-api-keys' })
       const { apiKeyId, secretHash, limitPerMinute } = command
       const data = { api_key_id: apiKeyId, secret_hash: secretHash, limit_per_minute: limitPerMinute }
       return E.right([{ type: 'ApiKeyIssued', data }])
@@ -273,6 +286,7 @@ const decide = (command: AccountCommand, state: AccountState): Either<AccountRef
       const email = command.email.toLowerCase()
       const known = [...state.members.values()].some((member) => member.email.toLowerCase() === email)
       if (known) return E.left({ kind: 'member-already-added' })
+      if (state.members.size >= maximalMembers) return E.left({ kind: 'too-many-members' })
       const data = { member_id: command.memberId, email: command.email, role: command.role }
       return E.right([{ type: 'MemberAdded', data }])
     }

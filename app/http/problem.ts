@@ -1,4 +1,4 @@
-import type { AccountRefusal } from '../../domain/account.js'
+import { maximalApiKeys, maximalMembers, type AccountRefusal } from '../../domain/account.js'
 import type { Mismatch } from '../../domain/codec.js'
 import type { ContactRefusal } from '../../domain/contact.js'
 import type { ReportRefusal } from '../../domain/conversion-report.js'
@@ -105,7 +105,9 @@ const missing = {
 
 /** What a request that can't be done now says. */
 const conflicts = {
+  'too-many-api-keys': `the account has ${maximalApiKeys.toLocaleString('en-US')} API keys: revoke one before`,
   'member-already-added': 'email belongs to a member already',
+  'too-many-members': `the account has ${maximalMembers.toLocaleString('en-US')} members: remove one before`,
   'playbook-in-use': 'a marketing source uses this playbook',
   'contact-opted-out': 'the contact opted out of messages',
   'text-outdated': 'the contrary was said to the sender since: write the text again under another Idempotency-Key',
@@ -166,7 +168,9 @@ export const answerTo = (problem: Problem): Answer => {
     case 'resend-not-found':
     case 'parked-event-not-found':
       return message(missing[problem.kind])
+    case 'too-many-api-keys':
     case 'member-already-added':
+    case 'too-many-members':
     case 'playbook-in-use':
     case 'contact-opted-out':
     case 'text-outdated':

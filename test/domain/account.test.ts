@@ -143,6 +143,46 @@ test('an e-mail address belongs to one member, whatever its case', (t) => {
     .refuses('member-already-added')
 })
 
+const issue = (n: number): AccountCommand => ({
+  type: 'IssueApiKey',
+  apiKeyId: apiKeyId(n),
+  secretHash: `hash ${n}`,
+  limitPerMinute: null,
+})
+
+const upTo = (n: number) => Array.from({ length: n }, (_, index) => index + 1)
+
+test('whatever was issued before, an account has 1,000 API keys at most, and with one that is revoked there is room again', (t) => {
+  const gone = upTo(500).flatMap((n): ReadonlyArray<AccountEvent> => [
+    issued(2_000 + n),
+    { type: 'ApiKeyRevoked', data: { api_key_id: apiKeyId(2_000 + n) } },
+  ])
+  const full = [opened, ...gone, ...upTo(1_000).map((n) => issued(n))]
+  given(t, account, ...full)
+    .when(issue(1_001))
+    .refuses('too-many-api-keys')
+  given(t, account, ...full)
+    .when(issue(1_000))
+    .isAlreadySo()
+  given(t, account, ...full, revoked)
+    .when(issue(1_001))
+    .then(issued(1_001))
+})
+
+test('an account has 1,000 members at most, and with one that is removed there is room again', (t) => {
+  const full = [opened, ...upTo(1_000).map((n) => added(n, `member-${n}@example.com`))]
+  const one = addMember(1_001, 'one-more@example.com')
+  given(t, account, ...full)
+    .when(one)
+    .refuses('too-many-members')
+  given(t, account, ...full)
+    .when(addMember(1_001, 'member-1@example.com'))
+    .refuses('member-already-added')
+  given(t, account, ...full, { type: 'MemberRemoved', data: { member_id: memberId(1) } })
+    .when(one)
+    .then(added(1_001, 'one-more@example.com'))
+})
+
 test('a removed member is gone and may be added again', (t) => {
   const remove: AccountCommand = { type: 'RemoveMember', memberId: memberId(1) }
   const removed: AccountEvent = { type: 'MemberRemoved', data: { member_id: memberId(1) } }
