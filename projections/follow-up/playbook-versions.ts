@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import { fold, streamOf } from '../../domain/decider.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { PlaybookId } from '../../domain/ids.js'
@@ -9,9 +10,12 @@ import { FailedForGood, loadOrThrow, readOrThrow } from '../subscriptions/retrie
 /** The settings that a playbook had at a version. @throws FailedForGood, and where the store fails */
 export type PlaybookVersions = (id: PlaybookId, version: number) => Promise<PlaybookSettings | undefined>
 
+/** In bytes, about: settings may have a hundred thousand of them. */
+const capacity = 4_000_000
+
 /** A version never changes, so what was read of it stays good. */
 export const playbookVersions = (store: Pick<EventStore, 'read'>): PlaybookVersions => {
-  const known = new LRUCache<string, PlaybookSettings>({ max: 500 })
+  const known = new LRUCache<string, PlaybookSettings>({ maxSize: capacity, sizeCalculation: approximateBytes })
   return async (id, version) => {
     const key = `${id}/${version}`
     const found = known.get(key)

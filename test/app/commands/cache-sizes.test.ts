@@ -6,12 +6,14 @@ import { inMemoryProjection } from '../../../app/commands/states/in-memory-proje
 import { neverAborted } from '../../../domain/abortable.js'
 import { t as codec } from '../../../domain/codec.js'
 import { beginning } from '../../../domain/event.js'
-import type { CommandHandler, EventBatch } from '../../../domain/ports.js'
+import { defaultSettings } from '../../../domain/playbook.js'
+import type { CommandHandler, EventBatch, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { playbookVersions } from '../../../projections/follow-up/playbook-versions.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, type Projection } from '../../../projections/projection.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
-import { positionAt } from '../../kit/domain/samples.js'
+import { accountId, playbookId, positionAt } from '../../kit/domain/samples.js'
 import { reachable } from '../../kit/parts/reachable.js'
 import { turnTime } from '../../kit/time/turns.js'
 
@@ -112,6 +114,26 @@ test('snapshots are cached by their bytes', async (t) => {
   }
   const held = await count()
   t.true(isBounded(held, lengths.large), `${held}`)
+})
+
+test('the settings that playbooks had are cached by their bytes', async (t) => {
+  for (const length of Object.values(lengths)) {
+    const { watch, count } = reachable()
+    let reads = 0
+    const read = () => {
+      reads += 1
+      const settings = { ...defaultSettings, title: 'x'.repeat(length), steps: [] }
+      watch(settings.steps)
+      const created = { type: 'PlaybookCreated', data: { account_id: accountId(), settings } }
+      return Promise.resolve(E.right({ events: [created], revision: 0 }))
+    }
+    const settingsAt = playbookVersions({ read } as unknown as Pick<EventStore, 'read'>)
+    for (let n = 0; n < asked; n += 1) await settingsAt(playbookId(n), 1)
+    const held = await count()
+    t.true(length === lengths.small ? held === asked : held > 0 && held * length <= most, `${held} of ${length}`)
+    await settingsAt(playbookId(asked - 1), 1)
+    t.is(reads, asked, 'the newest is cached')
+  }
 })
 
 test('the documents of a read model that is built are cached by their bytes', async (t) => {
