@@ -8,7 +8,7 @@ import type { AccountId } from '../../../domain/ids.js'
 import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Contact } from '../../contact.js'
-import { executedOrThrow } from '../../parking/final-failure.js'
+import { errorOf, isTransient, type CommandFailure } from '../../parking/final-failure.js'
 import { parking } from '../../parking/parking.js'
 import type { Checkpoint } from '../../subscriptions/checkpoint.js'
 import { orThrow } from '../../../domain/store-failed.js'
@@ -26,9 +26,14 @@ import { payloadOf } from './payload.js'
 type FannedOut = {
   readonly to: ReadonlyArray<WebhookDocument>
   readonly shown: Either<StoreFailure, Contact | undefined>
+  /** Its deliveries that are made at the same time. */
+  readonly atOnce: number
 }
 
-/** Activities whose deliveries are made at the same time: each holds a body in memory. */
+/**
+ * Deliveries that are made at the same time: each holds a body in memory. The activities that are handled at the same time have equal
+ * shares, so that none waits for one that goes to many webhooks.
+ */
 const madeAtOnce = 128
 
 type FanOutPorts = {
@@ -63,7 +68,7 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
     else webhooks.apply(event)
     if (event.type !== 'ActivityRecorded') return
     const to = webhooks.subscribed(event.data.activity)
-    const one = isRetry ? { to, shown: await contacts.asOf(event) } : fanned.get(event)
+    const one = isRetry ? { to, shown: await contacts.asOf(event), atOnce: madeAtOnce } : fanned.get(event)
     if (one !== undefined) await makeDue(event, one)
   }
   const name = 'delivery_projector'
@@ -93,7 +98,8 @@ export const deliveryFanOut = (ports: FanOutPorts): Follower => {
         if (to.length > 0) subscribed.set(event, to)
       }
       const shown = await contacts.fold(events, new Set(subscribed.keys()))
-      fanned = new Map([...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone }]))
+      const atOnce = Math.max(Math.floor(madeAtOnce / subscribed.size), 1)
+      fanned = new Map([...subscribed].map(([event, to]) => [event, { to, shown: shown.get(event) ?? gone, atOnce }]))
       const making = [...subscribed.keys()]
       for (let next = making.splice(0, madeAtOnce); next.length > 0; next = making.splice(0, madeAtOnce)) {
         await Promise.all(next.map(handle))
@@ -114,7 +120,7 @@ const gone: Either<never, undefined> = E.right(undefined)
 /** Makes the deliveries of an activity due. */
 const makeDueWith =
   (ports: Pick<FanOutPorts, 'commandHandler' | 'hasErasures' | 'store'>, leads: Pick<FollowedLeads, 'submitted'>) =>
-  async (event: RecordedActivity, { to, shown }: FannedOut): Promise<void> => {
+  async (event: RecordedActivity, { to, shown, atOnce }: FannedOut): Promise<void> => {
     const { commandHandler, store } = ports
     const found = orThrow(shown)
     if (found === undefined || (await isErased(ports, event))) return
@@ -123,17 +129,30 @@ const makeDueWith =
     // A contact opts out by an activity, though its own stream says so only after it.
     const contactNow = activity.label === 'opted_out' ? { ...found, opted_out: true } : found
     const submitted = await leads.submitted(activity.lead_id)
-    for (const subscriber of to) {
-      const facts = factsOf(event, activity, subscriber, contactNow, submitted)
-      const heldAt = subscriber.state === 'off' ? subscriber.version : undefined
+    const make = ({ facts, heldAt }: DeliveryToMake) => {
       const command = { type: 'MakeDue', facts, heldAt } as const
       const eventId = (index: number): string => derivedEventId(event.id, facts.delivery_id, index)
       // By the times of the activities lists show them in order, also those that one append recorded.
       const cause = { actor: 'delivery', event, at: activity.at, eventId }
-      const done = await commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
-      executedOrThrow('a delivery', done)
+      return commandHandler.execute(delivery, facts.delivery_id, command, cause, newAggregate(delivery))
+    }
+    for (let first = 0; first < to.length; first += atOnce) {
+      const made = to.slice(first, first + atOnce).map((subscriber) => ({
+        facts: factsOf(event, activity, subscriber, contactNow, submitted),
+        heldAt: subscriber.state === 'off' ? subscriber.version : undefined,
+      }))
+      allMadeOrThrow(await Promise.all(made.map(make)))
     }
   }
+
+type DeliveryToMake = { readonly facts: DeliveryFacts; readonly heldAt: number | undefined }
+
+/** One that may succeed later counts before one that never will: the activity comes again, and is parked only after that. */
+const allMadeOrThrow = (results: ReadonlyArray<Either<CommandFailure, unknown>>): void => {
+  const failures = results.flatMap((one) => (E.isLeft(one) ? [one.left] : []))
+  const failure = failures.find(isTransient) ?? failures[0]
+  if (failure !== undefined) throw errorOf('a delivery', failure)
+}
 
 /** Whether the contact was erased by now, though the log is not followed so far yet: nothing of it becomes due any more. */
 const isErased = async (

@@ -18,16 +18,20 @@ import { accountWithWebhook } from './account-with-webhook.js'
 import { cachedHandler } from './command-handlers.js'
 import { recordingLogger } from './recording-logger.js'
 
-/** An account with a webhook, a number whose leads are submitted, and a fan-out that sees the log as `seen` gives it. */
+/**
+ * An account with a webhook, a number whose leads are submitted, and a fan-out that sees the log as `seen` gives it and writes to it
+ * as `writable` does.
+ */
 export const openFanOutStage = async (
   seen: (stored: EventStore) => EventStore = (stored) => stored,
   hasErasures = false,
+  writable: (stored: EventStore) => EventStore = (stored) => stored,
 ) => {
   const stored = memoryEventStore(memoryLog())
   const store = seen(stored)
   const clock = manualClock()
   const cause = { actor: 'test', eventId: randomIds(clock).uuid }
-  const commandHandler = cachedHandler(stored, clock)
+  const commandHandler = cachedHandler(writable(stored), clock)
   await accountWithWebhook(commandHandler, cause)
   const { react } = reactor({ commandHandler, logger: recordingLogger() })
   const documents = memoryDocuments(documentState())

@@ -1,11 +1,23 @@
 import test from 'ava'
 import { neverAborted } from '../../../../domain/abortable.js'
 import { contact } from '../../../../domain/contact.js'
+import type { LeadId, WebhookId } from '../../../../domain/ids.js'
+import type { EventStore } from '../../../../domain/ports.js'
+import { E } from '../../../../domain/prelude.js'
+import { webhook } from '../../../../domain/webhook.js'
 import { beginning } from '../../../../domain/event.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts } from '../../../../projections/read-models/contacts.js'
 import { applyBatch } from '../../../../projections/subscriptions/runner.js'
-import { contactId, engagementId, erasureId } from '../../../kit/domain/samples.js'
+import {
+  accountId,
+  contactId,
+  engagementId,
+  erasureId,
+  leadId,
+  webhookId,
+  webhookSettings,
+} from '../../../kit/domain/samples.js'
 import { countedReads } from '../../../kit/parts/counted-reads.js'
 import { openFanOutStage } from '../../../kit/parts/fan-out-stage.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -104,4 +116,90 @@ test('of activities that one append recorded each delivery is listed in its turn
     ['started', 'started', 'filtered'],
   )
   t.is(new Set(made.slice(1).map(({ time }) => time)).size, 2)
+})
+
+/** Commits what waits for the disk together, in the order of the calls, and counts. */
+const groupCommits = () => {
+  let commits = 0
+  let most = 0
+  let waiting: Array<() => void> = []
+  const commit = (): void => {
+    const committed = waiting
+    waiting = []
+    commits += 1
+    most = Math.max(most, committed.length)
+    for (const append of committed) append()
+  }
+  return {
+    on: (store: EventStore): EventStore => ({
+      ...store,
+      append: async (...append) => {
+        if (waiting.length === 0) setImmediate(commit)
+        await new Promise<void>((resolve) => waiting.push(resolve))
+        return store.append(...append)
+      },
+    }),
+    /** Since it was asked last. `most`: appends that one commit held. */
+    taken: () => {
+      const counted = { commits, most }
+      commits = 0
+      most = 0
+      return counted
+    },
+  }
+}
+
+/** A stage with so many webhooks that writes to the log as `writable` does. */
+const openStageOf = async (webhooks: number, writable: (stored: EventStore) => EventStore) => {
+  const stage = await openFanOutStage(undefined, false, writable)
+  const settings = webhookSettings()
+  for (let n = 2; n <= webhooks; n += 1) {
+    const command = { type: 'AddWebhook', webhookId: webhookId(n), accountId: accountId(), settings } as const
+    rightOf(await stage.commandHandler.execute(webhook, webhookId(n), command, stage.cause))
+  }
+  return stage
+}
+
+test('the deliveries of an activity that goes to many webhooks are made together, a bounded number at a time', async (t) => {
+  const { on, taken } = groupCommits()
+  const { submit, run, written } = await openStageOf(300, on)
+  await submit(1)
+  taken()
+  await run()
+  t.deepEqual(taken(), { commits: 3, most: 128 })
+  t.is((await written('delivery')).length, 300)
+})
+
+test('activities that are handled together share that number, and each webhook gets them in the order of the log', async (t) => {
+  const { on, taken } = groupCommits()
+  const { submit, run, written } = await openStageOf(100, on)
+  for (let n = 1; n <= 4; n += 1) await submit(n)
+  taken()
+  await run()
+  const { commits, most } = taken()
+  t.true(commits <= 4 && most <= 128, `${commits} commits of up to ${most} appends`)
+  const got = new Map<WebhookId, Array<LeadId | null | undefined>>()
+  for (const { type, data } of await written('delivery')) {
+    if (type !== 'DeliveryDue') continue
+    got.set(data.webhook_id, [...(got.get(data.webhook_id) ?? []), data.lead_id])
+  }
+  t.is(got.size, 100)
+  for (const leads of got.values()) t.deepEqual(leads, [leadId(1), leadId(2), leadId(3), leadId(4)])
+})
+
+test('an activity one of whose deliveries could not be stored for now comes again, though another never can be', async (t) => {
+  const refusing = (store: EventStore): EventStore => ({
+    ...store,
+    append: (stream, ...append) => {
+      const [, [event]] = append
+      if (event.type !== 'DeliveryDue') return store.append(stream, ...append)
+      const isFirst = event.data.webhook_id === webhookId()
+      const kind = isFirst ? 'corrupt' : 'unavailable'
+      return Promise.resolve(E.left({ kind, reason: 'refused, or away' }))
+    },
+  })
+  const { submit, run, written } = await openStageOf(2, refusing)
+  await submit(1)
+  await t.throwsAsync(run(), { message: /away/ })
+  t.is((await written('parked')).length, 0)
 })
