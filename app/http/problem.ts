@@ -31,6 +31,7 @@ export type Problem =
   | { readonly kind: 'too-many-requests'; readonly retryAfter: number }
   | { readonly kind: 'unexpected' }
   | { readonly kind: 'playbook-in-use' }
+  | { readonly kind: 'too-many-webhooks' }
   | { readonly kind: 'contact-opted-out' }
   /** A text that was said to a sender, where another said the contrary since. */
   | { readonly kind: 'text-outdated' }
@@ -109,6 +110,7 @@ const conflicts = {
   'member-already-added': 'email belongs to a member already',
   'too-many-members': `the account has ${maximalMembers.toLocaleString('en-US')} members: remove one before`,
   'playbook-in-use': 'a marketing source uses this playbook',
+  'too-many-webhooks': 'the account has as many webhooks as it may have, which are 100: remove one first',
   'contact-opted-out': 'the contact opted out of messages',
   'text-outdated': 'the contrary was said to the sender since: write the text again under another Idempotency-Key',
   'delivery-erased': 'what was to be posted is erased',
@@ -172,6 +174,7 @@ export const answerTo = (problem: Problem): Answer => {
     case 'member-already-added':
     case 'too-many-members':
     case 'playbook-in-use':
+    case 'too-many-webhooks':
     case 'contact-opted-out':
     case 'text-outdated':
     case 'delivery-erased':

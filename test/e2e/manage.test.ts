@@ -495,6 +495,20 @@ test('a webhook is shown with its settings and state, and never with its token (
   }
 })
 
+test('an account has a hundred webhooks at most, and one that is removed makes room', async (t) => {
+  const [account, other] = await Promise.all([openAccount(site), openAccount(site)])
+  const asked = { url: 'http://127.0.0.1:9/hook', token: 'x' }
+  const [first] = await Promise.all(Array.from({ length: 100 }, () => account.addWebhook(asked)))
+  const refused = await account.manage('POST', '/webhooks', asked)
+  t.is(refused.status, 409)
+  t.deepEqual(refused.body.errors, ['the account has as many webhooks as it may have, which are 100: remove one first'])
+  t.is((await account.manage('PATCH', `/webhooks/${first}`, { events: ['sold'] })).status, 200)
+  t.is((await other.manage('POST', '/webhooks', asked)).status, 201)
+  t.is((await account.manage('DELETE', `/webhooks/${first}`)).status, 200)
+  t.is((await account.manage('POST', '/webhooks', asked)).status, 201)
+  t.is((await account.manage('POST', '/webhooks', asked)).status, 409)
+})
+
 test('a removed webhook is 404 from then on', async (t) => {
   const account = await openAccount(site)
   const id = await account.addWebhook({ url: 'http://127.0.0.1:9/hook', token: 'x' })
