@@ -3,7 +3,7 @@ import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import type { SqliteDatabase } from '../database.js'
-import { creation, promotion, removal } from './sql.js'
+import { creation, indexing, promotion, removal, retirement } from './sql.js'
 import { generationName, registeredTable, type DocumentTables } from './tables.js'
 
 /** How generations of collections come and go: each has a table of its own. */
@@ -13,8 +13,7 @@ export const documentGenerations = (
 ): Pick<Documents, 'prepare' | 'exists' | 'promote' | 'drop'> => {
   const preparing = sharedCalls<Either<StoreFailure, void>>()
 
-  const changeSchema = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> =>
-    E.asUnit(await database.write({ kind: 'schema', statements }))
+  const { changeSchema, changeInSteps, sweep } = schemaChanges(database)
 
   const create = async (collection: Collection): Promise<Either<StoreFailure, void>> => {
     const found = database.read((prepare) => ({
@@ -44,6 +43,8 @@ export const documentGenerations = (
       if (E.isLeft(found)) return found
       const { fresh, others } = found.right
       if (fresh === undefined) return E.left({ kind: 'corrupt', reason: `${collection.name} has no next generation` })
+      const indexed = await changeInSteps(indexing(collection, fresh))
+      if (E.isLeft(indexed)) return indexed
       const promoted = await changeSchema(
         promotion(
           collection,
@@ -52,6 +53,8 @@ export const documentGenerations = (
         ),
       )
       tables.forgetAll()
+      // The promotion has succeeded, whatever the sweep meets: what it leaves goes with the next one, or the next start.
+      if (E.isRight(promoted)) await sweep(collection.name)
       return promoted
     },
 
@@ -65,9 +68,44 @@ export const documentGenerations = (
       if (E.isLeft(found)) return found
       tables.forget(collection)
       const { table, view } = found.right
-      if (table === undefined) return E.right(undefined)
-      const hidden = view?.sql.includes(`"${table}"`) === true ? [`DROP VIEW "${collection.name}"`] : []
-      return changeSchema([...hidden, ...removal(table)])
+      if (table !== undefined) {
+        const hidden = view?.sql.includes(`"${table}"`) === true ? [`DROP VIEW "${collection.name}"`] : []
+        const retired = await changeSchema([...hidden, retirement(table)])
+        if (E.isLeft(retired)) return retired
+      }
+      return sweep(collection.name)
     },
   }
+}
+
+const schemaChanges = (database: SqliteDatabase) => {
+  const changeSchema = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> =>
+    E.asUnit(await database.write({ kind: 'schema', statements }))
+
+  /** Each of them in a job of its own, so that the writes of others come in between. */
+  const changeInSteps = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> => {
+    for (const statement of statements) {
+      const changed = await changeSchema([statement])
+      if (E.isLeft(changed)) return changed
+    }
+    return E.right(undefined)
+  }
+
+  /** Removes what was retired of a name, now or before the process ended. */
+  const sweep = async (name: string): Promise<Either<StoreFailure, void>> => {
+    const found = database.read((prepare) =>
+      prepare<string>(`SELECT table_name FROM collections WHERE name = ? AND generation = 'retired/' || table_name`)
+        .pluck()
+        .all(name)
+        .flatMap((table) => {
+          const named = `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL`
+          const indexes = prepare<string>(named).pluck().all(table)
+          const lastRow = prepare<number | null>(`SELECT max(rowid) FROM "${table}"`).pluck().get() ?? 0
+          return removal(table, indexes, lastRow)
+        }),
+    )
+    return E.isLeft(found) ? found : changeInSteps(found.right)
+  }
+
+  return { changeSchema, changeInSteps, sweep }
 }

@@ -1,3 +1,5 @@
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Collection, Documents, Entry, IndexValue, Stored, WalkedEntry } from '../../../projections/ports.js'
 import {
@@ -12,8 +14,12 @@ import {
 } from './sql.js'
 import type { DocumentTables } from './tables.js'
 
-/** Documents that a walk reads at once. */
+/** Documents that a walk reads at once, and rows that a count does. */
 const pageSize = 1000
+const countedAtOnce = 10_000
+
+/** Reads are synchronous: between two pages everything else has its turn. */
+const othersHadTheirTurn = (): Promise<void> => new Promise(setImmediate)
 
 export const documentReads = (
   tables: DocumentTables,
@@ -42,12 +48,14 @@ export const documentReads = (
     ),
 
   count: (collection, part) =>
-    Promise.resolve(
-      tables.read(collection, 0, (prepare, table) => {
-        const { sql, values } = counting(collection, table, part)
-        return prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0
-      }),
-    ),
+    part === undefined
+      ? countAll(tables, collection)
+      : Promise.resolve(
+          tables.read(collection, 0, (prepare, table) => {
+            const { sql, values } = counting(collection, table, part)
+            return prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0
+          }),
+        ),
 
   values: (collection, index) =>
     Promise.resolve(
@@ -70,8 +78,26 @@ export const documentReads = (
       const last = entries.at(-1)
       if (last === undefined) return
       after = last.key
-      // Reads are synchronous: between two pages everything else has its turn.
-      await new Promise(setImmediate)
+      await othersHadTheirTurn()
     }
   },
 })
+
+const countAll = async (tables: DocumentTables, collection: Collection): Promise<Either<StoreFailure, number>> => {
+  let documents = 0
+  for (let after = 0; ; after += countedAtOnce) {
+    const page = tables.read(collection, undefined, (prepare, table) => {
+      const last = prepare<number | null>(`SELECT max(rowid) FROM "${table}"`).pluck().get() ?? 0
+      const sql = `SELECT count(*) FROM "${table}" WHERE rowid > ? AND rowid <= ? AND body IS NOT NULL`
+      const counted =
+        prepare<number>(sql)
+          .pluck()
+          .get(after, after + countedAtOnce) ?? 0
+      return { counted, isLast: last <= after + countedAtOnce }
+    })
+    if (E.isLeft(page)) return page
+    documents += page.right?.counted ?? 0
+    if (page.right?.isLast ?? true) return E.right(documents)
+    await othersHadTheirTurn()
+  }
+}

@@ -46,39 +46,54 @@ export const decodeWalkedEntry = (row: EntryRow): WalkedEntry => {
   }
 }
 
-/** The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the end. */
+/**
+ * The next generation gets its indexes when it is promoted: a table that is filled in bulk is indexed fastest at the end. That of the keys
+ * has a name, so that it can be dropped before the rows are.
+ */
 export const creation = (collection: Collection, table: string): ReadonlyArray<string> => [
-  `CREATE TABLE "${table}" (key TEXT NOT NULL UNIQUE, position INTEGER NOT NULL, body TEXT${columnsOf(collection)
+  `CREATE TABLE "${table}" (key TEXT NOT NULL, position INTEGER NOT NULL, body TEXT${columnsOf(collection)
     .map((column) => `, "${column}"`)
     .join('')})`,
+  `CREATE UNIQUE INDEX "${table}/key" ON "${table}" (key)`,
   `INSERT INTO collections (name, version, generation, table_name, checkpoint)
    VALUES ('${collection.name}', ${collection.version}, '${collection.generation}', '${table}', 0)`,
   ...(collection.generation === 'live' ? [...indexing(collection, table), ...view(collection, table)] : []),
 ]
 
-/** Puts a table in the place of the others of its name. */
+/** Puts a table, which has its indexes, in the place of the others of its name. */
 export const promotion = (
   collection: Collection,
   table: string,
   others: ReadonlyArray<string>,
 ): ReadonlyArray<string> => [
-  ...indexing(collection, table),
-  `DROP VIEW IF EXISTS "${collection.name}"`,
-  ...others.flatMap(removal),
+  ...others.map(retirement),
   `UPDATE collections SET generation = 'live' WHERE table_name = '${table}'`,
   ...view(collection, table),
 ]
 
-export const removal = (table: string): ReadonlyArray<string> => [
-  `DELETE FROM collections WHERE table_name = '${table}'`,
-  `DROP TABLE "${table}"`,
+/** From then on nobody finds the table, and it is there to be removed only. */
+export const retirement = (table: string): string =>
+  `UPDATE collections SET generation = 'retired/' || table_name WHERE table_name = '${table}'`
+
+/** Rows that one statement deletes. */
+const deletedAtOnce = 5_000
+
+/** What is removed is overwritten, so to drop a full table at once would hold up all writes: one statement after the other removes it. */
+export const removal = (table: string, indexes: ReadonlyArray<string>, lastRow: number): ReadonlyArray<string> => [
+  ...indexes.map((index) => `DROP INDEX "${index}"`),
+  ...Array.from(
+    { length: Math.ceil(lastRow / deletedAtOnce) },
+    (_, n) => `DELETE FROM "${table}" WHERE rowid <= ${(n + 1) * deletedAtOnce}`,
+  ),
+  `DROP TABLE "${table}"; DELETE FROM collections WHERE table_name = '${table}'`,
 ]
 
-/** A document without the first field of an index stays out of it. */
-const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string> =>
+/** One statement for each. A document without the first field of an index stays out of it. What is there already stays. */
+export const indexing = ({ indexes }: Collection, table: string): ReadonlyArray<string> =>
   Object.entries(indexes).map(([index, fields]) => {
     const columns = [...fields, 'key'].map((field) => `"${field}"`).join(', ')
-    return `CREATE INDEX "${table}/${index}" ON "${table}" (${columns}) WHERE "${fields[0] ?? 'key'}" IS NOT NULL`
+    const where = `WHERE "${fields[0] ?? 'key'}" IS NOT NULL`
+    return `CREATE INDEX IF NOT EXISTS "${table}/${index}" ON "${table}" (${columns}) ${where}`
   })
 
 const view = (collection: Collection, table: string): ReadonlyArray<string> => [
@@ -103,9 +118,7 @@ export const selection = (
   return { sql, values: [...values, ...(after === undefined ? [] : [after.value, after.key]), limit] }
 }
 
-export const counting = (collection: Collection, table: string, part: CountedPart | undefined): Selection => {
-  if (part === undefined)
-    return { sql: `SELECT count(*) AS documents FROM "${table}" WHERE body IS NOT NULL`, values: [] }
+export const counting = (collection: Collection, table: string, part: CountedPart): Selection => {
   const { where, values } = conditions(fieldsOf(collection, part.index), part)
   const sql = `SELECT count(*) AS documents FROM (SELECT 1 FROM "${table}" WHERE ${where} LIMIT ?)`
   return { sql, values: [...values, part.limit] }
