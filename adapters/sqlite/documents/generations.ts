@@ -12,7 +12,6 @@ export const documentGenerations = (
   tables: DocumentTables,
 ): Pick<Documents, 'prepare' | 'exists' | 'promote' | 'drop'> => {
   const preparing = sharedCalls<Either<StoreFailure, void>>()
-
   const { changeSchema, changeInSteps, sweep } = schemaChanges(database)
 
   const create = async (collection: Collection): Promise<Either<StoreFailure, void>> => {
@@ -78,6 +77,7 @@ export const documentGenerations = (
   }
 }
 
+/** What makes and removes tables and indexes: while the writing thread does one of these jobs all other writes wait. */
 const schemaChanges = (database: SqliteDatabase) => {
   const changeSchema = async (statements: ReadonlyArray<string>): Promise<Either<StoreFailure, void>> =>
     E.asUnit(await database.write({ kind: 'schema', statements }))
