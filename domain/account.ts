@@ -86,6 +86,10 @@ export type AccountState =
 
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
+/** Whether it sends from there now; undefined: from the sender that the accounts share. */
+export const sendsFrom = (state: AccountState, from: string | undefined): boolean =>
+  state.kind === 'open' && state.sender?.from === from
+
 export type AccountCommand =
   | {
       readonly type: 'OpenAccount'

@@ -1,5 +1,6 @@
+import { account, sendsFrom } from '../../domain/account.js'
 import { engagement } from '../../domain/engagement.js'
-import { MessageId, type AccountId } from '../../domain/ids.js'
+import { MessageId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { message, type MessageReport, type MessageState } from '../../domain/message.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
@@ -56,13 +57,15 @@ const recorded = async (
   const done = await ports.clientCommands.execute(message, id, command, 'provider')
   if (E.isLeft(done)) return done
   // One that was known says nothing of the sender as it is now.
-  return done.right.events.length === 0 ? E.right(undefined) : ofSender(ports, sent.right.facts.account_id, report)
+  return done.right.events.length === 0 ? E.right(undefined) : ofSender(ports, sent.right, report)
 }
 
-/** What gets through, or does not, tells of the sender too. */
+type Tried = Extract<MessageState, { readonly attempt: number }>
+
+/** What gets through, or does not, tells of the sender too, where the account still sends from it. */
 const ofSender = async (
-  { clientCommands, clock }: ReportPorts,
-  accountId: AccountId,
+  { commandHandler, clientCommands, clock }: ReportPorts,
+  { facts: { account_id: accountId }, sender: from }: Tried,
   report: MessageReport,
 ): Promise<Either<Problem, undefined>> => {
   const by = { accountId, saidBy: 'report', at: clock.now() } as const
@@ -73,6 +76,9 @@ const ofSender = async (
         ? { type: 'ReleaseSender', ...by }
         : undefined
   if (command === undefined) return E.right(undefined)
+  const owner = await loadState(commandHandler, account, accountId)
+  if (E.isLeft(owner)) return owner
+  if (!sendsFrom(owner.right, from)) return E.right(undefined)
   const done = await clientCommands.execute(sender, accountId, command, 'provider')
   return E.isLeft(done) ? done : E.right(undefined)
 }
@@ -81,7 +87,7 @@ const ofSender = async (
 const retryOf = async (
   { commandHandler, clock }: ReportPorts,
   id: MessageId,
-  { kind, facts, attempt, dueAt, request }: Extract<MessageState, { readonly attempt: number }>,
+  { kind, facts, attempt, dueAt, request }: Tried,
   report: MessageReport,
 ): Promise<Either<StoreFailure, Instant | undefined>> => {
   const isAllowed = attempt < maximalMessageTries || report.kind === 'sender-blocked'

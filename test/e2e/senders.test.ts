@@ -70,6 +70,33 @@ test('a STOP to the sender that an account had before still counts for it', asyn
   t.true(await isOptedOut(account, phone))
 })
 
+test('a late report of the sender that an account had before neither holds nor releases the one that it has now', async (t) => {
+  const { following, submit, takenFor, double, mails } = await openTextingStage(t, { clockRate: 1_000 })
+  const account = await following('Moving Agency')
+  await account.manage('POST', '/members', { email: 'ada@example.org', role: 'admin' })
+  const setSender = (from: string | undefined) =>
+    account.manage('PUT', '/messaging', { sender: from === undefined ? null : { from, messages_per_second: null } })
+  const held = async () => messagingIn(await account.manage('GET', '/messaging'))['held']
+  const textTo = async () => {
+    const { phone } = await submit(account)
+    await soon(() => takenFor(phone).length === 1)
+    const [taken] = takenFor(phone)
+    if (taken === undefined) throw new Error('the double has no text')
+    return taken
+  }
+  await setSender(otherNumber)
+  const [filtered, arrived] = [await textTo(), await textTo()]
+  await setSender(undefined)
+  t.is(await double.postStatus(filtered, 'undelivered', 30007), 204)
+  t.is(await held(), null)
+  t.is(await double.postStatus(await textTo(), 'undelivered', 30007), 204)
+  t.like(await held(), { reason: 'the carrier filters this sender (Twilio 30007)' })
+  t.is(await double.postStatus(arrived, 'delivered'), 204)
+  t.like(await held(), { reason: 'the carrier filters this sender (Twilio 30007)' })
+  await soon(() => mails().length > 0)
+  t.is(mails().length, 1)
+})
+
 test('the provider answers STOP by itself, unless the account says that it does not', async (t) => {
   // By a clock that is faster the five minutes of a confirmation would be over in a moment.
   const { following, submit, takenFor, write } = await openTextingStage(t)

@@ -1,18 +1,32 @@
+import { sendsFrom, type AccountState } from '../../../domain/account.js'
 import type { AccountId } from '../../../domain/ids.js'
-import type { Clock } from '../../../domain/ports.js'
+import type { Clock, StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { sender, type SenderCommand, type SenderState } from '../../../domain/sender.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import { recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
 
 type Ports = RetryPorts & { readonly clock: Clock }
 
+export type HoldPorts = Ports & {
+  readonly currentAccount: (id: AccountId) => Promise<Either<StoreFailure, AccountState>>
+}
+
+/** The account may send from somewhere else by now. Where nobody can tell, what the provider said counts. */
+const isCurrent = async ({ currentAccount }: HoldPorts, id: AccountId, from: string | undefined): Promise<boolean> => {
+  const owner = await currentAccount(id)
+  return E.isLeft(owner) || sendsFrom(owner.right, from)
+}
+
+type Blocked = { readonly accountId: AccountId; readonly from: string | undefined; readonly reason: string }
+
 /** The provider blocks the sender of an account: its messages wait. Undefined where it is not held. */
 export const holdSender = async (
-  ports: Ports,
+  ports: HoldPorts,
   lease: Lease,
-  accountId: AccountId,
-  reason: string,
+  { accountId, from, reason }: Blocked,
 ): Promise<SenderState['held']> => {
+  if (!(await isCurrent(ports, accountId, from))) return undefined
   const at = ports.clock.now()
   const done = await record(ports, lease, { type: 'HoldSender', accountId, reason, saidBy: 'answer', at })
   return done?.state.held
@@ -26,7 +40,13 @@ export const mayTry = async (ports: Ports, lease: Lease, accountId: AccountId, i
 }
 
 /** A message got through. */
-export const releaseSender = async (ports: Ports, lease: Lease, accountId: AccountId): Promise<void> => {
+export const releaseSender = async (
+  ports: HoldPorts,
+  lease: Lease,
+  accountId: AccountId,
+  from: string | undefined,
+): Promise<void> => {
+  if (!(await isCurrent(ports, accountId, from))) return
   await record(ports, lease, { type: 'ReleaseSender', accountId, saidBy: 'answer', at: ports.clock.now() })
 }
 

@@ -4,19 +4,18 @@ import type { AfterStep } from '../../../domain/follow-up.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
-import type { Clock, CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
+import type { CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
-import { holdSender, releaseSender } from './hold.js'
+import { holdSender, releaseSender, type HoldPorts } from './hold.js'
 
-export type SendingPorts = {
+export type SendingPorts = HoldPorts & {
   readonly commandHandler: CommandHandler
   readonly messenger: Messenger
-  readonly clock: Clock
   readonly time: Time
   readonly ids: Ids
   readonly logger: Logger
@@ -101,8 +100,8 @@ export const sendMessage = async (
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {
-    const position = await ended(ports, sent, attempt, outcome)
-    if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id)
+    const position = await ended(ports, sent, attempt, outcome, from)
+    if (outcome.kind === 'accepted' && sent.isProbe) await releaseSender(ports, lease, facts.account_id, from)
     return position
   }
   return settled(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
@@ -167,10 +166,13 @@ const ended = async (
   sent: Sending,
   attempt: number,
   outcome: MessengerOutcome,
+  from?: string,
 ): Promise<Position | undefined> => {
   const { lease, facts } = sent
   const held =
-    outcome.kind === 'sender-blocked' ? await holdSender(ports, lease, facts.account_id, outcome.reason) : undefined
+    outcome.kind === 'sender-blocked'
+      ? await holdSender(ports, lease, { accountId: facts.account_id, from, reason: outcome.reason })
+      : undefined
   const recorded = await record(ports, sent, endingOf(sent, attempt, outcome, ports.clock.now(), held?.until))
   const { kind } = outcome
   if (kind !== 'accepted')

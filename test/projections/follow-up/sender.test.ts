@@ -80,6 +80,27 @@ test('where a report told that a sender is blocked its messages wait, until anot
   t.deepEqual(stage.sent, [first, second])
 })
 
+test('what a provider answers for a sender that the account has given up meanwhile holds up nothing of the new one', async (t) => {
+  let from = '+14155550101'
+  const outcomes = [blocked]
+  const stage = openFollowUpStage(t, {
+    owner: () => ({ sender: { from, messages_per_second: null } }),
+    outcome: () => {
+      from = '+14155550102'
+      return outcomes.shift() ?? accepted
+    },
+  })
+  await stage.prepare()
+  const [first, second] = [await stage.submit(1, 1, now), await stage.submit(2, 1, now)]
+  await stage.takeTurn(1)
+  t.deepEqual(stage.heldUp(), [])
+  await stage.takeTurn(2)
+  t.deepEqual(stage.sent, [first, second])
+  stage.toTime(at(minute))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [first, second, first])
+})
+
 test('past the limit of a month steps wait for a day, and are dropped then; other accounts notice nothing', async (t) => {
   const stage = openFollowUpStage(t, { owner: (id) => (id === accountId(1) ? { segmentsPerMonth: 1 } : {}) })
   await stage.prepare()
