@@ -12,27 +12,41 @@ export type SendingRates = {
 /** Messages that wait for their place, at most: one that is forgotten takes another. */
 const mostWaiting = 100_000
 
+/** In milliseconds: so long after its time a place is still good, since turns take a moment to begin. */
+const goodFor = 10_000
+
+/** In milliseconds. `free`: from when on nobody has a place. `open`: when a message that missed its place may go out. */
+type Pace = { free: number; open: number }
+
 /**
  * In the memory of this process. `share` is the part of all contacts that it follows up now, and it uses as much of each rate: so all
- * processes together keep to it.
+ * processes together keep to it. A message that missed its place, such as for the night, goes out where nothing else does, or takes another.
  */
 export const sendingRates = (share: () => number): SendingRates => {
-  const free = new Map<string, number>()
+  const paces = new Map<string, Pace>()
   // Not `max`, at which room for as many would be made at once.
   const places = new LRUCache<TurnId, number>({ maxSize: mostWaiting, sizeCalculation: () => 1 })
-  const taken = (from: string, interval: number, now: number): number => {
-    const place = Math.max(now, free.get(from) ?? 0)
-    free.set(from, place + interval)
-    return place
+  const paceOf = (from: string): Pace => {
+    const pace = paces.get(from) ?? { free: 0, open: 0 }
+    paces.set(from, pace)
+    return pace
   }
   return {
     placeOf: (sender, id, at) => {
       const perSecond = sender?.messages_per_second
       if (sender === null || typeof perSecond !== 'number') return undefined
       const now = millisecondsOf(at)
-      const place = places.get(id) ?? taken(sender.from, 1_000 / (perSecond * share()), now)
+      const pace = paceOf(sender.from)
+      const interval = 1_000 / (perSecond * share())
+      const known = places.get(id)
+      const isMissed = known !== undefined && known < now - goodFor
+      const isNew = known === undefined || (isMissed && pace.open > now)
+      const place = isNew ? Math.max(now, pace.free) : known
+      if (isNew) pace.free = place + interval
       if (place <= now) {
         places.delete(id)
+        pace.open = Math.max(now, pace.open) + interval
+        pace.free = Math.max(now + interval, pace.free)
         return undefined
       }
       places.set(id, place)
