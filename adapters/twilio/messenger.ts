@@ -67,7 +67,7 @@ export const twilioMessenger = (
       const answer = await limited((signal) => askTwilio(account, { path: messagesPath(account), form }, signal))
       return outcomeOf(answer, clock.now())
     },
-    settle: (message, since) => limited((signal) => settledBy(account, message, since, signal)),
+    settle: (message, since, known) => limited((signal) => settledBy(account, message, { since, known }, signal)),
     eraseCopy: async (providerId) => {
       if (!isMessageSid(providerId)) return { kind: 'kept', reason: 'it is no message of this provider' }
       const request = { path: messagePath(account, providerId), method: 'DELETE' } as const

@@ -26,28 +26,34 @@ const mostPages = 10
 /** Twilio writes whole seconds. */
 const precision = 1_000
 
+/** In milliseconds: by so much Twilio's clock may be behind ours. */
+const mostBehind = 5 * 60_000
+
 /**
  * Looks for a message among those to its number. They are listed by the number alone: of a message that still waits `DateSent` is empty,
  * and a filter by it might leave it out, so that it would be sent twice.
  *
- * Of several that fit, all of them of the same words to the same number from the same sender, it is the first one: whichever it is,
- * whoever has the number has the text, and to send it again would be worse than to name the wrong id. The status callback names our id.
+ * Of several that fit, all of them of the same words to the same number from the same sender, and none of them known, it is the first one
+ * since the try, or else the last one before: whichever it is, whoever has the number has the text, and to send it again would be worse than
+ * to name the wrong id. The status callback names our id.
  */
 export const settledBy = async (
   account: TwilioAccount,
   { to, text, from: own }: OutgoingMessage,
-  since: Instant,
+  { since, known }: { readonly since: Instant; readonly known: ReadonlySet<string> },
   signal: AbortSignal,
 ): Promise<Settled> => {
-  const earliest = millisecondsOf(since) - precision
-  const fits = ({ body, direction, date_created, from, messaging_service_sid }: Listed): boolean =>
+  const begun = millisecondsOf(since) - precision
+  const fits = ({ sid, body, direction, date_created, from, messaging_service_sid }: Listed): boolean =>
+    !known.has(sid) &&
     direction.startsWith('outbound') &&
-    Date.parse(date_created) >= earliest &&
+    Date.parse(date_created) >= begun - mostBehind &&
     [from, messaging_service_sid].includes(own ?? account.sender) &&
     wordsOf(body ?? '') === wordsOf(text)
   const listed = await listTo(account, to, signal)
-  const [first] = listed.messages.filter(fits).sort((one, other) => createdAt(one) - createdAt(other))
-  if (first !== undefined) return { kind: 'accepted', providerId: first.sid }
+  const fitting = listed.messages.filter(fits).sort((one, other) => createdAt(one) - createdAt(other))
+  const found = fitting.find((one) => createdAt(one) >= begun) ?? fitting.at(-1)
+  if (found !== undefined) return { kind: 'accepted', providerId: found.sid }
   return { kind: listed.isComplete ? 'absent' : 'unknown' }
 }
 

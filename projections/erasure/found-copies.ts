@@ -20,7 +20,9 @@ type Sent = {
 type Settled = { readonly kind: 'accepted'; readonly providerId: string } | { readonly kind: 'absent' | 'unknown' }
 
 /** Says what a provider has of a message that was tried since `since`. Never rejects. */
-type Provider = { readonly settle: (message: Sent, since: Instant) => Promise<Settled> }
+type Provider = {
+  readonly settle: (message: Sent, since: Instant, known: ReadonlySet<string>) => Promise<Settled>
+}
 
 export type CopyPorts = ClosingPorts & {
   readonly messenger: Provider
@@ -51,10 +53,11 @@ export const findCopy = async (
   const unsettled = unsettledIn(orThrow(await store.read(streamOf(message, id))).events as ReadonlyArray<MessageEvent>)
   const to = unsettled && (await numberOf())
   if (unsettled === undefined || to === undefined) return
-  const { text, begunAt, sender: from } = unsettled
+  const { text, begunAt, sender: from, lost } = unsettled
   const age = millisecondsOf(clock.now()) - millisecondsOf(begunAt)
   if (age < settlingTime) await time.sleep(settlingTime - age, stopping)
-  const found = await askedFor(ports, { id, to, text, from, validUntil: undefined }, begunAt, stopping)
+  const outgoing = { id, to, text, from, validUntil: undefined }
+  const found = await askedFor(ports, { outgoing, since: begunAt, known: new Set(lost) }, stopping)
   if (found.kind === 'unknown')
     logger.error({ message: id }, 'the provider did not say whether it has a message that was erased')
   if (found.kind !== 'accepted') return
@@ -75,12 +78,11 @@ const unsettledIn = (events: ReadonlyArray<MessageEvent>): Tried | undefined => 
 
 const askedFor = async (
   { messenger, time }: CopyPorts,
-  outgoing: Sent,
-  since: Instant,
+  { outgoing, since, known }: { readonly outgoing: Sent; readonly since: Instant; readonly known: ReadonlySet<string> },
   stopping: AbortSignal,
 ): Promise<Settled> => {
   for (let asked = 1; ; asked += 1) {
-    const found = await messenger.settle(outgoing, since)
+    const found = await messenger.settle(outgoing, since, known)
     if (found.kind !== 'unknown' || asked === mostAsked || stopping.aborted) return found
     await time.sleep(settlingTime, stopping)
   }

@@ -38,8 +38,8 @@ export type CopyErasure = { readonly kind: 'erased' } | { readonly kind: 'kept';
 /** Sends texts. Never rejects, and ends within a time of its own. */
 export type Messenger = {
   readonly send: (message: OutgoingMessage) => Promise<MessengerOutcome>
-  /** Looks for a message that was tried since `since`. */
-  readonly settle: (message: OutgoingMessage, since: Instant) => Promise<Settled>
+  /** Looks for a message that was tried since `since`. `known`: the provider's ids of others. */
+  readonly settle: (message: OutgoingMessage, since: Instant, known: ReadonlySet<string>) => Promise<Settled>
   /** Erases what the provider has under this id of its own. */
   readonly eraseCopy: (providerId: string) => Promise<CopyErasure>
 }

@@ -12,15 +12,17 @@ import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
 import { holdSender, releaseSender, type HoldPorts } from './hold.js'
+import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
-export type SendingPorts = HoldPorts & {
-  readonly commandHandler: CommandHandler
-  readonly messenger: Messenger
-  readonly time: Time
-  readonly ids: Ids
-  readonly logger: Logger
-  readonly backoff: Backoff
-}
+export type SendingPorts = HoldPorts &
+  KnownCopiesPorts & {
+    readonly commandHandler: CommandHandler
+    readonly messenger: Messenger
+    readonly time: Time
+    readonly ids: Ids
+    readonly logger: Logger
+    readonly backoff: Backoff
+  }
 
 /** A message, and to which number. */
 export type Sending = {
@@ -145,18 +147,20 @@ const settled = async (
 }
 
 const askedFor = async (
-  { messenger, time }: SendingPorts,
-  { lease }: Sending,
+  ports: SendingPorts,
+  { lease, facts }: Sending,
   outgoing: OutgoingMessage,
   { since, wait: first }: Asking,
 ): Promise<Settled> => {
+  const { messenger, time } = ports
   for (let [wait, next] = [first, settlingTime]; ; [wait, next] = [next, next * 2]) {
     if (wait > 0) {
       await time.sleep(wait, lease.ending)
       // Whoever has the lease next asks anew.
       if (isEnding(lease)) throw new Error('the lease ended while the outcome of a message was looked for')
     }
-    const found = await messenger.settle(outgoing, since)
+    const known = await knownCopies(ports, facts.contact_id, facts.message_id)
+    const found = await messenger.settle(outgoing, since, known)
     if (found.kind !== 'unknown' || next > mostSettlingTime) return found
   }
 }

@@ -101,6 +101,7 @@ export const openFollowUpStage = (
   const asked: Array<Consent> = []
   const sent: Array<string> = []
   const erasedCopies: Array<string> = []
+  const known: Array<string> = []
   const taken = new Set<MessageId>()
   const { execute } = sharedHandler(store, clock)
   const cause = { actor: 'test', eventId: ids.uuid }
@@ -128,8 +129,12 @@ export const openFollowUpStage = (
         if (said === 'lost' || said.kind === 'accepted') taken.add(id)
         return said === 'lost' ? { kind: 'unknown', reason: 'no answer' } : said
       },
-      settle: ({ id }) =>
-        Promise.resolve(taken.has(id) && isListed() ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' }),
+      settle: ({ id }, _since, others) => {
+        known.push(...others)
+        return Promise.resolve(
+          taken.has(id) && isListed() ? { kind: 'accepted', providerId: 'SM1' } : { kind: 'absent' },
+        )
+      },
       eraseCopy: (id) => {
         erasedCopies.push(id)
         return Promise.resolve({ kind: 'erased' })
@@ -157,6 +162,8 @@ export const openFollowUpStage = (
     asked,
     sent,
     erasedCopies,
+    /** The ids of others, as the provider was told them where it was asked for a message. */
+    known,
     logger,
     /** What was recorded of consents and messages, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
