@@ -110,6 +110,8 @@ const AwaitedConsent = t.type({
   /** So many in a row, since then. */
   failedChecks: NaturalNumber,
   failingSince: t.union([Instant, t.undefined]),
+  /** Undefined: at once, whenever something is to be sent. */
+  nextCheckAt: t.union([Instant, t.undefined]),
 })
 
 const FollowUpState = t.type({
@@ -305,6 +307,8 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
   }
 }
 
+const unchecked: AwaitedConsent = { failedChecks: 0, failingSince: undefined, nextCheckAt: undefined }
+
 const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
   stored && {
     playbookVersion: stored.playbook_version,
@@ -313,7 +317,7 @@ const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
     messageId: undefined,
     nextAt: stored.first_step_at,
     limitedSince: undefined,
-    awaitedConsent: stored.consent === 'awaited' ? { failedChecks: 0, failingSince: undefined } : undefined,
+    awaitedConsent: stored.consent === 'awaited' ? unchecked : undefined,
   }
 
 type StepEvent = Extract<
@@ -350,9 +354,14 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
     case 'ConsentVerified':
       return { ...state, followUp: { ...followUp, awaitedConsent: undefined } }
     case 'ConsentCheckFailed': {
-      const { check: failedChecks, failed_at, next_check_at: nextAt } = event.data
+      const { check: failedChecks, failed_at, next_check_at: nextCheckAt } = event.data
       const failingSince = followUp.awaitedConsent?.failingSince ?? failed_at
-      return { ...state, followUp: { ...followUp, nextAt, awaitedConsent: { failedChecks, failingSince } } }
+      // What a member wrote may have it checked before the step is due.
+      const nextAt = followUp.nextAt === null ? null : latest(nextCheckAt, followUp.nextAt)
+      return {
+        ...state,
+        followUp: { ...followUp, nextAt, awaitedConsent: { failedChecks, failingSince, nextCheckAt } },
+      }
     }
     default:
       return unreachable(event)

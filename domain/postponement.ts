@@ -12,7 +12,7 @@ export const lookAgainAfter = 6 * 60 * 60_000
 /** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
 const consentLookAgainAfter = 60 * 60_000
 
-/** In milliseconds: a member who has written waits for it. */
+/** In milliseconds: so soon what a member wrote is looked at again while a step has the consent checked. */
 const ownConsentLookAgainAfter = 5 * 60_000
 
 /** In milliseconds: what waits for so long for a month that is not used up is dropped. */
@@ -28,12 +28,16 @@ const because =
   (reason: string) =>
   (until: Instant): Postponement => ({ kind: 'postpone', until, reason })
 
+const forConsent = because('the consent is not verified yet')
+
 /** Why a message waits. */
 export const postpone = {
   whileDisabled: (now: Instant) => because('the account is disabled')(later(now, lookAgainAfter)),
   /** Its consent may still be refused. */
-  forNewerLead: (now: Instant) => because('a newer lead awaits its beginning or its consent')(later(now, consentLookAgainAfter)),
-  forConsent: (now: Instant) => because('the consent is not verified yet')(later(now, ownConsentLookAgainAfter)),
+  forNewerLead: (now: Instant) =>
+    because('a newer lead awaits its beginning or its consent')(later(now, consentLookAgainAfter)),
+  forConsent,
+  forOtherCheck: (now: Instant) => forConsent(later(now, ownConsentLookAgainAfter)),
   whileUnreadable: (now: Instant) => because('what it needs can not be read')(later(now, unreadableLookAgainAfter)),
   forQuietHours: because('quiet hours'),
   forStateLimit: because('the state allows no more messages a day'),

@@ -29,6 +29,8 @@ export type NextTry =
   /** Nobody has recorded how the last try ended. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'send'; readonly text: string; readonly validUntil: Instant }
+  /** Whether the contact agreed is to be found out first. `check` counts from 1. */
+  | { readonly kind: 'check-consent'; readonly check: number }
   | Postponement
   | { readonly kind: 'withdraw'; readonly why: 'withdrawn' | 'expired'; readonly reason: string }
 
@@ -92,7 +94,9 @@ const byMember = (
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
   if (!account.enabled) return postpone.whileDisabled(now)
-  if (engagement.followUp?.awaitedConsent !== undefined) return postpone.forConsent(now)
+  const awaited = engagement.followUp?.awaitedConsent
+  if (awaited?.nextCheckAt !== undefined && awaited.nextCheckAt > now) return postpone.forConsent(awaited.nextCheckAt)
+  if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   const hours = hoursFor(settings, fieldsOf(details))
   const at = nextAllowed(hours, now)
   if (at === undefined) return withdrawn('there is no hour in which the contact may be written to')

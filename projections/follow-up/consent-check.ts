@@ -1,7 +1,7 @@
 import { streamOf } from '../../domain/decider.js'
 import { engagement, type Attribution, type EngagementCommand } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
-import type { LeadId } from '../../domain/ids.js'
+import type { EngagementId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
 import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
@@ -9,13 +9,15 @@ import { unreachable } from '../../domain/prelude.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { positionOf, readOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
+import { loadOrThrow, positionOf, readOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
 export type ConsentPorts = {
   readonly store: Pick<EventStore, 'read'>
   readonly commandHandler: CommandHandler
   readonly consentVerifier: ConsentVerifier
+  /** Those of which it is being checked: what a member wrote has it checked too, and who verifies may answer only once for a token. */
+  readonly consentsUnderCheck: Set<EngagementId>
   readonly clock: Clock
   readonly ids: Ids
   readonly logger: Logger
@@ -24,10 +26,29 @@ export type ConsentPorts = {
 
 /**
  * Asks once whether the consent of a lead is genuine, and records the answer: from then on nobody asks again. Where the process ends
- * between the two, the next one asks anew. Nothing is asked of a lead that was erased.
+ * between the two, the next one asks anew. Nothing is asked of a lead that was erased, nor where another turn asks, or has asked meanwhile.
  * @throws FailedForGood, and where the store fails
  */
 export const checkConsent = async (
+  ports: ConsentPorts,
+  lease: Lease,
+  attribution: Attribution,
+  check: number,
+): Promise<Position | undefined> => {
+  const { consentsUnderCheck: underCheck } = ports
+  const { engagement_id } = attribution
+  if (underCheck.has(engagement_id)) return undefined
+  underCheck.add(engagement_id)
+  try {
+    const { state } = await loadOrThrow(ports.commandHandler, engagement, engagement_id)
+    const awaited = state.kind === 'started' && !state.ended ? state.followUp?.awaitedConsent : undefined
+    return awaited?.failedChecks === check - 1 ? await ask(ports, lease, attribution, check) : undefined
+  } finally {
+    underCheck.delete(engagement_id)
+  }
+}
+
+const ask = async (
   ports: ConsentPorts,
   lease: Lease,
   { engagement_id, lead_id }: Attribution,

@@ -3,9 +3,11 @@ import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { MessageId } from '../../domain/ids.js'
 import { message, type MessageCommand } from '../../domain/message.js'
+import { postpone } from '../../domain/postponement.js'
 import { nextTryOf, type NextTry } from '../../domain/requested-message.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
+import { checkConsent } from './consent-check.js'
 import { settingsOf } from './playbook-versions.js'
 import { mayTry } from './sending/hold.js'
 import { partiesOf } from './sending/parties.js'
@@ -55,12 +57,17 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     const decision = { madeAt, holds }
     return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, decision })
   }
-  const command = commandFor(next)
+  const checked =
+    next.kind === 'check-consent' ? await checkConsent(ports, lease, belongsTo.attribution, next.check) : undefined
+  if (checked !== undefined) return checked
+  const command = commandFor(next.kind === 'check-consent' ? postpone.forOtherCheck(now) : next)
   if (command === undefined) return undefined
   return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 }
 
-const commandFor = (next: Exclude<NextTry, { readonly kind: 'send' | 'settle' }>): MessageCommand | undefined => {
+const commandFor = (
+  next: Exclude<NextTry, { readonly kind: 'send' | 'settle' | 'check-consent' }>,
+): MessageCommand | undefined => {
   switch (next.kind) {
     case 'nothing':
       return undefined

@@ -1,4 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
+import type { EngagementId } from '../../domain/ids.js'
 import { wakeUp } from '../../domain/wake-up.js'
 import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../subscriptions/failure-reason.js'
@@ -22,13 +23,20 @@ type FollowUpWorker = {
  * The process manager of follow-ups: events and due times in, messages and commands out. What is due stands in the read model; whether it
  * may be done, and what has been done, in the streams.
  */
-export const followUpWorker = (given: Omit<TurnPorts, 'rates' | 'reservations'>): FollowUpWorker => {
+export const followUpWorker = (
+  given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
+): FollowUpWorker => {
   const { projected, logger, backoff } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
   // A turn may still be under way when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
-  const ports: TurnPorts = { ...given, rates, reservations: segmentReservations(given.time) }
+  const ports: TurnPorts = {
+    ...given,
+    rates,
+    reservations: segmentReservations(given.time),
+    consentsUnderCheck: new Set<EngagementId>(),
+  }
   const turns = turnsOf(ports, (name) => shards.get(name))
   const arrivals = arrivalsOf(readModels, {
     wake: (name) => shards.get(name)?.wakeUp.wake(),

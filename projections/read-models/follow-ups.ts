@@ -181,7 +181,9 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'ConsentVerified':
         return document.state === 'ended' ? document : derived(withoutConsent(factsIn(document)))
       case 'ConsentCheckFailed':
-        return changed(document, { next_step_at: event.data.next_check_at })
+        // It may be for what a member wrote, before the step is due.
+        if (document.next_step_at === null) return document
+        return changed(document, { next_step_at: latest(document.next_step_at, event.data.next_check_at) })
       case 'MessageAttemptFailed': {
         const { step = 0, next_attempt_at } = event.data
         // Where the next step has begun it is too late for this one.

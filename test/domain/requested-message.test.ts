@@ -104,8 +104,13 @@ test('what a member wrote waits for the end of the quiet hours', (t) => {
   t.like(next('member', { quiet: allDay }), { kind: 'postpone', reason: 'quiet hours' })
 })
 
-test('what a member wrote waits until the consent is verified', (t) => {
-  t.like(next('member', { consent: 'awaited' }), { kind: 'postpone', until: at(5 * minute) })
+test('what a member wrote has the consent checked, and waits until it is verified', (t) => {
+  t.deepEqual(next('member', { consent: 'awaited' }), { kind: 'check-consent', check: 1 })
+  const checked = { check: 1, reason: 'status 503', failed_at: at(), next_check_at: at(minute) }
+  const failed: EngagementEvent = { type: 'ConsentCheckFailed', data: { engagement_id: engagementId(), ...checked } }
+  const known = { consent: 'awaited', conversation: [failed] } as const
+  t.like(next('member', known), { kind: 'postpone', until: at(minute) })
+  t.deepEqual(next('member', { ...known, after: minute }), { kind: 'check-consent', check: 2 })
   const verified: EngagementEvent = { type: 'ConsentVerified', data: { engagement_id: engagementId() } }
   t.like(next('member', { consent: 'awaited', conversation: [verified] }), { kind: 'send' })
 })

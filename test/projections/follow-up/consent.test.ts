@@ -111,6 +111,72 @@ test('nothing of a lead that was erased is sent to whoever verifies consents', a
   t.deepEqual(stage.sent, [])
 })
 
+test('what a member writes days before the first step has the consent checked, and the step is not sent early', async (t) => {
+  const stage = openFollowUpStage(t, { answer: () => verified })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, { consent: 'awaited' }, 1, at(5 * day))
+  await stage.write(1)
+  await stage.takeTurnOfWritten(1)
+  await stage.takeTurnOfWritten(1)
+  t.deepEqual(stage.recorded(), ['MessageRequested', 'ConsentVerified', 'MessageBegun', 'MessageSent'])
+  stage.toTime(at(5 * day - 1))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [number])
+  stage.toTime(at(5 * day))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [number, number])
+  t.is(stage.asked.length, 1)
+})
+
+test('what a member writes has the consent checked for a day, at its pace, and changes nothing of when the step is due', async (t) => {
+  const stage = openFollowUpStage(t, { answer: (_, asked) => (asked < 3 ? down : verified) })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, { consent: 'awaited' }, 1, at(5 * day))
+  await stage.write(1)
+  for (const time of [0, 0, minute - 1, minute, minute, 3 * minute]) {
+    stage.toTime(at(time))
+    await stage.takeTurnOfWritten(1)
+    await stage.takeTurn(1)
+  }
+  t.is(stage.asked.length, 3)
+  await stage.takeTurnOfWritten(1)
+  t.deepEqual(stage.sent, [number])
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [number], 'the step is due in days')
+})
+
+test('what a member wrote is withdrawn where nobody could verify the consent within a day', async (t) => {
+  const stage = openFollowUpStage(t, { answer: () => down })
+  await stage.prepare()
+  await stage.submit(1, 1, { consent: 'awaited' }, 1, at(5 * day))
+  await stage.write(1)
+  for (const time of [0, minute, day, day]) {
+    stage.toTime(at(time))
+    await stage.takeTurnOfWritten(1)
+  }
+  t.deepEqual(stage.notes().at(-1), ['filtered', 'The consent could not be verified within a day'])
+  t.is(stage.recorded().at(-1), 'MessageFailed')
+  t.deepEqual(stage.sent, [])
+})
+
+test('while a turn of an engagement has its consent checked no other one does', async (t) => {
+  let say = (_: ConsentAnswer): void => undefined
+  const answered = new Promise<ConsentAnswer>((resolve) => (say = resolve))
+  const stage = openFollowUpStage(t, { answer: () => answered })
+  await stage.prepare()
+  const number = await stage.submit(1)
+  await stage.write(1)
+  const turn = stage.takeTurn(1)
+  await until('the first check', 30_000, () => stage.asked.length === 1)
+  await stage.takeTurnOfWritten(1)
+  say(verified)
+  await turn
+  stage.toTime(at(5 * minute))
+  await stage.takeTurnOfWritten(1)
+  t.is(stage.asked.length, 1)
+  t.deepEqual(stage.sent, [number])
+})
+
 test('where no consent is awaited nobody is asked, and nothing more is recorded', async (t) => {
   const stage = openFollowUpStage(t, { answer: () => verified })
   await stage.prepare()

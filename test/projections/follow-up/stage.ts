@@ -5,8 +5,8 @@ import type { AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
-import type { AccountId, MessageId } from '../../../domain/ids.js'
-import { millisecondsOf, type Instant } from '../../../domain/instant.js'
+import type { AccountId, EngagementId, MessageId } from '../../../domain/ids.js'
+import { later, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { lead } from '../../../domain/lead.js'
 import { message } from '../../../domain/message.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
@@ -98,6 +98,7 @@ export const openFollowUpStage = (
   const logger = recordingLogger()
   const documents = memoryDocuments(documentState())
   const rates = sendingRates(() => 1)
+  const consentsUnderCheck = new Set<EngagementId>()
   const asked: Array<Consent> = []
   const sent: Array<string> = []
   const erasedCopies: Array<string> = []
@@ -155,6 +156,7 @@ export const openFollowUpStage = (
       return loadState(sharedHandler(decoding(given), clock), sender, id)
     },
     rates,
+    consentsUnderCheck,
     reservations: segmentReservations(time),
   })
 
@@ -193,6 +195,7 @@ export const openFollowUpStage = (
       account = 1,
       consent: { readonly consent?: 'awaited' | 'refused' } = { consent: 'awaited' },
       person = n,
+      firstStepAt = at(),
       begins = true,
     ) => {
       const own = { lead_id: leadId(n), account_id: accountId(account), contact_id: contactId(person) }
@@ -206,7 +209,7 @@ export const openFollowUpStage = (
       const times = { submittedAt: at(), at: at() }
       const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
       rightOf(await execute(contact, contactId(person), engage, cause))
-      const followUp = { playbook_version: 1, first_step_at: at(), ...consent }
+      const followUp = { playbook_version: 1, first_step_at: firstStepAt, ...consent }
       const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), followUp, filtered: false }
       const command = { type: 'StartEngagement', ...start, submittedAt: at(), engagedAt: at() } as const
       if (begins) rightOf(await execute(engagement, engagementId(n), command, cause))
@@ -233,6 +236,21 @@ export const openFollowUpStage = (
       const command = { type: 'ReportMessage', report: { kind: 'taken', providerId }, retryAt: undefined } as const
       rightOf(await execute(message, stepMessageIdOf(engagementId(n), 0), command, cause))
     },
+    /** A member writes to the contact of the lead number `n`, and has three days for it. */
+    write: async (n: number) => {
+      const id = messageId(n)
+      const ids = { account_id: accountId(), contact_id: contactId(n), engagement_id: engagementId(n) }
+      const request = {
+        purpose: 'member',
+        text: 'By hand',
+        expires_at: later(clock.now(), 3 * 24 * 3_600_000),
+      } as const
+      rightOf(await execute(message, id, { type: 'RequestMessage', ids: { message_id: id, ...ids }, request }, cause))
+    },
+    /** The turn of what the member wrote. */
+    takeTurnOfWritten: async (n: number): Promise<void> => {
+      await sendRequested(portsOn(store), testLease('contacts_0'), messageId(n))
+    },
     toTime: (instant: Instant): void => clock.set(instant),
     /** What is set for the time until then fires. */
     passTo: (instant: Instant): void => {
@@ -250,14 +268,6 @@ export const openFollowUpStage = (
         },
       }
       await takeTurn(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
-    },
-    /** A member writes by hand to the contact of the lead number `n`. */
-    writeByHand: async (n: number): Promise<MessageId> => {
-      const ids = { message_id: messageId(n), account_id: accountId(), contact_id: contactId(n) }
-      const request = { purpose: 'member', text: 'By hand', expires_at: at(24 * 60 * 60_000) } as const
-      const command = { type: 'RequestMessage', ids: { ...ids, engagement_id: engagementId(n) }, request } as const
-      rightOf(await execute(message, messageId(n), command, cause))
-      return messageId(n)
     },
     /**
      * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which is away for five

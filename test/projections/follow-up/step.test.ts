@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { accountId, at, phone } from '../../kit/domain/samples.js'
+import { accountId, at, messageId, phone } from '../../kit/domain/samples.js'
 import { waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
@@ -81,9 +81,9 @@ test('what a member writes is not sent where a sale ends the conversation while 
   const stage = openFollowUpStage(t, { time: waitedTime() })
   await stage.prepare()
   await stage.submit(1, 1, {})
-  const id = await stage.writeByHand(1)
+  await stage.write(1)
   const end = happenings['a sale ends the conversation']
-  await stage.takeTurnWhileAway(id, 'message', () => stage.executeOnEngagement(1, end))
+  await stage.takeTurnWhileAway(messageId(1), 'message', () => stage.executeOnEngagement(1, end))
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'])
 })
@@ -216,7 +216,7 @@ test('a newer lead takes over the messages of its contact', async (t) => {
 
 test('a newer lead whose conversation a crash kept from beginning holds up the older one', async (t) => {
   const stage = await openStage(t)
-  await stage.submit(2, 1, {}, 1, false)
+  await stage.submit(2, 1, {}, 1, at(), false)
   await stage.takeTurn(1)
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepPostponed'])
