@@ -1,6 +1,6 @@
 import { t } from './codec.js'
 import { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId } from './ids.js'
-import { Instant } from './instant.js'
+import { Instant, later } from './instant.js'
 
 const eventLabels = [
   'started',
@@ -45,6 +45,16 @@ const types = Object.fromEntries(
 
 /** A label belongs to one type. */
 export const typeOf = (label: ActivityLabel): ActivityType => types[label]
+
+/** In milliseconds: a scheduled call whose end nobody reports is over then. */
+export const longestCall = 60 * 60_000
+
+/** In milliseconds: so long before its time a call may come at most. */
+const mostEarly = 60 * 60_000
+
+/** Whether a report at this time may be of the scheduled call that holds the steps back until `callUntil`. */
+export const mayBeOf = (callUntil: Instant, reportedAt: Instant): boolean =>
+  callUntil <= later(reportedAt, longestCall + mostEarly)
 
 /** A call that was scheduled is over. */
 export const endsCall = (label: ActivityLabel): boolean =>

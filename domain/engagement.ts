@@ -1,4 +1,4 @@
-import { Activity, ActivityLabel, endsCall, typeOf } from './activity.js'
+import { Activity, ActivityLabel, endsCall, mayBeOf, typeOf } from './activity.js'
 import { mapOf, NaturalNumber, setOf, t } from './codec.js'
 import type { ConversionLabel } from './conversion.js'
 import type { Decider } from './decider.js'
@@ -37,7 +37,7 @@ export type Attribution = t.TypeOf<typeof Attribution>
 /**
  * `record_id` ties an activity to the conversion record it stands for, `report_id` to the repeatable activity report that it was,
  * `remark`, a revision in the stream of the engagement's remarks, to what was said of it. Before `call_until` a scheduled call holds the
- * steps back. Of older versions the activity itself holds that.
+ * steps back; where the end of a call is reported that is a later one. Of older versions the activity itself holds that.
  */
 export const EngagementEvent = t.union([
   /**
@@ -113,6 +113,7 @@ const AwaitedConsent = t.type({
   /** Undefined: at once, whenever something is to be sent. */
   nextCheckAt: t.union([Instant, t.undefined]),
 })
+type AwaitedConsent = t.TypeOf<typeof AwaitedConsent>
 
 const FollowUpState = t.type({
   playbookVersion: NaturalNumber,
@@ -286,7 +287,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       const { label, at } = activity
       const records = record_id === null ? state.records : [...state.records, record_id]
       const reports = report_id === undefined ? state.reports : withReport(state.reports, report_id, { label, at })
-      const callUntil = endsCall(label) ? undefined : latest(state.callUntil, call_until)
+      const callUntil = endsCall(label) ? call_until : latest(state.callUntil, call_until)
       return { ...state, lastActivityAt: at, records, reports, callUntil, labels: new Set([...state.labels, label]) }
     }
     case 'EngagementEnded':
@@ -391,7 +392,7 @@ const decide = (
   switch (command.type) {
     case 'RecordActivity': {
       if (attribution.account_id !== command.accountId || state.erased) return E.left({ kind: 'engagement-not-found' })
-      const { label, reportId, remark, callUntil } = command
+      const { label, reportId, remark } = command
       if (reportId !== undefined && state.reports.has(reportId)) return E.right([])
       if (!isReportable(label)) return E.left({ kind: 'label-not-reportable' })
       const isOutcome = typeOf(label) === 'outcome'
@@ -399,6 +400,7 @@ const decide = (
       if (isOutcome && label !== 'opted_out' && state.ended) return E.left({ kind: 'engagement-ended' })
       const at = strictlyAfter(state.lastActivityAt, command.at)
       const what = { label, note: null, properties: {}, at }
+      const callUntil = endsCall(label) ? laterCall(state, at) : command.callUntil
       const activity = recorded(attribution, what, null, {
         ...(reportId === undefined ? {} : { report_id: reportId }),
         ...(remark === undefined ? {} : { remark }),
@@ -444,6 +446,10 @@ const decide = (
       return step(command, state)
   }
 }
+
+/** Until when a scheduled call holds the steps back of which a report at this time can't be. */
+const laterCall = ({ callUntil }: Started, at: Instant): Instant | undefined =>
+  callUntil === undefined || mayBeOf(callUntil, at) ? undefined : callUntil
 
 /** What a text fires: after an outcome nothing, but that a contact who opts out is heard. */
 const hear = (

@@ -174,8 +174,10 @@ export const followUps: Projection<FollowUpDocument> = {
         return changed(document, { next_step_at: null, gives_up_at: event.data.gives_up_at })
       case 'ActivityRecorded': {
         const { call_until, activity } = event.data
-        if (call_until !== undefined && !endsCall(activity.label))
-          return changed(document, { call_until: latest(call_until, document.call_until) })
+        if (call_until !== undefined) {
+          const before = endsCall(activity.label) ? undefined : document.call_until
+          return changed(document, { call_until: latest(call_until, before) })
+        }
         return document.state === 'ended' ? document : derived(withoutCall(factsIn(document)))
       }
       case 'ConsentVerified':

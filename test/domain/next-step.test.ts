@@ -3,7 +3,7 @@ import { typeOf, type ActivityLabel } from '../../domain/activity.js'
 import { contact, type ContactEvent } from '../../domain/contact.js'
 import { fold } from '../../domain/decider.js'
 import { stepMessageIdOf } from '../../domain/derived-id.js'
-import { engagement, type EngagementEvent } from '../../domain/engagement.js'
+import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import { message, type MessageEvent } from '../../domain/message.js'
 import { nextStepOf } from '../../domain/next-step.js'
 import { defaultSettings } from '../../domain/playbook.js'
@@ -23,6 +23,7 @@ import {
   sourceId,
 } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
+import { rightOf } from '../kit/right-of.js'
 
 const minute = 60_000
 
@@ -243,6 +244,29 @@ test('a scheduled call holds the steps back until its end is reported, a member 
   t.like(next(at(), { engaged: [call, reported('phone_call_completed')] }), { kind: 'send' })
   const resumed: EngagementEvent = { type: 'EngagementResumed', data: { engagement_id: engagementId() } }
   t.like(next(at(), { engaged: [call, resumed] }), { kind: 'send' })
+})
+
+test('the report of a call ends the hold of one whose time has nearly come, and none of a later day', (t) => {
+  const report = (label: ActivityLabel, time: number) =>
+    ({ type: 'RecordActivity', accountId: accountId(), label, at: at(time * minute) }) as const
+  /** The call is at the minute 2,880, and over at 2,940. */
+  const scheduled: EngagementCommand = { ...report('phone_call_scheduled', 0), callUntil: at(2_940 * minute) }
+  const afterReport = (label: ActivityLabel, time: number): ReadonlyArray<EngagementEvent> =>
+    [scheduled, report(label, time)].reduce<ReadonlyArray<EngagementEvent>>(
+      (events, command) => [
+        ...events,
+        ...rightOf(engagement.decide(command, fold(engagement, engagement.initial, [started, ...events]))),
+      ],
+      [],
+    )
+  for (const label of ['phone_call_completed', 'phone_call_missed'] as const) {
+    for (const time of [1, 2_819]) {
+      t.deepEqual(next(at(2_820 * minute), { engaged: afterReport(label, time) }), { kind: 'nothing' })
+      t.like(next(at(2_940 * minute), { engaged: afterReport(label, time) }), { kind: 'send' })
+    }
+    for (const time of [2_820, 2_880, 2_900])
+      t.like(next(at(2_901 * minute), { engaged: afterReport(label, time) }), { kind: 'send' })
+  }
 })
 
 test('where calls are scheduled for several times the steps wait for the last of them', (t) => {

@@ -235,17 +235,18 @@ test('what is followed up can be listed by playbook and state, and no other acco
   t.deepEqual(malformed.body, { errors: ['playbook_id must be a playbook id'] })
 })
 
-test('a call that was scheduled holds the steps back until it is over', async (t) => {
+test('a call that was scheduled holds the steps back whatever is reported of calls before, until a member resumes', async (t) => {
   const account = await following()
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
   const properties = { at: '2999-01-01T10:00:00Z' }
   t.is((await account.report(next_engagement_id, 'event', 'phone_call_scheduled', { properties })).status, 201)
+  await account.report(next_engagement_id, 'event', 'phone_call_missed')
   const { length } = await messagesOf(account, contact_id)
   const witness = await account.submitted(lead())
   await soon(async () => (await labelsOf(account, witness.contact_id)).includes('dormant'))
   t.is((await messagesOf(account, contact_id)).length, length)
-  await account.report(next_engagement_id, 'event', 'phone_call_missed')
+  t.is((await account.manage('POST', `/engagements/${next_engagement_id}/resume`)).status, 200)
   await soon(async () => (await labelsOf(account, contact_id)).includes('dormant'))
   t.deepEqual(textsOf(await messagesOf(account, contact_id)), [hello, again])
 })

@@ -1,4 +1,4 @@
-import { ActivityLabel, ActivityType, typeOf } from '../../../domain/activity.js'
+import { ActivityLabel, ActivityType, longestCall, typeOf } from '../../../domain/activity.js'
 import { decode, optional, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
@@ -62,9 +62,6 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
     ),
   },
 ]
-
-/** In milliseconds: a call whose end nobody reports is over then. */
-const longestCall = 60 * 60_000
 
 /** For which time a call is scheduled (`properties.at`), if it is said. */
 const callTime = ({ label, properties }: Pick<ReportRequest, 'label' | 'properties'>) =>

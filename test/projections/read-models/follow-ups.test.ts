@@ -89,6 +89,17 @@ test('a call that is over holds nothing back any more', (t) => {
   t.false('call_until' in documentAfter(started, sent, [at(2_000), scheduled], [at(2 * day), begun]))
 })
 
+test('a report that leaves the hold of a later call leaves it, and any other one ends it', (t) => {
+  const activityAs = (label: 'phone_call_scheduled' | 'phone_call_missed', until?: number): DomainEvent => ({
+    type: 'ActivityRecorded',
+    data: { activity: activity({ label }), record_id: null, ...(until === undefined ? {} : { call_until: at(until) }) },
+  })
+  const scheduled = [at(2_000), activityAs('phone_call_scheduled', 2 * day)] as const
+  const missed = (until?: number) => [at(3_000), activityAs('phone_call_missed', until)] as const
+  t.is(documentAfter(started, sent, scheduled, missed(2 * day)).call_until, at(2 * day))
+  t.false('call_until' in documentAfter(started, sent, scheduled, missed()))
+})
+
 test('where several calls are scheduled the last one counts', (t) => {
   const scheduled = (when: number, until: number): readonly [Instant, DomainEvent] => [
     at(when),
