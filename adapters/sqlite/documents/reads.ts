@@ -1,7 +1,16 @@
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import type { Collection, Documents, Entry, IndexValue, Stored, WalkedEntry } from '../../../projections/ports.js'
+import type {
+  Collection,
+  CountedPart,
+  Cursor,
+  Documents,
+  Entry,
+  IndexValue,
+  Stored,
+  WalkedEntry,
+} from '../../../projections/ports.js'
 import {
   counting,
   decodeEntry,
@@ -9,6 +18,7 @@ import {
   decodeWalkedEntry,
   differentValues,
   selection,
+  sliceEnd,
   type EntryRow,
   type StoredRow,
 } from './sql.js'
@@ -48,14 +58,7 @@ export const documentReads = (
     ),
 
   count: (collection, part) =>
-    part === undefined
-      ? countAll(tables, collection)
-      : Promise.resolve(
-          tables.read(collection, 0, (prepare, table) => {
-            const { sql, values } = counting(collection, table, part)
-            return prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0
-          }),
-        ),
+    part === undefined ? countAll(tables, collection) : countPart(tables, collection, part),
 
   values: (collection, index) =>
     Promise.resolve(
@@ -98,6 +101,35 @@ const countAll = async (tables: DocumentTables, collection: Collection): Promise
     if (E.isLeft(page)) return page
     documents += page.right?.counted ?? 0
     if (page.right?.isLast ?? true) return E.right(documents)
+    await othersHadTheirTurn()
+  }
+}
+
+const countPart = async (
+  tables: DocumentTables,
+  collection: Collection,
+  part: CountedPart,
+): Promise<Either<StoreFailure, number>> => {
+  let documents = 0
+  let after: Cursor | undefined
+  for (;;) {
+    const slice = { ...part, after, limit: Math.min(part.limit - documents, countedAtOnce) }
+    const isLast = part.limit - documents <= countedAtOnce
+    const page = tables.read<{ readonly counted: number; readonly end: Cursor | undefined }>(
+      collection,
+      { counted: 0, end: undefined },
+      (prepare, table) => {
+        const whole = sliceEnd(collection, table, slice)
+        const end = isLast ? undefined : prepare<Cursor>(whole.sql).get(...whole.values)
+        if (end !== undefined) return { counted: slice.limit, end }
+        const { sql, values } = counting(collection, table, slice)
+        return { counted: prepare<{ documents: number }>(sql).get(...values)?.documents ?? 0, end }
+      },
+    )
+    if (E.isLeft(page)) return page
+    documents += page.right.counted
+    if (page.right.end === undefined) return E.right(documents)
+    after = page.right.end
     await othersHadTheirTurn()
   }
 }

@@ -2,8 +2,9 @@ import { positionOf } from '../../../domain/event.js'
 import type {
   Change,
   Collection,
-  Entry,
   CountedPart,
+  Cursor,
+  Entry,
   IndexPart,
   Json,
   Query,
@@ -115,13 +116,33 @@ export const selection = (
   const beyond = after === undefined ? '' : ` AND (${order}, key) ${descending ? '<' : '>'} (?, ?)`
   const sql = `SELECT key, body FROM "${table}" WHERE ${where}${beyond}
                ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
-  return { sql, values: [...values, ...(after === undefined ? [] : [after.value, after.key]), limit] }
+  return { sql, values: [...values, ...cursorValues(after), limit] }
 }
 
-export const counting = (collection: Collection, table: string, part: CountedPart): Selection => {
-  const { where, values } = conditions(fieldsOf(collection, part.index), part)
+const cursorValues = (after: Cursor | undefined): Values => (after === undefined ? [] : [after.value, after.key])
+
+type CountedSlice = CountedPart & { readonly after: Cursor | undefined }
+
+/** How many entries there are, from one on. */
+export const counting = (collection: Collection, table: string, slice: CountedSlice): Selection => {
+  const { where, values } = slicing(collection, slice)
   const sql = `SELECT count(*) AS documents FROM (SELECT 1 FROM "${table}" WHERE ${where} LIMIT ?)`
-  return { sql, values: [...values, part.limit] }
+  return { sql, values: [...values, slice.limit] }
+}
+
+/** Where so many entries end, from one on: nothing where there are fewer. */
+export const sliceEnd = (collection: Collection, table: string, slice: CountedSlice): Selection => {
+  const { where, values } = slicing(collection, slice)
+  const order = orderOf(fieldsOf(collection, slice.index))
+  const sql = `SELECT ${order} AS value, key FROM "${table}" WHERE ${where} ORDER BY ${order}, key LIMIT 1 OFFSET ?`
+  return { sql, values: [...values, slice.limit - 1] }
+}
+
+const slicing = (collection: Collection, { after, ...part }: CountedSlice) => {
+  const fields = fieldsOf(collection, part.index)
+  const { where, values } = conditions(fields, part)
+  const beyond = after === undefined ? '' : ` AND (${orderOf(fields)}, key) > (?, ?)`
+  return { where: where + beyond, values: [...values, ...cursorValues(after)] }
 }
 
 /** Leaps in the index from each value to the next one. */

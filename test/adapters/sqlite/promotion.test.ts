@@ -109,6 +109,18 @@ test('documents are counted some thousand rows at a time', async (t) => {
   const { port, readsOf, close } = await openStage()
   t.is(await readsOf(() => port.count(next)), 2)
   t.is(rightOf(await port.count(next)), documents - 1)
+  const part = { index: 'by_age', equals: [] }
+  for (const [bounds, limit, reads, counted] of [
+    [{}, Number.MAX_SAFE_INTEGER, 2, documents - 1],
+    [{ from: 2_001 }, Number.MAX_SAFE_INTEGER, 1, documents - 2_001],
+    [{ from: 2_000 }, Number.MAX_SAFE_INTEGER, 2, documents - 2_000],
+    [{}, 10_000, 1, 10_000],
+    [{}, 10_500, 2, 10_500],
+  ] as const) {
+    const asked = { ...part, ...bounds, limit }
+    t.is(await readsOf(() => port.count(live, asked)), reads)
+    t.is(rightOf(await port.count(live, asked)), counted)
+  }
   await close()
 })
 
