@@ -67,7 +67,7 @@ isMadeOf(
       begun: 0,
       attempts: 0,
       nextAt: at(2),
-      awaitedConsent: { failedChecks: 1, failingSince: at(1) },
+      awaitedConsent: { failedChecks: 1, failingSince: at(1), nextCheckAt: at(2) },
     },
     pausedUntil: at(6),
     answerUntil: at(5),
