@@ -92,7 +92,12 @@ const answeredBy = async (
 ): Promise<Either<StoreFailure | Missing, EngagementId>> => {
   const sent = await lastSentTo(queries, contactId)
   if (E.isLeft(sent)) return sent
-  const id = sent.right?.document.engagement_id ?? newest?.engagementId
+  const last = sent.right
+  // What is said to be undelivered is answered where nothing newer has begun.
+  const id =
+    last === undefined || last.isUndelivered
+      ? (newest?.engagementId ?? last?.document.engagement_id)
+      : last.document.engagement_id
   return id === undefined ? E.left(notFound) : E.right(id)
 }
 

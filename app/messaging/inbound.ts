@@ -3,6 +3,7 @@ import type { EventStore, Time } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
 import { meaningOf } from '../../domain/reply-meaning.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
+import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { isShownBy, type Showing } from '../commands/states/shown-by.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
@@ -17,7 +18,7 @@ export type InboundPorts = Omit<HearingPorts, 'sharedSender'> & {
   readonly store: EventStore
   readonly time: Pick<Time, 'sleep'>
   /** What maintains the read models that tell who wrote to whom. */
-  readonly showing: ReadonlyArray<Showing>
+  readonly showing: ReadonlyArray<Showing & Pick<LeasedFollower, 'failure'>>
   /** Counts what concerns nobody here. */
   readonly unplaced: (what: 'text' | 'report') => void
 }
@@ -48,16 +49,18 @@ const longestWait = 11_000
 const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messages are not shown yet' }
 
 /**
- * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. Nothing of an opt-out rests on
- * them, so that waits for nothing.
+ * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. An opt-out waits for nothing:
+ * what it says to the sender rests on no read model. Where one has stopped a text goes by what it shows, else none would be heard until
+ * somebody mends it.
  */
 const areNewestShown = async (
   { store, time, showing }: InboundPorts,
   { text, mark }: InboundText,
 ): Promise<Either<Problem, boolean>> => {
   if (meaningOf(text, { reply_rules: [] }, true, mark) === 'opted_out') return E.right(true)
+  const following = showing.filter(({ failure }) => failure() === undefined)
   const head = await store.head()
-  return E.isLeft(head) ? head : E.right(await isShownBy(time, showing, head.right, longestWait))
+  return E.isLeft(head) ? head : E.right(await isShownBy(time, following, head.right, longestWait))
 }
 
 /**

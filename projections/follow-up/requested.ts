@@ -50,9 +50,9 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     rates.placeOf(account.sender, id, now)
     const holds = async (): Promise<boolean> => {
       const current = { ...(await partiesOf(ports, facts)), engagement: await conversation(), now: clock.now() }
-      // What was sent in the last day has this message by now.
+      // What was sent in the last day has this message by now, and a sender that is held waits for its probe.
       const { sentInLastDay } = parties
-      return nextTryOf({ ...current, sentInLastDay, message: state, settings }).kind === 'send'
+      return nextTryOf({ ...current, sentInLastDay, heldUntil, message: state, settings }).kind === 'send'
     }
     const decision = { madeAt, holds }
     return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, decision })

@@ -88,9 +88,16 @@ const wouldSend = async (
   if (current.kind !== 'started') return false
   const parties = await partiesOf(ports, attribution)
   const newer = await newerThan(ports, parties, id)
-  // What was sent in the last day, and the month, have this step by now.
-  const { sentInLastDay } = known
-  const now = { ...parties, sentInLastDay, newer, engagement: { ...current, followUp }, now: ports.clock.now() }
+  // What was sent in the last day, and the month, have this step by now, and a sender that is held waits for its probe.
+  const { sentInLastDay, heldUntil } = known
+  const now = {
+    ...parties,
+    sentInLastDay,
+    heldUntil,
+    newer,
+    engagement: { ...current, followUp },
+    now: ports.clock.now(),
+  }
   return nextStepOf({ ...known, ...now, segmentsLeft: undefined }).kind === 'send'
 }
 

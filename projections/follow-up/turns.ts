@@ -1,10 +1,14 @@
 import { LRUCache } from 'lru-cache'
+import { account } from '../../domain/account.js'
+import { contact } from '../../domain/contact.js'
 import { idIn, streamOf } from '../../domain/decider.js'
 import { engagement } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
 import type { ContactId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
+import { playbook } from '../../domain/playbook.js'
 import type { EventStore } from '../../domain/ports.js'
+import { sender } from '../../domain/sender.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import { finalReason } from '../parking/final-failure.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
@@ -70,7 +74,9 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
       const position = await putOff(ports, shard.lease, id)
       if (position !== undefined) return position
     }
-    await parked.failed(shard, id, failure)
+    // What can't be put off is set aside, under its own stream: there its retry finds it.
+    const own = isShared(failure.stream) ? failureOf(id, failure.message) : failure
+    await parked.failed(shard, id, own)
     return undefined
   }
 
@@ -119,15 +125,19 @@ const finalFailure = (error: unknown, id: TurnId, failures: number): FailedForGo
   if (error instanceof FailedForGood) return error
   const reason = finalReason(error)
   if (!(error instanceof StoreFailed) && failures < mostExceptions) throw error
-  return new FailedForGood(streamOf(isMessageId(id) ? message : engagement, id), { kind: 'corrupt', reason })
+  return failureOf(id, reason)
 }
 
-/** Whether turns of other engagements and messages need the stream too, as that of an account, a playbook or a contact. */
+const failureOf = (id: TurnId, reason: string): FailedForGood =>
+  new FailedForGood(streamOf(isMessageId(id) ? message : engagement, id), { kind: 'corrupt', reason })
+
+/** Whether turns of other engagements and messages need the stream too. */
 const isShared = (stream: string): boolean =>
-  [engagement, message].every((decider) => idIn(decider, stream) === undefined)
+  [account, contact, playbook, sender].some((decider) => idIn(decider, stream) !== undefined)
 
 const contactIn = (event: ProjectedEvent): ContactId | undefined => {
   switch (event.type) {
+    case 'LeadSubmitted':
     case 'EngagementStarted':
     case 'MessageRequested':
     case 'MessageBegun':

@@ -33,7 +33,14 @@ export const sqliteDocuments = (database: SqliteDatabase): Documents => {
       )
     },
 
-    purge: database.purge,
+    purge: async () => {
+      const left = database.read((prepare) =>
+        prepare<number>(`SELECT count(*) FROM collections WHERE generation LIKE 'retired/%'`).pluck().get(),
+      )
+      if (E.isLeft(left)) return left
+      // A table that was replaced, and is not removed yet, may hold what was erased.
+      return left.right === 0 ? database.purge() : E.right(false)
+    },
     checkpoint,
     progress: checkpoint,
   }

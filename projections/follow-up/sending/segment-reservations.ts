@@ -79,8 +79,8 @@ export const segmentReservations = ({ now }: Pick<Time, 'now'>): SegmentReservat
         const all = of(account)
         const most = segmentsPerMonth - (counts.get(account)?.used ?? 0)
         const atBest = decide(most)
-        // What is used only grows: without room for it now there is none however it is counted.
-        if (atBest.segments === 0) return atBest.result
+        // What is used only grows: without room for it now there is none however it is counted. Another month may have been.
+        if (atBest.segments === 0 && counts.get(account)?.month === step.month) return atBest.result
         const left = most - all.reduce((sum, one) => sum + one.segments, 0)
         // Whether the count has what was released since it began nobody can tell. Where there is room for it twice it does not matter.
         const isSure = left > plenty || (isCountedAnew && all.every(({ isReleased }) => !isReleased))

@@ -98,7 +98,7 @@ export const sendMessage = async (
   if (begun.state.kind !== 'sending') return positionOf(begun)
   const { attempt, begunAt } = begun.state
   if (ports.time.now() - sent.decision.madeAt > decisionHoldsFor && !(await sent.decision.holds()))
-    return ended(ports, sent, attempt, { kind: 'failed', reason: 'the moment for it was missed', retryAt: undefined })
+    return missed(ports, sent, attempt)
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {
@@ -107,6 +107,15 @@ export const sendMessage = async (
     return position
   }
   return settled(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
+}
+
+/** It says nothing of the message, so it gives up none however often it was tried. */
+const missed = async (ports: SendingPorts, sent: Sending, attempt: number): Promise<Position | undefined> => {
+  const now = ports.clock.now()
+  const nextAttemptAt = nextMessageTryAt(attempt, now)
+  const reason = 'the moment for it was missed'
+  const failed = { type: 'RecordFailedTry', attempt, reason, nextAttemptAt, ...whatFollows(sent, now) } as const
+  return positionOf(await record(ports, sent, failed))
 }
 
 /**

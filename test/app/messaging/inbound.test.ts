@@ -1,7 +1,7 @@
 import test from 'ava'
 import { inboundEndpoint, type InboundPorts } from '../../../app/messaging/inbound.js'
 import type { TextProvider } from '../../../app/messaging/provider.js'
-import { positionOf } from '../../../domain/event.js'
+import { positionOf, type Position } from '../../../domain/event.js'
 import { contact } from '../../../domain/contact.js'
 import { contactIdOf } from '../../../domain/derived-id.js'
 import type { ContactId } from '../../../domain/ids.js'
@@ -20,7 +20,7 @@ type Get = InboundPorts['currentStates']['get']
 const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {}) => {
   const stage = await openMessagingStage()
   const nothing = () => Promise.resolve(E.right([]))
-  const shown = { position: positionOf(0n) }
+  const shown: { position: Position; failure: string | undefined } = { position: positionOf(0n), failure: undefined }
   const unplaced: Array<string> = []
   const ports: InboundPorts = {
     ...stage,
@@ -29,7 +29,13 @@ const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFa
     vault: plainVault,
     // Whoever waits waits too long.
     time: { sleep: () => Promise.resolve() },
-    showing: [{ caughtUpTo: () => new Promise(() => undefined), position: () => Promise.resolve(shown.position) }],
+    showing: [
+      {
+        caughtUpTo: () => new Promise(() => undefined),
+        position: () => Promise.resolve(shown.position),
+        failure: () => shown.failure,
+      },
+    ],
     unplaced: (what) => void unplaced.push(what),
   }
   const provider: TextProvider = {
@@ -72,6 +78,13 @@ test('a text that came before read models show the newest messages is not thrown
   shown.position = E.isRight(newest) ? newest.right : shown.position
   t.like(await write('one', 'How much?'), { right: { status: 204 } })
   t.deepEqual(unplaced, ['text'], 'nobody wrote to the number')
+})
+
+test('where a read model has stopped a text goes by what it shows', async (t) => {
+  const { shown, unplaced, write } = await openInboundStage()
+  shown.failure = 'it can not be folded'
+  t.like(await write('one', 'How much?'), { right: { status: 204 } })
+  t.deepEqual(unplaced, ['text'])
 })
 
 test('an opt-out waits for no read model', async (t) => {

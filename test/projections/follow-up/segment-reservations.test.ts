@@ -69,6 +69,15 @@ test('a step that is decided once more takes the place of what it was before', a
   t.is(await step(2), 998)
 })
 
+test('a month that is used up says nothing of the next one, which begins while it is counted', async (t) => {
+  const { shown, step } = stageOf(1_000, 1_000)
+  const old = step(1)
+  const next = step(2, '2026-02')
+  shown.sent = 0
+  t.is(await old, 0)
+  t.is(await next, 1_000)
+})
+
 test('a month that is used up is counted once a second, however many steps wait for it', async (t) => {
   const { shown, step, pass } = stageOf(100, 100)
   for (let n = 1; n <= 1_000; n += 1) t.is(await step(n), 0)

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { accountId, at, messageId, phone } from '../../kit/domain/samples.js'
+import { accountId, at, engagementId, messageId, phone } from '../../kit/domain/samples.js'
 import { waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
@@ -86,6 +86,17 @@ test('what a member writes is not sent where a sale ends the conversation while 
   await stage.takeTurnWhileAway(messageId(1), 'message', () => stage.executeOnEngagement(1, end))
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'])
+})
+
+test('the one message that tries a sender which is held goes out, also where the store was away', async (t) => {
+  const stage = openFollowUpStage(t, { time: waitedTime() })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  await stage.report({ type: 'HoldSender', accountId: accountId(), reason: '30007', saidBy: 'answer', at: at() })
+  stage.toTime(at(2 * 60 * 60_000))
+  await stage.takeTurnWhileAway(1, 'message', () => Promise.resolve())
+  t.deepEqual(stage.sent, [phone(1)])
+  t.is(stage.heldUp().at(-1)?.type, 'SenderReleased')
 })
 
 for (const dyingAt of [0, 1, 2]) {
@@ -286,4 +297,23 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   await stage.submit(good ?? 0, 1, {})
   await until('the message of the other account', 30_000, () => stage.sent.length === 1)
   t.is(looks, before, 'it is not tried again')
+})
+
+test('a conversation that waits only for its end, which its account can not be read for, ends once it is tried again', async (t) => {
+  let isUnreadable = true
+  const unreadable = (stream: string): boolean => isUnreadable && stream === `account-${accountId(2)}`
+  const stage = openFollowUpStage(t, { unreadable })
+  await stage.submit(1, 2, {})
+  await stage.executeOnEngagement(1, { type: 'EndSteps', givesUpAt: at(1_000) })
+  stage.work(1)
+  stage.toTime(at(60_000))
+  await stage.submit(neighbours(2)[1] ?? 0, 1, {})
+  const parkedOf = (stream: string) =>
+    stage.parked().filter(({ data }) => 'event_stream' in data && data.event_stream === stream)
+  const own = `engagement-${engagementId(1)}`
+  await until('it is parked', 30_000, () => parkedOf(own).length === 1)
+  isUnreadable = false
+  await stage.retryParked()
+  await until('its end', 30_000, () => stage.notes().some(([label]) => label === 'dormant'))
+  t.is(stage.parked().at(-1)?.type, 'ParkedEventHandled')
 })

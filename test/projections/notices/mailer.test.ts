@@ -56,7 +56,7 @@ const openStage = async (
   const cause = { actor: 'test', eventId: ids.uuid }
   const closing: Array<() => Promise<void>> = []
 
-  const [projected] = shown.map((projection) => {
+  const followers = shown.map((projection) => {
     const readModel = anyProjection(projection as typeof notices)
     const start = () =>
       runProjection(readModel, {
@@ -80,6 +80,7 @@ const openStage = async (
     })
     return follower
   })
+  const [projected, ofDeliveries] = followers
   if (projected === undefined) throw new Error('no read model runs')
 
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
@@ -99,14 +100,9 @@ const openStage = async (
     },
     makeDelivery: async (n: number, held: boolean) => {
       const facts = deliveryFacts({ delivery_id: deliveryId(n) })
-      rightOf(
-        await commandHandler.execute(
-          delivery,
-          deliveryId(n),
-          { type: 'MakeDue', facts, heldAt: held ? 2 : undefined },
-          cause,
-        ),
-      )
+      const command = { type: 'MakeDue', facts, heldAt: held ? 2 : undefined } as const
+      const { events } = rightOf(await commandHandler.execute(delivery, deliveryId(n), command, cause))
+      await ofDeliveries?.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
     },
     state: async (n: number) => rightOf(await commandHandler.load(notice, noticeId(n))).state,
     events: async (n: number) => rightOf(await store.read(`notice-${noticeId(n)}`)).events.map(({ type }) => type),
