@@ -109,12 +109,7 @@ export const hearWritten = async (
 ): Promise<Either<Problem, Recorded>> => {
   const toSender = await writtenToSender(ports, written)
   if (E.isLeft(toSender)) return toSender
-  if (toSender.right === 'repeated') {
-    const known = await loadState(ports.commandHandler, message, written.messageId)
-    if (E.isLeft(known)) return known
-    if (known.right.kind !== 'received') return E.left({ kind: 'text-outdated' })
-  }
-  const { said, others } = toSender.right === 'repeated' ? toNobodyElse : toSender.right
+  const { said, others } = toSender.right
   const heard = { text: written.text, said, isAnsweredByDefault: false, actor: written.actor }
   const own = { ...written, accountId: written.account.accountId }
   const recorded = await hear(ports, playbookAt, heard, own, true)
@@ -130,7 +125,7 @@ const toNobodyElse: SaidToOthers = { said: undefined, others: [] }
 const writtenToSender = async (
   ports: HearingPorts,
   { account: { accountId, sender }, contactId, messageId, text, actor }: Written,
-): Promise<Either<Problem, SaidToOthers | 'repeated'>> => {
+): Promise<Either<Problem, SaidToOthers>> => {
   const name = sender?.from ?? ports.sharedSender
   const person = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(person)) return person
@@ -141,7 +136,11 @@ const writtenToSender = async (
   const toSender = await saidToSender(ports, phone, [name], { text, textId: messageId, actor })
   if (E.isLeft(toSender)) return toSender
   const said = toSender.right
-  if (said === 'repeated') return E.right('repeated')
+  if (said === 'repeated') {
+    const known = await loadState(ports.commandHandler, message, messageId)
+    if (E.isLeft(known)) return known
+    return known.right.kind === 'received' ? E.right(toNobodyElse) : E.left({ kind: 'text-outdated' })
+  }
   if (said === undefined) return E.right(toNobodyElse)
   const everywhere = await addressedBy(ports, phone, messageId)
   if (E.isLeft(everywhere)) return everywhere

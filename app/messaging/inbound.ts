@@ -1,7 +1,6 @@
 import { phoneFromText } from '../../domain/phone.js'
 import type { EventStore, Time } from '../../domain/ports.js'
 import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
-import { meaningOf } from '../../domain/reply-meaning.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { isShownBy, type Showing } from '../commands/states/shown-by.js'
@@ -11,7 +10,7 @@ import { answer, bind } from '../http/steps.js'
 import { addressedBy, ofSender, writtenToLast } from './addressed.js'
 import { hearEach, type HearingPorts } from './heard.js'
 import type { InboundText, TextProvider } from './provider.js'
-import { saidByStrangers, saidToSender } from './sender-opt-out.js'
+import { mayMeanToSender, saidByStrangers, saidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<HearingPorts, 'sharedSender'> & {
@@ -57,7 +56,7 @@ const areNewestShown = async (
   { store, time, showing }: InboundPorts,
   { text, mark }: InboundText,
 ): Promise<Either<Problem, boolean>> => {
-  if (meaningOf(text, { reply_rules: [] }, true, mark) === 'opted_out') return E.right(true)
+  if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
   const following = showing.filter(({ failure }) => failure() === undefined)
   const head = await store.head()
   return E.isLeft(head) ? head : E.right(await isShownBy(time, following, head.right, longestWait))

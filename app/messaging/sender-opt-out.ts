@@ -36,7 +36,7 @@ export const saidToSender = async (
   names: ReadonlyArray<string>,
   { text, textId, mark, actor }: ToSender,
 ): Promise<Either<Problem, Said | 'repeated' | undefined>> => {
-  const possible = meaningOf(text, noRules, true, mark)
+  const possible = mayMeanToSender(text, mark)
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(undefined)
   const optsOut = possible === 'opted_out'
   let isRepeated = false
@@ -58,6 +58,10 @@ export const saidToSender = async (
 }
 
 const noRules = { reply_rules: [] }
+
+/** What a text would say to a sender of which its number has opted out: a YES is an opt-in only then. */
+export const mayMeanToSender = (text: string, mark: ProviderMark | undefined): ReplyMeaning =>
+  meaningOf(text, noRules, true, mark)
 
 type StrangerPorts = Pick<SenderOptOutPorts, 'clientCommands'> & {
   readonly commandHandler: Pick<CommandHandler, 'load'>

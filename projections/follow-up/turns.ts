@@ -69,15 +69,15 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     if (isEnding(shard.lease)) throw error
     const failure = finalFailure(error, id, failing.get(id) ?? 0)
     const parked = parkedFor(id)
-    if (isShared(failure.stream)) {
-      await parked.park(shard, failure)
-      const position = await putOff(ports, shard.lease, id)
-      if (position !== undefined) return position
+    if (!isShared(failure.stream)) {
+      await parked.failed(shard, id, failure)
+      return undefined
     }
+    await parked.park(shard, failure)
+    const position = await putOff(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
-    const own = isShared(failure.stream) ? failureOf(id, failure.message) : failure
-    await parked.failed(shard, id, own)
-    return undefined
+    if (position === undefined) await parked.failed(shard, id, failureOf(id, failure.message))
+    return position
   }
 
   return {

@@ -4,7 +4,7 @@ import type { Query } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts } from './due-in-shard.js'
-import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, type Queue } from './queues.js'
+import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Queue } from './queues.js'
 
 /** Steps that are read at a look. Where more are late all of them are read, and compared. */
 const lateWindow = 100
@@ -28,10 +28,12 @@ export const firstSteps = async (
 ): Promise<FirstSteps> => {
   const queue = stepQueue(shard.lease, 'first')
   const from = later(now, -firstIsLateAfter)
-  const steps = await waitingOfAll<FollowUpDocument>(ports, shard, queue, { now, most })
-  const areOthersLate = steps[0]?.next_at !== undefined && steps[0].next_at < from
-  if (!areOthersLate) return { steps, areOthersLate }
-  return { steps: await waitingOfAll(ports, shard, queue, { now, most, from }), areOthersLate }
+  const oldest = await waiting<FollowUpDocument>(ports, shard, queue, { now, most })
+  const areOthersLate = oldest[0]?.next_at !== undefined && oldest[0].next_at < from
+  const steps = areOthersLate
+    ? await waitingOfAll<FollowUpDocument>(ports, shard, queue, { now, most, from })
+    : await withNewest(ports, shard, queue, { now, most }, oldest)
+  return { steps, areOthersLate }
 }
 
 /**

@@ -42,26 +42,38 @@ export const isFreeIn =
 
 type Wanted = { readonly now: Instant; readonly most: number; readonly from?: Instant }
 
+/** The first of them that are neither under way nor set aside. */
+const freeIn = async <Document extends Due>(
+  { documents }: DuePorts,
+  shard: DueInShard,
+  { collection, name }: Queue,
+  bounds: Pick<Query, 'from' | 'upTo' | 'descending'>,
+  wanted: number,
+): Promise<ReadonlyArray<Document>> => {
+  const limit = wanted + shard.underWay.size + shard.setAside.size
+  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...bounds, limit }))
+  return found
+    .map(({ document }) => document as unknown as Document)
+    .filter(isFreeIn(shard))
+    .slice(0, wanted)
+}
+
+const startOf = ({ from }: Wanted): Pick<Query, 'from'> => (from === undefined ? {} : { from })
+
 /**
  * In the order of their time those that are due in a queue of the shard, and the first that is not yet, apart from what is under way or set
  * aside. Where nothing is due only the first is read: most of those that wait do so for days. `from`: what was due before does not count.
  */
 export const waiting = async <Document extends Due>(
-  { documents }: DuePorts,
+  ports: DuePorts,
   shard: DueInShard,
-  { collection, name }: Queue,
-  { now, most, from }: Wanted,
+  queue: Queue,
+  wanted: Wanted,
 ): Promise<ReadonlyArray<Document>> => {
-  const isFree = isFreeIn(shard)
-  const read = async (bounds: Pick<Query, 'from' | 'upTo'>, wanted: number): Promise<ReadonlyArray<Document>> => {
-    const limit = wanted + shard.underWay.size + shard.setAside.size
-    const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...bounds, limit }))
-    return found
-      .map(({ document }) => document as unknown as Document)
-      .filter(isFree)
-      .slice(0, wanted)
-  }
-  const start = from === undefined ? {} : { from }
+  const { now, most } = wanted
+  const read = (bounds: Pick<Query, 'from' | 'upTo'>, count: number): Promise<ReadonlyArray<Document>> =>
+    freeIn(ports, shard, queue, bounds, count)
+  const start = startOf(wanted)
   const [first] = await read(start, 1)
   if (first?.next_at === undefined) return []
   if (first.next_at > now) return [first]
@@ -70,27 +82,31 @@ export const waiting = async <Document extends Due>(
 }
 
 /**
- * The same, and where as many as are wanted are due those as well that became so last: before them there may be too many of one account.
+ * What is waiting, and where as many as are wanted are due those as well that became so last: before them there may be too many of one
+ * account.
  */
+export const withNewest = async <Document extends Due>(
+  ports: DuePorts,
+  shard: DueInShard,
+  queue: Queue,
+  wanted: Wanted,
+  oldest: ReadonlyArray<Document>,
+): Promise<ReadonlyArray<Document>> => {
+  const { now, most } = wanted
+  if (oldest.filter(isDueAt(now)).length < most) return oldest
+  const bounds = { ...startOf(wanted), upTo: now, descending: true }
+  const newest = await freeIn<Document>(ports, shard, queue, bounds, most)
+  const known = new Set(oldest.map(({ id }) => id))
+  return [...oldest, ...newest.filter(({ id }) => !known.has(id))]
+}
+
 export const waitingOfAll = async <Document extends Due>(
   ports: DuePorts,
   shard: DueInShard,
   queue: Queue,
   wanted: Wanted,
-): Promise<ReadonlyArray<Document>> => {
-  const { now, most, from } = wanted
-  const oldest = await waiting<Document>(ports, shard, queue, wanted)
-  if (oldest.filter(isDueAt(now)).length < most) return oldest
-  const bounds = { ...(from === undefined ? {} : { from }), upTo: now }
-  const limit = most + shard.underWay.size + shard.setAside.size
-  const query = { index: 'due', equals: [queue.name], ...bounds, descending: true, limit }
-  const newest = orThrow(await ports.documents.find(queue.collection, query))
-  const known = new Set(oldest.map(({ id }) => id))
-  const others = newest
-    .map(({ document }) => document as unknown as Document)
-    .filter((one) => isFreeIn(shard)(one) && !known.has(one.id))
-  return [...oldest, ...others.slice(0, most)]
-}
+): Promise<ReadonlyArray<Document>> =>
+  withNewest(ports, shard, queue, wanted, await waiting<Document>(ports, shard, queue, wanted))
 
 /** One of each account after the other, after the number of those under way; `rank` is how many of its account are before it. */
 export const byAccount = <Document extends Due>(

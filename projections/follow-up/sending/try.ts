@@ -4,10 +4,9 @@ import type { AfterStep } from '../../../domain/follow-up.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
 import { segmentsOf } from '../../../domain/message-segments.js'
-import type { CommandHandler, Ids, Logger, Time } from '../../../domain/ports.js'
+import type { Time } from '../../../domain/ports.js'
 import { maximalMessageTries, nextMessageTryAt } from '../../../domain/retry-schedule.js'
 import type { TrackedLinks } from '../../../domain/tracked-link.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Messenger, MessengerOutcome, OutgoingMessage, Settled } from './messenger.js'
@@ -16,12 +15,8 @@ import { knownCopies, type KnownCopiesPorts } from './known-copies.js'
 
 export type SendingPorts = HoldPorts &
   KnownCopiesPorts & {
-    readonly commandHandler: CommandHandler
     readonly messenger: Messenger
     readonly time: Time
-    readonly ids: Ids
-    readonly logger: Logger
-    readonly backoff: Backoff
   }
 
 /** A message, and to which number. */
