@@ -86,6 +86,9 @@ const openStage = async (
   const settings = webhookSettings({ url: 'https://receiver.example/hook?key=1' })
   const { inAccount, turnOff } = await accountWithWebhook(commandHandler, cause, settings)
   const turnedOff = await turnOff()
+  // What an e-mail says rests on what is shown: before a read model is built it says less.
+  const head = rightOf(await store.head())
+  await Promise.all(followers.map(({ caughtUpTo }) => caughtUpTo(head, neverAborted)))
 
   return {
     clock,
