@@ -9,8 +9,7 @@ import { message } from '../../domain/message.js'
 import { playbook } from '../../domain/playbook.js'
 import type { EventStore } from '../../domain/ports.js'
 import { sender } from '../../domain/sender.js'
-import { StoreFailed } from '../../domain/store-failed.js'
-import { finalReason } from '../parking/final-failure.js'
+import { exceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
@@ -61,13 +60,14 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
   const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
   const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
   const failing = new LRUCache<TurnId, number>({ max: mostFailing })
+  const exceptions = exceptionsInARow()
 
   const parkedFor = (id: TurnId) => (isMessageId(id) ? ofMessages : ofEngagements)
 
   /** @throws `error` where it may succeed later */
   const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
     if (isEnding(shard.lease)) throw error
-    const failure = finalFailure(error, id, failing.get(id) ?? 0)
+    const failure = exceptions.finalFailure(streamOfTurn(id), error)
     const parked = parkedFor(id)
     if (!isShared(failure.stream)) {
       await parked.failed(shard, id, failure)
@@ -76,7 +76,9 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     await parked.park(shard, failure)
     const position = await putOff(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
-    if (position === undefined) await parked.failed(shard, id, failureOf(id, failure.message))
+    const { message: reason } = failure
+    if (position === undefined)
+      await parked.failed(shard, id, new FailedForGood(streamOfTurn(id), { kind: 'corrupt', reason }))
     return position
   }
 
@@ -90,6 +92,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         }
         await parkedFor(id).succeeded(shard, id)
         failing.delete(id)
+        exceptions.succeeded(streamOfTurn(id))
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
         const readModels = [projected.followUps, projected.messages]
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
@@ -117,19 +120,7 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }
 
-/** A turn that throws so often in a row does so again: a rule that has an error is no reason to try for ever. */
-const mostExceptions = 5
-
-/** @throws `error` where trying again may help */
-const finalFailure = (error: unknown, id: TurnId, failures: number): FailedForGood => {
-  if (error instanceof FailedForGood) return error
-  const reason = finalReason(error)
-  if (!(error instanceof StoreFailed) && failures < mostExceptions) throw error
-  return failureOf(id, reason)
-}
-
-const failureOf = (id: TurnId, reason: string): FailedForGood =>
-  new FailedForGood(streamOf(isMessageId(id) ? message : engagement, id), { kind: 'corrupt', reason })
+const streamOfTurn = (id: TurnId): string => streamOf(isMessageId(id) ? message : engagement, id)
 
 /** Whether turns of other engagements and messages need the stream too. */
 const isShared = (stream: string): boolean =>

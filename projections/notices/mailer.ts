@@ -1,8 +1,10 @@
 import { aborted } from '../../domain/abortable.js'
+import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
+import { exceptionsInARow, type ExceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
@@ -11,7 +13,6 @@ import { reasonOf } from '../subscriptions/failure-reason.js'
 import { follow, type Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import { FailedForGood } from '../subscriptions/retried-command.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 
@@ -38,6 +39,7 @@ type LeaseHolder = ParkedUnderLease & {
   readonly siteUrl: string
   readonly wakeUp: WakeUp
   readonly parked: ParkedWork<LeaseHolder>
+  readonly exceptions: ExceptionsInARow
 }
 
 /**
@@ -51,7 +53,10 @@ export const mailer = (ports: MailerPorts): Mailer => ({
     if (siteUrl === undefined) return
     const worker = { name: mailerName, actor: 'notice', records: notice, placeOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
-    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked }
+    const holder: LeaseHolder = {
+      ...{ lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked },
+      exceptions: exceptionsInARow(),
+    }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const following = follow(dueNotices(ports, holder), { store, logger, backoff })
     let failures = 0
@@ -118,7 +123,10 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
 const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
-    if (position !== undefined) await holder.parked.succeeded(holder, id)
+    if (position !== undefined) {
+      holder.exceptions.succeeded(streamOf(notice, id))
+      await holder.parked.succeeded(holder, id)
+    }
     return position
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
@@ -129,6 +137,6 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
 const setAside =
   (holder: LeaseHolder, id: NoticeId) =>
   async (error: unknown): Promise<undefined> => {
-    if (!(error instanceof FailedForGood)) throw error
-    await holder.parked.failed(holder, id, error)
+    if (isEnding(holder.lease)) throw error
+    await holder.parked.failed(holder, id, holder.exceptions.finalFailure(streamOf(notice, id), error))
   }

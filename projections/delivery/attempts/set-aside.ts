@@ -2,17 +2,18 @@ import { idIn, streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { webhook } from '../../../domain/webhook.js'
+import { exceptionsInARow } from '../../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedWorkPorts } from '../../parking/parked-work.js'
 import type { ProjectedEvent } from '../../projection.js'
-import { FailedForGood } from '../../subscriptions/retried-command.js'
+import { isEnding } from '../../subscriptions/leases.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import type { LeasedQueues } from '../queue/leased-queues.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 type SetAside = {
   /**
-   * Makes an attempt as `attempt` does. Where it fails for good its delivery is set aside, or its whole queue where the webhook can't be
-   * read.
+   * Makes an attempt as `attempt` does. Where it fails for good, or throws too often in a row, its delivery is set aside, or its whole
+   * queue where the webhook can't be read.
    */
   readonly guarded: (attempt: Attempt) => Attempt
   /**
@@ -34,19 +35,24 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
   }
   const worker = { name: deliveryWorkerName, actor: 'delivery', records: delivery, placeOf }
   const { failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
+  const exceptions = exceptionsInARow()
 
   const set =
     (queue: WebhookQueue, id: DeliveryId) =>
     async (error: unknown): Promise<AttemptEnd> => {
-      if (!(error instanceof FailedForGood)) throw error
-      await failed(queue, error.stream === streamOf(webhook, queue.webhookId) ? queue.webhookId : id, error)
+      if (isEnding(queue.lease)) throw error
+      const failure = exceptions.finalFailure(streamOf(delivery, id), error)
+      await failed(queue, failure.stream === streamOf(webhook, queue.webhookId) ? queue.webhookId : id, failure)
       return { position: undefined, isStillDue: true }
     }
 
   return {
     guarded: (attempt) => async (queue, id, kind) => {
       const end = await attempt(queue, id, kind).catch(set(queue, id))
-      if (end.position !== undefined || !end.isStillDue) await succeeded(queue, id)
+      if (end.position !== undefined || !end.isStillDue) {
+        exceptions.succeeded(streamOf(delivery, id))
+        await succeeded(queue, id)
+      }
       return end
     },
     learn: async (event, expect) => {

@@ -252,8 +252,8 @@ test('what can not be parked at once is parked as soon as the store takes it, an
   t.is(await retry(id), 'ParkedEventHandled')
 })
 
-test('an exception of another kind is no reason to park anything: the delivery is tried again', async (t) => {
-  let failures = 3
+test('an exception that passes is no reason to park anything: the delivery is tried again', async (t) => {
+  let failures = 4
   const answer: Answer = () =>
     (failures -= 1) >= 0 ? Promise.reject(new TypeError('never')) : Promise.resolve(delivered)
   const { project, addWebhook, makeDue, work, until, state, parked } = await openSpoiled(t, answer)
@@ -263,6 +263,50 @@ test('an exception of another kind is no reason to park anything: the delivery i
   await addWebhook(1)
   await makeDue(1, 1)
   await until(async () => (await state(1)).kind === 'succeeded')
-  t.is(sent.length, 4)
+  t.is(sent.length, 5)
   t.deepEqual(await parked(), [])
+})
+
+test('a delivery that throws each time is parked and no longer posted, and the others of its webhook go on', async (t) => {
+  let isBroken = true
+  const answer: Answer = (request) =>
+    isBroken && numberOf(request) === 1 ? Promise.reject(new TypeError('never')) : Promise.resolve(delivered)
+  const { project, addWebhook, makeDue, work, until, state, parked, parkedOne, retry } = await openSpoiled(t, answer)
+  project()
+  const { holdAll, sent } = work()
+  holdAll()
+  await addWebhook(1)
+  for (const n of [1, 2, 3]) await makeDue(n, 1)
+  const { parked_event_id: id, ...facts } = await parkedOne()
+  const worker = { process_manager: 'delivery_worker', event_stream: deliveryStream(1) }
+  t.like(facts, { ...worker, reason: 'an exception (TypeError)' })
+  await until(async () => (await state(2)).kind === 'succeeded' && (await state(3)).kind === 'succeeded')
+  await settled()
+  const attempts = (): number => sent.filter((request) => numberOf(request) === 1).length
+  t.is(attempts(), 5)
+
+  t.is(await retry(id), 'ParkedEventRetryFailed')
+  await settled()
+  t.is(attempts(), 6)
+  t.is((await parked()).length, 1)
+
+  isBroken = false
+  t.is(await retry(id), 'ParkedEventHandled')
+  t.is((await state(1)).kind, 'succeeded')
+})
+
+test('a store that is away however often is no reason to park anything', async (t) => {
+  const { reads, project, addWebhook, makeDue, work, until, state, parked } = await openSpoiled(t)
+  project()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  reads.set(deliveryStream(1), away)
+  const { holdAll, loaded, sent } = work()
+  holdAll()
+  await until(() => loaded.has(deliveryStream(1)))
+  for (let turn = 0; turn < 20; turn += 1) await settled()
+  t.deepEqual(await parked(), [])
+  reads.clear()
+  await until(async () => (await state(1)).kind === 'succeeded')
+  t.is(sent.length, 1)
 })

@@ -299,6 +299,21 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   t.is(looks, before, 'it is not tried again')
 })
 
+test('a store that was away before a turn throws does not count: five exceptions in a row park it', async (t) => {
+  let looks = 0
+  const stage = openFollowUpStage(t, {
+    lookUpSender: () => {
+      looks += 1
+      if (looks <= 10) throw new StoreFailed({ kind: 'unavailable', reason: 'away' })
+      throw new TypeError('an error in a rule')
+    },
+  })
+  await stage.submit(1, 1, {})
+  stage.work(1)
+  await until('it is parked', 30_000, () => stage.parked().length === 1)
+  t.is(looks, 15)
+})
+
 test('a conversation that waits only for its end, which its account can not be read for, ends once it is tried again', async (t) => {
   let isUnreadable = true
   const unreadable = (stream: string): boolean => isUnreadable && stream === `account-${accountId(2)}`

@@ -365,3 +365,24 @@ test('an account that can not be read is parked once, and its notices are mailed
   t.is((await parked()).at(-1)?.type, 'ParkedEventHandled')
   t.is(sent.length, 6)
 })
+
+test('notices whose mailing throws each time are parked, and hold up no other', async (t) => {
+  let isBroken = true
+  const answer: Answer = ({ to }) =>
+    isBroken && !/member-[67]@/.test(to) ? Promise.reject(new TypeError('never')) : Promise.resolve('sent')
+  const { makeDue, mail, until, state, parked, retry, close } = await openStage()
+  t.teardown(close)
+  for (let n = 1; n <= 7; n += 1) await makeDue(n)
+  const { sent } = mail(answer)
+  for (const n of [6, 7]) await until(async () => (await state(n)).kind === 'over')
+  await until(async () => (await parked()).length === 5)
+  const reasons = (await parked()).map(({ data }) => ('reason' in data ? data.reason : undefined))
+  t.deepEqual([...new Set(reasons)], ['an exception (TypeError)'])
+  await settled()
+  t.is(sent.length, 5 * 5 + 2)
+
+  isBroken = false
+  await retry(`notice-${noticeId(1)}`)
+  await until(async () => (await parked()).at(-1)?.type === 'ParkedEventHandled')
+  t.is((await state(1)).kind, 'over')
+})
