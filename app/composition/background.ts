@@ -1,42 +1,23 @@
-import { randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { withinLimit } from '../../domain/abortable.js'
-import type { Clock, CommandHandler, Ids, Logger, Time, Vault } from '../../domain/ports.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
-import { account } from '../../domain/account.js'
-import { sender } from '../../domain/sender.js'
-import { webhook } from '../../domain/webhook.js'
-import type { WebhookResponse, WebhookSender } from '../../projections/delivery/sender.js'
 import { shards } from '../../projections/delivery/shards.js'
-import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
 import { keptMessages } from '../../projections/erasure/message-retention.js'
 import { retention } from '../../projections/erasure/retention.js'
-import type { ConsentVerifier } from '../../projections/follow-up/consent-verifier.js'
-import type { SenderOptOuts } from '../../projections/follow-up/sending/sender-opt-outs.js'
-import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
-import { playbookVersions } from '../../projections/follow-up/playbook-versions.js'
-import { followUpWorker } from '../../projections/follow-up/worker.js'
-import { mailer, mailerName } from '../../projections/notices/mailer.js'
-import type { MailSender } from '../../projections/notices/sender.js'
-import { deliveries } from '../../projections/read-models/deliveries.js'
+import { mailerName } from '../../projections/notices/mailer.js'
 import { contactShards } from '../../projections/read-models/contact-shards.js'
-import { followUps } from '../../projections/read-models/follow-ups.js'
-import { messages } from '../../projections/read-models/messages.js'
-import { notices } from '../../projections/read-models/notices.js'
 import { resends } from '../../projections/read-models/resends.js'
-import { webhookList } from '../../projections/read-models/lists/webhook-list.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
+import type { Obstacles } from '../../projections/subscriptions/obstacles.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
-import { loadState, type CurrentStates } from '../commands/states/current-states.js'
-import { hasErasures } from '../commands/states/has-erasures.js'
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
 import { built } from './start/built.js'
-import type { Stores } from './stores.js'
+import { workersOn, type FollowingWorker, type WorkerPorts, type Workers } from './workers.js'
 
 /** The work of this process beside requests: followers, deliveries, mail. */
 type BackgroundWork = {
@@ -53,27 +34,10 @@ type BackgroundWork = {
   readonly stop: () => Promise<void>
 }
 
-type Ports = {
-  readonly stores: Stores
+type Ports = WorkerPorts & {
   readonly roles: ReadonlySet<ProcessRole>
-  readonly followers: Followers
   /** Followers that run in every process, whatever its roles. */
   readonly everyProcessFollowers: ReadonlyArray<{ readonly start: () => RunningFollower }>
-  readonly commandHandler: CommandHandler
-  readonly currentStates: CurrentStates
-  readonly sender: WebhookSender
-  readonly mail: MailSender
-  readonly messenger: Messenger
-  readonly consentVerifier: ConsentVerifier
-  readonly senderOptOuts: SenderOptOuts
-  /** Where clients reach the service, known once it listens: nothing is mailed before. */
-  readonly siteUrl: Promise<string>
-  readonly vault: Vault
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly logger: Logger
-  readonly time: Time
-  readonly observe: (response: WebhookResponse) => void
   /** How long bodies of deliveries are kept after their end; undefined: for ever. */
   readonly deliveryRetentionDays: number | undefined
   /** How long texts of messages are kept after their end; undefined: for ever. */
@@ -83,13 +47,14 @@ type Ports = {
 export const backgroundWork = (ports: Ports): BackgroundWork => {
   const { stores, roles, followers, logger, time } = ports
   const { store, membership } = stores
-  const worked = workers(ports)
-  const { delivery, followUp } = worked
+  const worked = workersOn(ports)
+  const { delivery, followUp, noticeMailer } = worked
   const stopping = new AbortController()
   // Each follower that is waited for listens to it: more listeners than Node's limit are no leak here.
   setMaxListeners(0, stopping.signal)
   let running: ReadonlyArray<RunningFollower> = []
   const ownWorkers = roles.has('delivery') ? [delivery.follower, followUp.follower] : []
+  const mailing = roles.has('delivery') ? [noticeMailer.observed] : []
   let late: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
 
   const existing = (readModels: Followers['readModels']): Promise<void> =>
@@ -98,28 +63,28 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       readModels.map(({ projection }) => projection),
       stopping.signal,
     )
-  const start = (follower: Follower): RunningFollower =>
-    follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
+  /** `tried`: what its worker tries again stands still as well. */
+  const start = (follower: Follower, tried: Pick<Obstacles, 'reason'>): RunningFollower => {
+    const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
+    return { ...running, retrying: () => running.retrying() ?? tried.reason() }
+  }
 
   /**
    * Not before its read models have caught up: what they show as due may have been tried. No other follower that stands still
    * holds it up.
    */
-  const startWorker = async (follower: Follower, reads: ReadonlyArray<string>, head: Position): Promise<void> => {
+  const startWorker = async ({ follower, reads, tried }: FollowingWorker, head: Position): Promise<void> => {
     if (!roles.has('delivery')) return
     const own = followers.readModels.filter(({ projection }) => reads.includes(projection.name))
     await existing(own)
     await Promise.all(own.map(({ follower }) => follower.caughtUpHere(head, stopping.signal)))
     if (stopping.signal.aborted) return
-    running = [...running, start(follower)]
+    running = [...running, start(follower, tried)]
     late = late.filter((one) => one !== follower.name)
   }
 
   const startWorkers = (head: Position): Promise<unknown> =>
-    Promise.all([
-      startWorker(delivery.follower, readByDelivery, head),
-      startWorker(followUp.follower, [followUps.name, messages.name], head),
-    ])
+    Promise.all([startWorker(delivery, head), startWorker(followUp, head)])
 
   /** In two steps: whether a follower runs in this process is known once every read model is there. */
   const caughtUp = async (head: Position): Promise<void> => {
@@ -136,7 +101,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   return {
     openRequests: delivery.open,
-    followers: () => [...followers.all, ...running.map(ofThisProcess)],
+    followers: () => [...followers.all, ...running.map(ofThisProcess), ...mailing],
     lateFollowers: () => late,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
@@ -152,7 +117,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 }
 
 /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
-const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: ReturnType<typeof workers>): void => {
+const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: Workers): void => {
   const { stores, roles, followers } = ports
   const { membership } = stores
   if (roles.has('projector')) {
@@ -175,46 +140,6 @@ const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: ReturnTyp
     membership.share('mailer', () => [mailerName], noticeMailer.work)
     membership.share('follow-up', () => contactShards, followUp.work)
   }
-}
-
-/** The workers of deliveries, of notices and of follow-ups, which run under leases. */
-const workers = (ports: Ports) => {
-  const { stores, followers, currentStates, time } = ports
-  const { store, documents } = stores
-  const backoff = exponentialBackoff(storeBackoff, time)
-  const delivery = deliveryWorker({
-    ...ports,
-    store,
-    documents,
-    backoff,
-    currentWebhook: (id) => currentStates.get(webhook, id, ({ kind }) => kind === 'on'),
-    hasErasures: hasErasures(currentStates),
-    random: () => randomInt(1_000_000) / 1_000_000,
-    projected: followerOf(followers.readModels, deliveries.name),
-  })
-  const noticeMailer = mailer({
-    ...ports,
-    store,
-    documents,
-    backoff,
-    sender: ports.mail,
-    projected: followerOf(followers.readModels, notices.name),
-  })
-  const followUp = followUpWorker({
-    ...ports,
-    store,
-    documents,
-    backoff,
-    playbookAt: playbookVersions(store),
-    currentSender: (id) => currentStates.get(sender, id, ({ held }) => held === undefined),
-    // From the stream: once somebody was told that an account is disabled, no process sends a step of it.
-    currentAccount: (id) => loadState(ports.commandHandler, account, id),
-    projected: {
-      followUps: followerOf(followers.readModels, followUps.name),
-      messages: followerOf(followers.readModels, messages.name),
-    },
-  })
-  return { delivery, noticeMailer, followUp }
 }
 
 /** What is removed after so many days, by the names of the leases. */
@@ -240,6 +165,3 @@ const inTime = async (starting: Promise<unknown>, { time, logger }: Pick<Ports, 
   const isStarted = await withinLimit(time, longestStart, () => starting.then(() => true))
   if (isStarted !== true) logger.warn({}, 'a start takes requests before it has caught up with the log')
 }
-
-/** The read models that say what there is to deliver. */
-const readByDelivery: ReadonlyArray<string> = [deliveries, resends, webhookList].map(({ name }) => name)

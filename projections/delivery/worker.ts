@@ -3,12 +3,12 @@ import { beginning, type Position } from '../../domain/event.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { orThrow } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../subscriptions/failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
@@ -129,7 +129,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
  * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due before. Until the
  * position is known, nothing counts as new.
  */
-const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>) => {
+const shardHeadsOn = ({ store, backoff, obstacles }: Pick<WorkerPorts, 'store' | 'backoff' | 'obstacles'>) => {
   const heads = new Map<string, Position>()
   let begunAt = beginning
   let next: ReturnType<EventStore['head']> | undefined
@@ -141,14 +141,17 @@ const shardHeadsOn = ({ store, backoff }: Pick<WorkerPorts, 'store' | 'backoff'>
     }))
   return {
     begin: async (lease: Lease): Promise<void> => {
+      const tried = `the head for ${lease.name}`
       for (let failures = 0; !isEnding(lease); failures += 1) {
         const head = await headNow()
-        if (E.isRight(head) && !isEnding(lease)) {
-          heads.set(lease.name, head.right)
-          return
+        if (E.isRight(head)) {
+          if (!isEnding(lease)) heads.set(lease.name, head.right)
+          break
         }
+        obstacles.met(tried, new StoreFailed(head.left))
         await backoff(failures, lease.ending)
       }
+      obstacles.overcome(tried)
     },
     end: ({ name }: Lease): void => void heads.delete(name),
     /** The log is followed from here again: what became due before may have been tried already. */
@@ -168,7 +171,10 @@ type Searched = {
 }
 
 /** Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a shard. */
-const searchForWork = ({ documents, logger, backoff }: WorkerPorts, { queues, resending, take }: Searched) => {
+const searchForWork = (
+  { documents, logger, backoff, obstacles }: WorkerPorts,
+  { queues, resending, take }: Searched,
+) => {
   const waiting = waitingWebhooks(documents)
 
   const inAll = async (lease?: Lease): Promise<void> => {
@@ -181,13 +187,15 @@ const searchForWork = ({ documents, logger, backoff }: WorkerPorts, { queues, re
     for (let failures = 0; !isEnding(lease); failures += 1) {
       try {
         await inAll(lease)
-        return
+        break
       } catch (error) {
         if (isTold(failures))
           logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
+        obstacles.met(lease.name, error)
         await backoff(failures, lease.ending)
       }
     }
+    obstacles.overcome(lease.name)
   }
   const takeOver = async (lease: Lease, shown: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     await inShard(lease)

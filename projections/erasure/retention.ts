@@ -4,7 +4,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import type { Cursor, Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
-import { reasonOf } from '../subscriptions/failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { Lease } from '../subscriptions/leases.js'
 
 type RetentionPorts = {

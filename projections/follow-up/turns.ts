@@ -14,7 +14,7 @@ import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../subscriptions/failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
@@ -51,7 +51,7 @@ const mostFailing = 1_000
 
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
-  const { projected, logger, backoff, reservations } = ports
+  const { projected, logger, backoff, obstacles, reservations } = ports
   const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
     const contactId = events.map(contactIn).find((found) => found !== undefined)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
@@ -86,6 +86,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     take: async (shard, id) => {
       try {
         const position = await turnOf(ports, shard, id).catch((error: unknown) => failed(shard, id, error))
+        obstacles.overcome(id)
         if (position === undefined) {
           await backoff(0, shard.lease.ending)
           return
@@ -100,6 +101,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         const failures = failing.get(id) ?? 0
         if (isTold(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
         failing.set(id, failures + 1)
+        if (!isEnding(shard.lease)) obstacles.met(id, error)
         await backoff(0, shard.lease.ending)
       } finally {
         if (!isMessageId(id)) reservations.release(id)

@@ -2,7 +2,7 @@ import { aborted } from '../../domain/abortable.js'
 import type { EngagementId } from '../../domain/ids.js'
 import { wakeUp } from '../../domain/wake-up.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../subscriptions/failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { contactShards } from '../read-models/contact-shards.js'
@@ -26,7 +26,7 @@ type FollowUpWorker = {
 export const followUpWorker = (
   given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
 ): FollowUpWorker => {
-  const { projected, logger, backoff } = given
+  const { projected, logger, backoff, obstacles } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
   // A turn may still be under way when its shard has been given back.
@@ -87,11 +87,13 @@ export const followUpWorker = (
         } catch (error) {
           if (isTold(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
+          obstacles.met(lease.name, error)
           await backoff(failures, lease.ending)
           failures += 1
         }
       }
       shards.delete(lease.name)
+      obstacles.overcome(lease.name)
       await Promise.all(shard.underWay.values())
     },
   }

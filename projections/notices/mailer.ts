@@ -9,8 +9,8 @@ import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/p
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../subscriptions/failure-reason.js'
-import { follow, type Follower } from '../subscriptions/follower.js'
+import { reasonOf } from '../../domain/failure-reason.js'
+import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
@@ -19,6 +19,10 @@ import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 type Mailer = {
   /** Mails what is due until the lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
+  /** Why it learns of no new notices any more; undefined while it does, or another process mails. */
+  readonly failure: () => string | undefined
+  /** Why something is tried again; undefined while all goes on, or another process mails. */
+  readonly retrying: () => string | undefined
 }
 
 type MailerPorts = AttemptPorts & {
@@ -46,8 +50,11 @@ type LeaseHolder = ParkedUnderLease & {
  * The half of the process manager of notices that sends: events in, e-mails and commands out. The fan-out is the half that
  * makes notices due.
  */
-export const mailer = (ports: MailerPorts): Mailer => ({
-  work: async (lease) => {
+export const mailer = (ports: MailerPorts): Mailer => {
+  const { obstacles } = ports
+  let following: RunningFollower | undefined
+
+  const work = async (lease: Lease): Promise<void> => {
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
@@ -58,7 +65,8 @@ export const mailer = (ports: MailerPorts): Mailer => ({
       exceptions: exceptionsInARow(),
     }
     void aborted(lease.ending).then(holder.wakeUp.wake)
-    const following = follow(dueNotices(ports, holder), { store, logger, backoff })
+    const ofNotices = follow(dueNotices(ports, holder), { store, logger, backoff })
+    following = ofNotices
     let failures = 0
     while (!isEnding(lease)) {
       try {
@@ -66,13 +74,22 @@ export const mailer = (ports: MailerPorts): Mailer => ({
         failures = 0
       } catch (error) {
         if (isTold(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
+        obstacles.met(mailerName, error)
         await backoff(failures, lease.ending)
         failures += 1
       }
     }
-    await following.stop()
-  },
-})
+    obstacles.overcome(mailerName)
+    following = undefined
+    await ofNotices.stop()
+  }
+
+  return {
+    work,
+    failure: () => following?.failure(),
+    retrying: () => following?.retrying() ?? obstacles.reason(),
+  }
+}
 
 /** Wakes the mailer when a notice became due and the read model shows it. */
 const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake } }: LeaseHolder): Follower => ({
@@ -96,11 +113,12 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
 
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
-  const { documents, clock, projected, backoff } = ports
+  const { documents, clock, projected, backoff, obstacles } = ports
   const { lease, setAside } = holder
   const woken = holder.wakeUp.signal()
   const query = { index: 'due', equals: [], limit: mailsAtOnce + setAside.size }
   const found = orThrow(await documents.find(collectionOf(notices), query))
+  obstacles.overcome(mailerName)
   const next = found
     .map(({ document }) => document as NoticeDocument)
     .filter(({ id }) => !setAside.has(id))
@@ -123,6 +141,7 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
 const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
+    ports.obstacles.overcome(id)
     if (position !== undefined) {
       holder.exceptions.succeeded(streamOf(notice, id))
       await holder.parked.succeeded(holder, id)
@@ -130,6 +149,7 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
     return position
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
+    if (!isEnding(holder.lease)) ports.obstacles.met(id, error)
     return undefined
   }
 }

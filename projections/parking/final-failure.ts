@@ -1,3 +1,4 @@
+import { exceptionName } from '../../domain/failure-reason.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
@@ -26,10 +27,6 @@ export const executedOrThrow = <A>(what: string, result: Either<CommandFailure, 
   if (E.isLeft(result)) throw errorOf(what, result.left)
   return result.right
 }
-
-/** The name of whatever was thrown; its message may hold a value. */
-export const exceptionName = (error: unknown): string =>
-  `an exception (${error instanceof Error ? error.name : typeof error})`
 
 /**
  * Why something can't succeed, in words that hold no value.

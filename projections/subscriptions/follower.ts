@@ -5,7 +5,7 @@ import type { EventBatch, EventStore, Logger } from '../../domain/ports.js'
 import { UndecodableEvent, type UndecodableEntry } from '../../domain/store-failed.js'
 import { CannotFollow } from '../projection.js'
 import { isTold, type Backoff } from './backoff.js'
-import { reasonOf } from './failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 
 /** What follows the log: where it begins and what it does with each batch. Either may throw, and is tried again. */
 export type Follower = {

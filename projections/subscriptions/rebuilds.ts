@@ -3,7 +3,7 @@ import type { Clock, EventStore } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Documents } from '../ports.js'
 import { collectionOf, type AnyProjection } from '../projection.js'
-import { reasonOf } from './failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { RunningProjection } from './runner.js'
 
 /** The newest rebuild of a read model that this process began. `documents`: how many it has, once it is completed. */

@@ -16,12 +16,14 @@ import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { isTold, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
+import type { Obstacles } from './obstacles.js'
 
 export type RetryPorts = {
   readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
   readonly backoff: Backoff
+  readonly obstacles: Obstacles
 }
 
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
@@ -75,7 +77,7 @@ export const executeWithRetry = async <
   Event extends DomainEvent,
   Refusal extends { readonly kind: string },
 >(
-  { commandHandler, ids, logger, backoff }: RetryPorts,
+  { commandHandler, ids, logger, backoff, obstacles }: RetryPorts,
   { actor, lease, assumed, cause: causing }: Recording<State>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
@@ -85,15 +87,21 @@ export const executeWithRetry = async <
   // The same on every try, so that it is written once.
   const event = ids.uuid()
   const cause = { actor, event: causing ?? 'last-of-stream', eventId: () => event } as const
-  for (let failures = 0; ; failures += 1) {
-    const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
-    if (E.isRight(done)) return done
-    if (isPermanent(done.left)) throw new FailedForGood(streamOf(decider, id), done.left)
-    if (!isRetryable(done.left)) return E.left(done.left)
-    const { kind } = done.left
-    if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-    if (isEnding(lease)) throw new Error(`the store was ${kind}`)
-    await backoff(failures, lease.ending)
+  const stream = streamOf(decider, id)
+  try {
+    for (let failures = 0; ; failures += 1) {
+      const done = await execute(decider, id, command, cause, failures === 0 ? assumed : undefined)
+      if (E.isRight(done)) return done
+      if (isPermanent(done.left)) throw new FailedForGood(stream, done.left)
+      if (!isRetryable(done.left)) return E.left(done.left)
+      const { kind } = done.left
+      if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
+      if (isEnding(lease)) throw new Error(`the store was ${kind}`)
+      if (done.left.kind === 'unavailable') obstacles.met(stream, new StoreFailed(done.left))
+      await backoff(failures, lease.ending)
+    }
+  } finally {
+    obstacles.overcome(stream)
   }
 }
 

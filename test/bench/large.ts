@@ -9,13 +9,14 @@ import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { collectionOf } from '../../projections/projection.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
 import { follow } from '../../projections/subscriptions/follower.js'
+import { obstacles } from '../../projections/subscriptions/obstacles.js'
 import { neverAborted } from '../../domain/abortable.js'
 import { webhook } from '../../domain/webhook.js'
 import { loadState } from '../../app/commands/states/current-states.js'
 import { singleProcessMembership } from '../../adapters/in-process/single-process-leases.js'
 import { recordingLogger } from '../kit/parts/recording-logger.js'
 import { watchedHistory } from '../kit/parts/watched-history.js'
-import { nextTurn } from '../kit/time/turns.js'
+import { nextTurn, turnTime } from '../kit/time/turns.js'
 import { sleep, until } from '../kit/time/until.js'
 import { startChild, type Child } from './child.js'
 import { closedLoop } from './http-load.js'
@@ -185,6 +186,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   await deliveryFanOut({ ...ports, hasErasures: () => Promise.resolve(false), checkpoint }).begin(neverAborted)
   const worker = deliveryWorker({
     ...ports,
+    obstacles: obstacles(turnTime),
     projected: {
       position: async () => orFail(await tools.documents.progress(collectionOf(deliveries))),
       caughtUpTo: () => Promise.resolve(),

@@ -40,8 +40,8 @@ test.serial('health says that the process lives and how far each projection lags
   t.true(projections.length >= 8)
   const names = new Set(projections.map(({ name }) => name))
   t.is(names.size, projections.length)
-  // What follows the log in this process is watched too: were it to stand still, nothing would be sent any more.
-  t.true(names.has('delivery_worker') && names.has('follow_up_worker'))
+  // What works in this process is watched too: were it to stand still, nothing would be sent any more.
+  for (const worker of ['delivery_worker', 'mailer', 'follow_up_worker']) t.true(names.has(worker), worker)
   for (const { name, lag, failure } of projections) {
     t.true(Number.isInteger(lag) && lag >= 0 && lag < 50, `${name} ${lag}`)
     t.is(failure, null, name)

@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { LogReader } from '../../../domain/ports.js'
-import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import { askable, asOf, difference, isAskable, type Moment } from '../../analysis/as-of.js'
 import type { Config } from '../../composition/config.js'
 import { momentIn } from '../arguments.js'

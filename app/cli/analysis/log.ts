@@ -4,7 +4,7 @@ import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
-import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Config } from '../../composition/config.js'
 import { lateProgressBar } from '../progress.js'
 

@@ -5,7 +5,7 @@ import { beginning, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import type { AttributionRow } from '../../analysis/attribution/attribution-output.js'
 import {
   attributionModels,

@@ -1,5 +1,5 @@
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../projections/subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Config } from '../../composition/config.js'
 import type { Call } from './service-call.js'
 

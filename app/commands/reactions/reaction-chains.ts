@@ -8,7 +8,8 @@ import { E, type Either } from '../../../domain/prelude.js'
 import type { Intent } from '../../../domain/reaction.js'
 import { reactions } from '../../../domain/reactions.js'
 import { forgottenLead } from './forgotten-lead.js'
-import { exceptionName, isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
+import { exceptionName } from '../../../domain/failure-reason.js'
+import { isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 
 /** What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it. */
 export type ReactionFailure = { readonly failure: CommandFailure; readonly event: Recorded<DomainEvent> }

@@ -1,7 +1,8 @@
 import type { Logger } from '../../../domain/ports.js'
 import { isTold, type Backoff } from '../../subscriptions/backoff.js'
-import { reasonOf } from '../../subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import type { Obstacles } from '../../subscriptions/obstacles.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
@@ -22,25 +23,27 @@ type Definition = {
   readonly work: (queue: WebhookQueue) => Promise<void>
 }
 
+type Ports = { readonly logger: Logger; readonly backoff: Backoff; readonly obstacles: Obstacles }
+
 type Run = { isWantedAgain: boolean; done: Promise<void> }
 
-export const scheduledJob = (
-  { name, work }: Definition,
-  { logger, backoff }: { readonly logger: Logger; readonly backoff: Backoff },
-): ScheduledJob => {
+export const scheduledJob = ({ name, work }: Definition, { logger, backoff, obstacles }: Ports): ScheduledJob => {
   const running = new Map<WebhookQueue, Run>()
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
+    const tried = `${name} of ${queue.webhookId}`
     let failures = 0
     while (run.isWantedAgain && !isEnding(queue.lease)) {
       run.isWantedAgain = false
       try {
         await work(queue)
+        obstacles.overcome(tried)
         failures = 0
       } catch (error) {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
+        if (!isEnding(queue.lease)) obstacles.met(tried, error)
         await backoff(failures, queue.lease.ending)
         failures += 1
       }

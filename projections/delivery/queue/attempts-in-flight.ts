@@ -4,10 +4,12 @@ import type { Position } from '../../../domain/event.js'
 import type { DeliveryId } from '../../../domain/ids.js'
 import type { EventStore, Logger } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
-import { reasonOf } from '../../subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
+import type { Obstacles } from '../../subscriptions/obstacles.js'
 import type { Slots } from './slots.js'
 import { isFull, type AttemptKind, type WebhookQueue } from './webhook-queue.js'
 
@@ -30,6 +32,7 @@ type AttemptsInFlightPorts = {
   readonly slots: Slots
   readonly logger: Logger
   readonly backoff: Backoff
+  readonly obstacles: Obstacles
 }
 
 export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
@@ -39,15 +42,17 @@ export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => 
  * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
-  const { attempt, store, projected, slots, logger, backoff } = ports
+  const { attempt, store, projected, slots, logger, backoff, obstacles } = ports
 
   const run = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind): Promise<void> => {
     const giveBack = slots.take(queue)
     let end: AttemptEnd = { position: undefined, isStillDue: true }
     try {
       end = await attempt(queue, id, kind)
+      obstacles.overcome(id)
     } catch (error) {
       logger.error({ delivery: id, reason: reasonOf(error) }, 'an attempt could not be recorded')
+      if (!isEnding(queue.lease)) obstacles.met(id, error)
     }
     giveBack()
     queue.inFlight.delete(id)
@@ -61,13 +66,19 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
    * or the answer of the store was lost. Undefined where nobody can tell, or the lease ends before the store answers.
    */
   const endOf = async (id: DeliveryId, lease: Lease): Promise<Position | undefined> => {
-    for (let failures = 0; !isEnding(lease); failures += 1) {
-      await backoff(failures, lease.ending)
-      const newest = await store.readLast(streamOf(delivery, id), 1)
-      if (E.isRight(newest)) return newest.right[0]?.position
-      if (newest.left.kind === 'corrupt') return undefined
+    const stream = streamOf(delivery, id)
+    try {
+      for (let failures = 0; !isEnding(lease); failures += 1) {
+        await backoff(failures, lease.ending)
+        const newest = await store.readLast(stream, 1)
+        if (E.isRight(newest)) return newest.right[0]?.position
+        if (newest.left.kind === 'corrupt') return undefined
+        obstacles.met(stream, new StoreFailed(newest.left))
+      }
+      return undefined
+    } finally {
+      obstacles.overcome(stream)
     }
-    return undefined
   }
 
   /** Waits until the read model shows how the attempt ended: before, it may show the delivery as due although it was tried. */

@@ -3,9 +3,10 @@ import type { Instant } from '../../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
 import { isTold, type Backoff } from '../../subscriptions/backoff.js'
-import { reasonOf } from '../../subscriptions/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import type { Obstacles } from '../../subscriptions/obstacles.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { semaphore } from './semaphore.js'
@@ -33,6 +34,7 @@ type SchedulerPorts = {
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
+  readonly obstacles: Obstacles
 }
 
 /**
@@ -43,7 +45,7 @@ const readAtOnce = 8
 
 /** Schedules the attempts of any number of queues, which share the slots of this process. */
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
-  const { clock, logger, backoff } = ports
+  const { clock, logger, backoff, obstacles } = ports
   const slots = processSlots()
   const inTurn = semaphore(readAtOnce)
 
@@ -64,10 +66,12 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
       try {
         if ((await inTurn(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
         failures = 0
+        obstacles.overcome(queue.webhookId)
       } catch (error) {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
+        obstacles.met(queue.webhookId, error)
         // Others may have its slot while it waits.
         slots.scheduled(queue)
         slots.wake(schedule)

@@ -4,6 +4,7 @@ import type { WakeUp } from '../../../domain/wake-up.js'
 import type { Documents } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
+import type { Obstacles } from '../../subscriptions/obstacles.js'
 
 /** What has its turn: an engagement, or a message that is no step. */
 export type TurnId = EngagementId | MessageId
@@ -31,4 +32,9 @@ export type DueInShard = {
 
 export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
 
-export type DuePorts = { readonly documents: Pick<Documents, 'find'>; readonly clock: Clock; readonly time: Time }
+export type DuePorts = {
+  readonly documents: Pick<Documents, 'find'>
+  readonly clock: Clock
+  readonly time: Time
+  readonly obstacles: Obstacles
+}

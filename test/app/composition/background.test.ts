@@ -4,7 +4,8 @@ import { backgroundWork } from '../../../app/composition/background.js'
 import type { Followers } from '../../../app/composition/followers.js'
 import { aborted } from '../../../domain/abortable.js'
 import { beginning } from '../../../domain/event.js'
-import { E } from '../../../domain/prelude.js'
+import type { StoreFailure } from '../../../domain/ports.js'
+import { E, type Either } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { followUps } from '../../../projections/read-models/follow-ups.js'
@@ -13,6 +14,7 @@ import { notices } from '../../../projections/read-models/notices.js'
 import type { Lease } from '../../../projections/subscriptions/leases.js'
 import { positionAt } from '../../kit/domain/samples.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
 import { manualTime } from '../../kit/time/manual-time.js'
 import { isOver, settled } from '../../kit/time/turns.js'
 
@@ -62,12 +64,25 @@ const open = (...roles: ReadonlyArray<string>) => {
     all: [...readModels.map((one) => one.follower), reactions],
   }
   let isBuilt = true
+  let isAway = false
+  const shown = (): Promise<Either<StoreFailure, []>> =>
+    Promise.resolve(isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : E.right([]))
   const time = manualTime()
   const logger = recordingLogger()
   const ports = {
     stores: {
-      store: { head: () => Promise.resolve(E.right(7n)) },
-      documents: { exists: () => Promise.resolve(E.right(isBuilt)) },
+      store: {
+        head: () => Promise.resolve(E.right(7n)),
+        async *subscribe(_: unknown, __: unknown, signal: AbortSignal) {
+          await aborted(signal)
+        },
+      },
+      documents: {
+        exists: () => Promise.resolve(E.right(isBuilt)),
+        checkpoint: () => Promise.resolve(E.right(7n)),
+        find: shown,
+        values: shown,
+      },
       membership: singleProcessMembership(),
     },
     roles: new Set(['api', ...roles]),
@@ -75,6 +90,8 @@ const open = (...roles: ReadonlyArray<string>) => {
     everyProcessFollowers: [],
     logger,
     time: time.process(),
+    clock: manualClock(),
+    siteUrl: Promise.resolve('https://leads.example.com'),
   } as unknown as Ports
   return {
     background: backgroundWork(ports),
@@ -85,6 +102,8 @@ const open = (...roles: ReadonlyArray<string>) => {
     /** What posts to webhooks has begun: it asks how far its read model has come. */
     isDelivering: () => positionsAsked.includes(deliveries.name),
     build: (built: boolean) => void (isBuilt = built),
+    /** Whether the read models do not answer. */
+    takeAway: (away: boolean) => void (isAway = away),
     catchUp: async (...names: ReadonlyArray<string>) => {
       await settled()
       for (const { name, resolve } of held) if (names.includes(name)) resolve()
@@ -154,4 +173,26 @@ test('a process that is told to stop while it begins gives back every lease that
   t.is(running.length, 5)
   await background.stop()
   t.deepEqual(running, [])
+})
+
+test('workers that can not read what is due are told of by name, for as long as that lasts', async (t) => {
+  const { background, time, takeAway, catchUp } = open('delivery')
+  takeAway(true)
+  void background.begin(positionAt(7))
+  await catchUp('deliveries', 'notices', 'follow_ups', 'messages', 'reactions')
+  const retrying = (): ReadonlyArray<readonly [string, string | undefined]> =>
+    background
+      .followers()
+      .map((one) => [one.name, one.retrying()] as const)
+      .filter(([, reason]) => reason !== undefined)
+  const workers = ['delivery_worker', 'follow_up_worker', 'mailer']
+  await time.advance(10_000)
+  t.deepEqual(
+    retrying().toSorted(),
+    workers.map((name) => [name, 'away'] as const),
+  )
+  takeAway(false)
+  await time.advance(3_000)
+  t.deepEqual(retrying(), [])
+  await background.stop()
 })

@@ -9,6 +9,7 @@ import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, type AnyProjection } from '../../../projections/projection.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import { webhookList } from '../../../projections/read-models/lists/webhook-list.js'
+import { obstacles } from '../../../projections/subscriptions/obstacles.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { LifeParts } from './lives.js'
@@ -36,7 +37,8 @@ export const simulatedReadModels: ReadonlyArray<AnyProjection> = [
 
 export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
   const { store, documents, logger } = ports
-  const { commandHandler, backoff, following, readModel, reactions, commanding, execute } = virtualFollowers(ports)
+  const { commandHandler, time, backoff, following, readModel, reactions, commanding, execute } =
+    virtualFollowers(ports)
   const projected = readModel(anyProjection(deliveries))
   const projecting = commanding('delivery_projector', (guarded, checkpoint) =>
     deliveryFanOut({
@@ -56,6 +58,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     vault: plainVault,
     projected,
     backoff,
+    obstacles: obstacles(time),
     currentWebhook: (id) => loadState(commandHandler, webhook, id),
     hasErasures: () => Promise.resolve(false),
     observe: () => undefined,

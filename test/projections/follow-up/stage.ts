@@ -30,6 +30,7 @@ import { leasedFollower } from '../../../projections/subscriptions/leased-follow
 import { usageIn } from '../../../projections/read-models/messages.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
+import { obstacles } from '../../../projections/subscriptions/obstacles.js'
 import {
   accountId,
   at,
@@ -97,6 +98,7 @@ export const openFollowUpStage = (
   const ids = randomIds(clock)
   const logger = recordingLogger()
   const documents = memoryDocuments(documentState())
+  const tried = obstacles(time)
   const rates = sendingRates(() => 1)
   const consentsUnderCheck = new Set<EngagementId>()
   const asked: Array<Consent> = []
@@ -115,7 +117,7 @@ export const openFollowUpStage = (
   })
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ time, backoff, playbookAt: () => Promise.resolve(settings) },
+    ...{ time, backoff, obstacles: tried, playbookAt: () => Promise.resolve(settings) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -167,6 +169,8 @@ export const openFollowUpStage = (
     /** The ids of others, as the provider was told them where it was asked for a message. */
     known,
     logger,
+    /** Why the worker tries something again. */
+    retrying: tried.reason,
     /** What was recorded of consents and messages, in order. */
     recorded: () => eventsIn(log).flatMap(({ type }) => (/^(Consent|Step|Message)/.test(type) ? [type] : [])),
     /** What was recorded of parked events, by process manager and stream. */

@@ -299,6 +299,22 @@ test('a turn that throws each time is parked, and holds up no other', async (t) 
   t.is(looks, before, 'it is not tried again')
 })
 
+test('while a store is away for a turn health tells of it, until the turn is over', async (t) => {
+  let isAway = true
+  const stage = openFollowUpStage(t, {
+    lookUpSender: () => {
+      if (isAway) throw new StoreFailed({ kind: 'unavailable', reason: 'away' })
+    },
+  })
+  await stage.submit(1, 1, {})
+  stage.work(1)
+  await until('the turn fails', 30_000, () => stage.retrying() !== undefined)
+  t.is(stage.retrying(), 'away')
+  isAway = false
+  await until('the message', 30_000, () => stage.sent.length === 1 && stage.retrying() === undefined)
+  t.deepEqual(stage.parked(), [])
+})
+
 test('a store that was away before a turn throws does not count: five exceptions in a row park it', async (t) => {
   let looks = 0
   const stage = openFollowUpStage(t, {

@@ -17,6 +17,7 @@ import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
+import { obstacles } from '../../../projections/subscriptions/obstacles.js'
 import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -124,7 +125,12 @@ const openStage = async (
     /** Mails under a lease that the test takes away. */
     mail: (
       answer: Answer,
-    ): { readonly sent: ReadonlyArray<Mail>; readonly lease: TestLease; readonly done: Promise<void> } => {
+    ): {
+      readonly sent: ReadonlyArray<Mail>
+      readonly lease: TestLease
+      readonly done: Promise<void>
+      readonly retrying: () => string | undefined
+    } => {
       const sent: Array<Mail> = []
       const sender = {
         send: (mail: Mail) => {
@@ -134,7 +140,7 @@ const openStage = async (
       }
       const siteUrl = Promise.resolve('https://leads.example.com')
       const lease = testLease('mailer')
-      const done = mailer({
+      const { work, retrying } = mailer({
         store,
         documents,
         commandHandler,
@@ -144,13 +150,15 @@ const openStage = async (
         logger,
         projected,
         backoff: nextTurn,
+        obstacles: obstacles(turnTime),
         siteUrl,
-      }).work(lease)
+      })
+      const done = work(lease)
       closing.push(() => {
         lease.recall()
         return done
       })
-      return { sent, lease, done }
+      return { sent, lease, done, retrying }
     },
     until: (isSo: () => boolean | Promise<boolean>) => until('what the test waits for', 60_000, isSo),
     close: async () => {

@@ -1,10 +1,11 @@
 import test from 'ava'
 import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-job.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
+import { obstacles } from '../../../../projections/subscriptions/obstacles.js'
 import { testLease, type TestLease } from '../../../kit/parts/lease.js'
 import { webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
-import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
+import { nextTurn, settled, isOver, turnTime } from '../../../kit/time/turns.js'
 
 type Run = { readonly queue: WebhookQueue; readonly end: () => void; readonly fail: () => void }
 
@@ -23,6 +24,7 @@ const openStage = () => {
     },
     {
       logger,
+      obstacles: obstacles(turnTime),
       backoff: (failures) => {
         waits.push(failures)
         return nextTurn()

@@ -12,12 +12,13 @@ import {
 import type { Json } from '../../../../projections/ports.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
+import { obstacles } from '../../../../projections/subscriptions/obstacles.js'
 import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { at, deliveryId, parkedEventId, positionAt, webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
-import { nextTurn, settled, isOver } from '../../../kit/time/turns.js'
+import { nextTurn, settled, isOver, turnTime } from '../../../kit/time/turns.js'
 
 type Begun = {
   readonly id: DeliveryId
@@ -50,6 +51,7 @@ const openStage = async () => {
       positionAt(changes),
     )
   }
+  const tried = obstacles(turnTime)
   const tested = scheduler({
     attempt: (_queue, id, kind) =>
       new Promise((end, reject) => {
@@ -73,11 +75,14 @@ const openStage = async () => {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
     backoff: nextTurn,
+    obstacles: tried,
   })
   const remove = (n: number): Promise<void> => write(n, undefined)
 
   return {
     ...tested,
+    /** Why something is tried again. */
+    retrying: tried.reason,
     /** A delivery became due. */
     schedule: (queue: WebhookQueue): void => tested.expect(queue, 'retry'),
     clock,
@@ -354,13 +359,17 @@ test('what becomes due while the read model is read is begun too', async (t) => 
 })
 
 test('an attempt that could not be recorded is made again', async (t) => {
-  const { schedule, openQueue, put, begun, numbers } = await openStage()
+  const { schedule, openQueue, put, begun, numbers, succeed, retrying } = await openStage()
   await put(1, 'first')
   schedule(openQueue())
   await settled()
+  t.is(retrying(), undefined)
   begun[0]?.fail()
   await settled()
   t.deepEqual(numbers(), [1, 1])
+  t.is(retrying(), 'an exception (Error)')
+  await succeed(1)
+  t.is(retrying(), undefined)
 })
 
 test('an attempt that could not be recorded is not made again before the read model shows all that may have been', async (t) => {
@@ -407,7 +416,7 @@ test('however many deliveries are set aside, the others of the webhook are begun
 })
 
 test('a read model that can not be read is read again', async (t) => {
-  const { schedule, openQueue, put, failReads, numbers } = await openStage()
+  const { schedule, openQueue, put, failReads, numbers, retrying } = await openStage()
   for (const [n, kind] of [
     [1, 'first'],
     [2, 'resend'],
@@ -418,8 +427,11 @@ test('a read model that can not be read is read again', async (t) => {
   const parts = [webhookId(), ...(['first', 'retry', 'caught-up'] as const).map((kind) => queueOf(webhookId(), kind))]
   failReads(...parts)
   schedule(openQueue())
+  while (retrying() === undefined) await nextTurn()
+  t.is(retrying(), 'the test says so')
   await settled()
   t.deepEqual(numbers(), [1, 3, 2, 4])
+  t.is(retrying(), undefined)
 })
 
 test('256 attempts are in flight at most, and a slot that is free goes to a queue that waits for one', async (t) => {
