@@ -75,7 +75,7 @@ export const followUpWorker = (
         setAside: new Map(),
         retried: new Map(),
         latePaceUntil: 0,
-        lateAhead: { steps: [], until: 0 },
+        lateAhead: { steps: [], until: 0, readUpTo: new Map() },
       }
       shards.set(lease.name, shard)
       void aborted(lease.ending).then(shard.wakeUp.wake)
