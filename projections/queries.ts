@@ -20,7 +20,10 @@ import { collectionOf, type Projection } from './projection.js'
 
 /** Reads for the surfaces. */
 export type Queries = {
-  /** A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale. */
+  /**
+   * A contact of this account; a miss in the read model is confirmed against the stream, so that a 404 is never stale. A contact that
+   * it does not show is `unavailable` where its stream is long.
+   */
   readonly contactById: (account: AccountId, id: ContactId) => Promise<Either<StoreFailure, Contact | undefined>>
   /** A page of a read model. */
   readonly page: <Document extends Json>(
@@ -65,6 +68,14 @@ export const contactPending: StoreFailure = {
   reason: 'an accepted lead may still lack its contact',
 }
 
+/**
+ * Events of a contact that the read model does not show yet are read to this number: one that is new has few. Of a longer stream
+ * each request would cost what the stream does.
+ */
+const mostConfirmed = 250
+
+const contactLate: StoreFailure = { kind: 'unavailable', reason: 'the read model does not show the contact yet' }
+
 /** In milliseconds: whoever watches over the process is answered within it, whatever the read models do. */
 export const longestLook = 1_000
 
@@ -85,13 +96,14 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     if (E.isLeft(found)) return found
     const document = found.right.get(id)?.document as ContactDocument | undefined
     if (document !== undefined) return E.right(document.account_id === account ? contactOf(document) : undefined)
-    const read = await store.read(streamOf(contact, id))
+    const read = await store.read(streamOf(contact, id), 0, mostConfirmed)
     if (E.isLeft(read)) return read
     if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
     const folded = contactFrom(read.right.events)
-    return E.right(folded?.account_id === account ? contactOf(folded) : undefined)
+    if (folded?.account_id !== account) return E.right(undefined)
+    return read.right.events.length < mostConfirmed ? E.right(contactOf(folded)) : E.left(contactLate)
   }
 
   const missingIn = missingAmong(documents)
