@@ -13,6 +13,7 @@ import { reasonOf } from '../../domain/failure-reason.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import { FailedForGood } from '../subscriptions/retried-command.js'
 import { attemptNotice, type AttemptPorts } from './attempt.js'
 import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 
@@ -157,6 +158,6 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
 const setAside =
   (holder: LeaseHolder, id: NoticeId) =>
   async (error: unknown): Promise<undefined> => {
-    if (isEnding(holder.lease)) throw error
+    if (!(error instanceof FailedForGood) && isEnding(holder.lease)) throw error
     await holder.parked.failed(holder, id, holder.exceptions.finalFailure(streamOf(notice, id), error))
   }

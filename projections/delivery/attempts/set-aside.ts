@@ -6,6 +6,7 @@ import { exceptionsInARow } from '../../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedWorkPorts } from '../../parking/parked-work.js'
 import type { ProjectedEvent } from '../../projection.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import { FailedForGood } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import type { LeasedQueues } from '../queue/leased-queues.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
@@ -40,7 +41,7 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
   const set =
     (queue: WebhookQueue, id: DeliveryId) =>
     async (error: unknown): Promise<AttemptEnd> => {
-      if (isEnding(queue.lease)) throw error
+      if (!(error instanceof FailedForGood) && isEnding(queue.lease)) throw error
       const failure = exceptions.finalFailure(streamOf(delivery, id), error)
       await failed(queue, failure.stream === streamOf(webhook, queue.webhookId) ? queue.webhookId : id, failure)
       return { position: undefined, isStillDue: true }
