@@ -113,9 +113,10 @@ export const workersOn = (ports: WorkerPorts): Workers => {
     noticeMailer: {
       work: noticeMailer.work,
       observed: {
-        ...noticeMailer,
         name: mailerName,
         progress: followerOf(followers.readModels, notices.name).progress,
+        failure: () => undefined,
+        retrying: noticeMailer.retrying,
       },
     },
   }

@@ -20,8 +20,6 @@ import { wakeUp, type WakeUp } from '../../domain/wake-up.js'
 type Mailer = {
   /** Mails what is due until the lease is ending and what was in flight has ended. */
   readonly work: (lease: Lease) => Promise<void>
-  /** Why it learns of no new notices any more; undefined while it does, or another process mails. */
-  readonly failure: () => string | undefined
   /** Why something is tried again; undefined while all goes on, or another process mails. */
   readonly retrying: () => string | undefined
 }
@@ -87,7 +85,6 @@ export const mailer = (ports: MailerPorts): Mailer => {
 
   return {
     work,
-    failure: () => following?.failure(),
     retrying: () => following?.retrying() ?? obstacles.reason(),
   }
 }
@@ -110,6 +107,8 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
     await projected.caughtUpTo(last.position, lease.ending)
     wake()
   },
+  // Whoever makes notices due has parked it, and a retry that can't be read is asked for once more.
+  skip: () => Promise.resolve(),
 })
 
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */

@@ -9,6 +9,7 @@ import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { UndecodableEvent } from '../../../domain/store-failed.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { notices } from '../../../projections/read-models/notices.js'
 import { mailer } from '../../../projections/notices/mailer.js'
@@ -28,6 +29,7 @@ import {
   memberId,
   noticeFacts,
   noticeId,
+  uuid,
   webhookSettings,
 } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
@@ -393,4 +395,26 @@ test('notices whose mailing throws each time are parked, and hold up no other', 
   await retry(`notice-${noticeId(1)}`)
   await until(async () => (await parked()).at(-1)?.type === 'ParkedEventHandled')
   t.is((await state(1)).kind, 'over')
+})
+
+test('an event that the mailer can not decode keeps it from no later notice', async (t) => {
+  let isMet = false
+  const spoiled = (store: EventStore): EventStore => ({
+    ...store,
+    async *subscribe(after, categories, signal) {
+      if (!isMet && categories.includes('parked')) {
+        isMet = true
+        const failure = { kind: 'corrupt', reason: 'it is spoiled' } as const
+        throw new UndecodableEvent({ id: uuid(1), type: 'unknown', stream: 'parked-1', position: after, failure })
+      }
+      yield* store.subscribe(after, categories, signal)
+    },
+  })
+  const { makeDue, mail, until, state, close } = await openStage(spoiled)
+  t.teardown(close)
+  const { retrying } = mail(isSent)
+  await until(() => isMet)
+  await makeDue(1)
+  await until(async () => (await state(1)).kind === 'over')
+  t.is(retrying(), undefined)
 })
