@@ -72,7 +72,7 @@ export const contactPending: StoreFailure = {
  * Events of a contact that the read model does not show yet are read to this number: one that is new has few. Of a longer stream
  * each request would cost what the stream does.
  */
-const mostConfirmed = 250
+const mostConfirmed = 1_000
 
 const contactLate: StoreFailure = { kind: 'unavailable', reason: 'the read model does not show the contact yet' }
 

@@ -46,6 +46,6 @@ test('of a long stream no more than its beginning is read while the read model d
   const { contactById, taken } = await openStage(2_000)
   const found = await contactById(accountId(), contactId())
   t.like(found, E.left({ kind: 'unavailable' as const }))
-  t.true(taken().events <= 250)
+  t.true(taken().events <= 1_000)
   t.is(rightOf(await contactById(accountId(2), contactId())), undefined)
 })
