@@ -18,6 +18,7 @@ export const onLeadSubmitted: Reaction<'LeadSubmitted'> = ({ data, time }) => {
     at: time,
     ...(data.opted_out_before === true ? { optedOutBefore: true } : {}),
     ...(data.follow_up === undefined ? {} : { followUp: data.follow_up }),
+    ...(data.awaits_consent === true ? { awaitsConsent: true } : {}),
   }
   return [{ decider: contact, id: data.contact_id, command }]
 }
@@ -32,11 +33,13 @@ export const onContactEngaged: Reaction<'ContactEngaged'> = ({ data }) => {
     filtered,
     supersedes = [],
     follow_up: followUp,
+    awaits_consent: awaitsConsent,
   } = data
   const lead = {
     submittedAt,
     ...(state === undefined ? {} : { state }),
     ...(followUp === undefined ? {} : { followUp }),
+    ...(awaitsConsent === undefined ? {} : { awaitsConsent }),
   }
   const command: EngagementCommand = { type: 'StartEngagement', attribution, ...lead, engagedAt, filtered }
   return [

@@ -51,9 +51,14 @@ export const ContactEvent = t.union([
       }),
       /**
        * `supersedes`: the oldest engagements, which end since there would be too many. `state`: where the lead lives. `follow_up`: what its
-       * playbook does, where it sends something.
+       * playbook does, where it sends something. `awaits_consent`: it sends nothing, and what a member writes waits for the verification.
        */
-      t.partial({ supersedes: t.readonlyArray(EngagementId), state: ResidenceState, follow_up: FollowUp }),
+      t.partial({
+        supersedes: t.readonlyArray(EngagementId),
+        state: ResidenceState,
+        follow_up: FollowUp,
+        awaits_consent: t.literal(true),
+      }),
     ]),
   ),
   eventOf(
@@ -157,6 +162,8 @@ export type ContactCommand =
       /** Its number opted out as a contact that was erased since, or of the sender. */
       readonly optedOutBefore?: boolean
       readonly followUp?: FollowUp
+      /** Its playbook sends nothing, and its consent is to be verified before a member writes. */
+      readonly awaitsConsent?: boolean
     }
   | {
       readonly type: 'MarkConverted'
@@ -371,6 +378,7 @@ const engage = (
     submitted_at: submittedAt,
     ...(livesIn === undefined ? {} : { state: livesIn }),
     ...(command.followUp === undefined ? {} : { follow_up: command.followUp }),
+    ...(command.awaitsConsent === true ? { awaits_consent: true as const } : {}),
   }
   if (state.kind === 'unknown') {
     const isOptedOut = command.optedOutBefore === true || state.optedOut === true

@@ -41,12 +41,20 @@ export type Attribution = t.TypeOf<typeof Attribution>
  */
 export const EngagementEvent = t.union([
   /**
-   * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it sends something. Older
-   * versions wrote none of them.
+   * `submitted_at` and `state`, where it lives, are of the lead; `follow_up` says what the playbook does, where it sends something. Where it
+   * does not, `awaits_consent` says that what a member writes waits until the consent is verified. Older versions wrote none of them.
    */
   eventOf(
     'EngagementStarted',
-    t.intersection([Attribution, t.partial({ submitted_at: Instant, state: ResidenceState, follow_up: FollowUp })]),
+    t.intersection([
+      Attribution,
+      t.partial({
+        submitted_at: Instant,
+        state: ResidenceState,
+        follow_up: FollowUp,
+        awaits_consent: t.literal(true),
+      }),
+    ]),
   ),
   eventOf(
     'ActivityRecorded',
@@ -127,8 +135,6 @@ const FollowUpState = t.type({
   nextAt: t.union([Instant, t.null, t.undefined]),
   /** Since when the next step waits for a month that is not used up. */
   limitedSince: t.union([Instant, t.undefined]),
-  /** Undefined where nothing is to be verified, or it has been. */
-  awaitedConsent: t.union([AwaitedConsent, t.undefined]),
 })
 type FollowUpState = t.TypeOf<typeof FollowUpState>
 
@@ -144,6 +150,8 @@ const Started = t.type({
   reports: mapOf(ActivityReportId, Reported),
   /** Undefined where the playbook sends nothing. */
   followUp: t.union([FollowUpState, t.undefined]),
+  /** Undefined where nothing is to be verified, or it has been. */
+  awaitedConsent: t.union([AwaitedConsent, t.undefined]),
   /** By a member. */
   pausedUntil: t.union([Instant, t.undefined]),
   /** A person may answer what the contact wrote: steps wait until then. */
@@ -174,6 +182,8 @@ export type EngagementCommand =
       readonly engagedAt: Instant
       readonly filtered: boolean
       readonly followUp?: FollowUp
+      /** The playbook sends nothing, and the consent is to be verified before a member writes. */
+      readonly awaitsConsent?: boolean
     }
   | {
       readonly type: 'RecordActivity'
@@ -272,6 +282,8 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       records: [],
       reports: new Map(),
       followUp: followUpIn(event.data.follow_up),
+      awaitedConsent:
+        event.data.follow_up?.consent === 'awaited' || event.data.awaits_consent === true ? unchecked : undefined,
       pausedUntil: undefined,
       answerUntil: undefined,
       callUntil: undefined,
@@ -303,6 +315,17 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       return { ...state, pausedUntil: event.data.until }
     case 'EngagementResumed':
       return { ...state, pausedUntil: undefined, answerUntil: undefined, callUntil: undefined }
+    case 'ConsentVerified':
+      return { ...state, awaitedConsent: undefined }
+    case 'ConsentCheckFailed': {
+      const { check: failedChecks, failed_at, next_check_at: nextCheckAt } = event.data
+      const failingSince = state.awaitedConsent?.failingSince ?? failed_at
+      const awaitedConsent = { failedChecks, failingSince, nextCheckAt }
+      const nextAt = state.followUp?.nextAt
+      if (state.followUp === undefined || nextAt === null) return { ...state, awaitedConsent }
+      // What a member wrote may have it checked before the step is due.
+      return { ...state, awaitedConsent, followUp: { ...state.followUp, nextAt: latest(nextCheckAt, nextAt) } }
+    }
     default:
       return state.followUp === undefined ? state : afterStepEvent(state, state.followUp, event)
   }
@@ -318,15 +341,11 @@ const followUpIn = (stored: FollowUp | undefined): FollowUpState | undefined =>
     messageId: undefined,
     nextAt: stored.first_step_at,
     limitedSince: undefined,
-    awaitedConsent: stored.consent === 'awaited' ? unchecked : undefined,
   }
 
 type StepEvent = Extract<
   EngagementEvent,
-  {
-    readonly type:
-      'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' | 'ConsentVerified' | 'ConsentCheckFailed'
-  }
+  { readonly type: 'StepBegun' | 'StepPostponed' | 'StepSkipped' | 'StepsEnded' }
 >
 
 const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEvent): Started => {
@@ -352,18 +371,6 @@ const afterStepEvent = (state: Started, followUp: FollowUpState, event: StepEven
     }
     case 'StepsEnded':
       return { ...state, givesUpAt: event.data.gives_up_at, followUp: { ...followUp, nextAt: null } }
-    case 'ConsentVerified':
-      return { ...state, followUp: { ...followUp, awaitedConsent: undefined } }
-    case 'ConsentCheckFailed': {
-      const { check: failedChecks, failed_at, next_check_at: nextCheckAt } = event.data
-      const failingSince = followUp.awaitedConsent?.failingSince ?? failed_at
-      // What a member wrote may have it checked before the step is due.
-      const nextAt = followUp.nextAt === null ? null : latest(nextCheckAt, followUp.nextAt)
-      return {
-        ...state,
-        followUp: { ...followUp, nextAt, awaitedConsent: { failedChecks, failingSince, nextCheckAt } },
-      }
-    }
     default:
       return unreachable(event)
   }
@@ -534,13 +541,13 @@ type StepCommand = Extract<
  * A step is never begun early, before the consent was verified, while a person answers, after the end, or where it is another one's turn.
  */
 const step = (command: StepCommand, state: Started): Either<EngagementRefusal, ReadonlyArray<EngagementEvent>> => {
-  const { followUp, attribution } = state
+  const { followUp, awaitedConsent, attribution } = state
   const { engagement_id } = attribution
   if (state.ended) return E.left({ kind: 'engagement-ended' })
-  if (followUp === undefined) return E.left({ kind: 'step-not-due' })
   if (command.type === 'VerifyConsent')
-    return E.right(followUp.awaitedConsent === undefined ? [] : [{ type: 'ConsentVerified', data: { engagement_id } }])
-  if (command.type === 'RecordFailedConsentCheck') return E.right(consentCheckFailed(command, state, followUp))
+    return E.right(awaitedConsent === undefined ? [] : [{ type: 'ConsentVerified', data: { engagement_id } }])
+  if (command.type === 'RecordFailedConsentCheck') return E.right(consentCheckFailed(command, state))
+  if (followUp === undefined) return E.left({ kind: 'step-not-due' })
   if (command.type === 'EndSteps') {
     const gives_up_at = command.givesUpAt
     return E.right(followUp.nextAt === null ? [] : [{ type: 'StepsEnded', data: { engagement_id, gives_up_at } }])
@@ -559,7 +566,7 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
       const { step: number, attempt, messageId: message_id, at } = command
       if (isAgain && attempt === followUp.attempts) return E.right([])
       if (attempt !== (isAgain ? followUp.attempts + 1 : 1)) return E.left({ kind: 'step-not-due' })
-      if (followUp.awaitedConsent !== undefined) return E.left({ kind: 'step-not-due' })
+      if (awaitedConsent !== undefined) return E.left({ kind: 'step-not-due' })
       if ([heldUntil(state), nextAt].some((instant) => instant !== undefined && instant > at))
         return E.left({ kind: 'step-not-due' })
       return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
@@ -583,8 +590,8 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
 const consentCheckFailed = (
   { check, reason, at }: Extract<EngagementCommand, { readonly type: 'RecordFailedConsentCheck' }>,
   state: Started,
-  { awaitedConsent }: FollowUpState,
 ): ReadonlyArray<EngagementEvent> => {
+  const { awaitedConsent } = state
   if (awaitedConsent === undefined || check !== awaitedConsent.failedChecks + 1) return []
   const next_check_at = nextConsentCheckAt(check, awaitedConsent.failingSince ?? at, at)
   if (next_check_at === undefined) return outcome(state, 'consent-unverified', at)
@@ -595,11 +602,12 @@ const consentCheckFailed = (
 const start = (
   command: Extract<EngagementCommand, { readonly type: 'StartEngagement' }>,
 ): ReadonlyArray<EngagementEvent> => {
-  const { attribution, submittedAt, state, engagedAt: at, filtered, followUp } = command
+  const { attribution, submittedAt, state, engagedAt: at, filtered, followUp, awaitsConsent } = command
   const lead = {
     submitted_at: submittedAt,
     ...(state === undefined ? {} : { state }),
     ...(followUp === undefined ? {} : { follow_up: followUp }),
+    ...(awaitsConsent === true ? { awaits_consent: true as const } : {}),
   }
   const started: EngagementEvent = { type: 'EngagementStarted', data: { ...attribution, ...lead } }
   const fires = (trigger: Trigger, when: Instant) =>
@@ -639,6 +647,6 @@ export const engagement: Decider<EngagementState, EngagementCommand, EngagementE
   category: 'engagement',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 1, codec: EngagementState },
+  snapshot: { version: 2, codec: EngagementState },
   decide,
 }

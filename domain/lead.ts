@@ -44,9 +44,9 @@ const Facts = t.intersection([
   }),
   /**
    * `opted_out_before`: the number did, as a contact that was erased since, or of the sender. `follow_up` is left out where its
-   * playbook sends nothing.
+   * playbook sends nothing; `awaits_consent` stands there where a service is to verify the consent before a member writes.
    */
-  t.partial({ opted_out_before: t.literal(true), follow_up: FollowUp }),
+  t.partial({ opted_out_before: t.literal(true), follow_up: FollowUp, awaits_consent: t.literal(true) }),
 ])
 export type LeadFacts = t.TypeOf<typeof Facts>
 

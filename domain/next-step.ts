@@ -136,7 +136,7 @@ const dueStep = (
   const after = afterStep(settings, hours, step, now, key)
   if (text === '') return { kind: 'skip', step, reason: 'the message is blank', after }
   const followUp = engagement.kind === 'started' ? engagement.followUp : undefined
-  const awaited = followUp?.awaitedConsent
+  const awaited = engagement.kind === 'started' ? engagement.awaitedConsent : undefined
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   const { heldUntil: senderHeldUntil, segmentsLeft } = situation
   if (segmentsLeft !== undefined && segmentsOf(text).segments > segmentsLeft)

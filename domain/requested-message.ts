@@ -94,7 +94,7 @@ const byMember = (
   if (optedOut) return withdrawn('the contact opted out')
   if (engagement.kind !== 'started' || engagement.ended) return withdrawn('the conversation has ended')
   if (!account.enabled) return postpone.whileDisabled(now)
-  const awaited = engagement.followUp?.awaitedConsent
+  const awaited = engagement.awaitedConsent
   if (awaited?.nextCheckAt !== undefined && awaited.nextCheckAt > now) return postpone.forConsent(awaited.nextCheckAt)
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   const hours = hoursFor(settings, fieldsOf(details))

@@ -7,7 +7,6 @@ import type { Instant } from '../../domain/instant.js'
 import { lead, type LeadCommand, type LeadEvent, type LeadFacts, type LeadState } from '../../domain/lead.js'
 import type { Clock, CommandHandler, Ids } from '../../domain/ports.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../domain/prelude.js'
-import type { FollowUp } from '../../domain/follow-up.js'
 import { followUpOf } from '../../domain/step-times.js'
 import { submissionKey } from '../../domain/submission-key.js'
 import { afterErasure, decodeSubmission, leadFactsOf, type Submission } from '../../domain/submission.js'
@@ -61,33 +60,32 @@ const factsOf =
     const current = await currentContact(commandHandler, accepting, submission.details.phone)()
     if (E.isLeft(current)) return current
     const engagementId = `neg_${ids.ulid()}` as const
-    const followUp = followUpIn(ports, accepting, submission, engagementId)
+    const follows = whatFollows(ports, accepting, submission, engagementId)
     const isOptedOut = await ports.senderOptOuts.includes(accepting.sender, submission.details.phone)
     if (E.isLeft(isOptedOut)) return isOptedOut
     const optedOutBefore = current.right.optedOutBefore || isOptedOut.right
     const facts = {
       ...leadFactsOf(accepting, submission, `led_${ids.ulid()}`, engagementId, { ...current.right, optedOutBefore }),
-      ...(followUp === undefined ? {} : { follow_up: followUp }),
+      ...follows,
     }
     if (key === undefined) return E.right(facts)
     const leadId = await leadIdOfKey(ports, accepting, key, facts.lead_id)
     return E.isLeft(leadId) ? leadId : E.right({ ...facts, lead_id: leadId.right })
   }
 
-/**
- * Undefined where the playbook sends nothing: then there is no consent to verify either. One that is refused counts all the same, since a
- * member may write.
- */
-const followUpIn = (
+/** Where the playbook sends nothing the consent counts all the same, since a member may write. */
+const whatFollows = (
   { clock, verifiesConsents }: SubmitPorts,
   { playbook, consentHosts }: AcceptingSource,
   { details, consent: given }: Submission,
   engagementId: EngagementId,
-): FollowUp | undefined => {
+): Pick<LeadFacts, 'follow_up' | 'awaits_consent'> => {
   const followUp = followUpOf(playbook, details, clock.now(), engagementId)
   const consent = consentOnArrival(given, consentHosts, verifiesConsents)
-  if (consent === 'refused') return { playbook_version: playbook.version, first_step_at: null, ...followUp, consent }
-  return followUp === undefined || consent === undefined ? followUp : { ...followUp, consent }
+  if (consent === 'refused')
+    return { follow_up: { playbook_version: playbook.version, first_step_at: null, ...followUp, consent } }
+  if (followUp === undefined) return consent === 'awaited' ? { awaits_consent: true } : {}
+  return { follow_up: consent === undefined ? followUp : { ...followUp, consent } }
 }
 
 /** An originator whose lead was erased makes a new one; an idempotency key stands for its lead for ever. */

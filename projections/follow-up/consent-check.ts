@@ -43,7 +43,7 @@ export const checkConsent = async (
   underCheck.add(engagement_id)
   try {
     const { state } = await loadOrThrow(ports.commandHandler, engagement, engagement_id)
-    const awaited = state.kind === 'started' && !state.ended ? state.followUp?.awaitedConsent : undefined
+    const awaited = state.kind === 'started' && !state.ended ? state.awaitedConsent : undefined
     return awaited?.failedChecks === check - 1 ? await ask(ports, lease, attribution, check) : undefined
   } finally {
     underCheck.delete(engagement_id)

@@ -177,7 +177,9 @@ const newerThan = async (
   for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
     const { state } = await loadOrThrow(commandHandler, engagement, newer)
     if (state.kind === 'started' && state.labels.has('filtered')) continue
-    if (state.kind === 'started' && state.followUp?.awaitedConsent === undefined) return 'writes'
+    // Where its playbook has no steps it may be that nobody ever asks for its consent.
+    if (state.kind === 'started' && (state.followUp === undefined || state.awaitedConsent === undefined))
+      return 'writes'
     // One that has not begun is about to: a process that takes over begins with what the one before left undone.
     isAwaiting = true
   }

@@ -143,6 +143,19 @@ test('no message is begun before its consent is verified, and that is recorded o
     .then({ type: 'StepBegun', data: { engagement_id: engagementId(), step, attempt, message_id } })
 })
 
+test('the consent of a playbook without steps is checked for what a member writes, and nothing is ever begun', (t) => {
+  const data = { ...attribution(), submitted_at: at(), awaits_consent: true } as const
+  const silent: EngagementEvent = { type: 'EngagementStarted', data }
+  given(t, engagement, silent).when({ type: 'VerifyConsent' }).then(verified)
+  given(t, engagement, silent, verified).when({ type: 'VerifyConsent' }).isAlreadySo()
+  given(t, engagement, silent, verified).when(begin).refuses('step-not-due')
+  const once = failed(1, 0, minute)
+  given(t, engagement, silent).when(fails(1, 0)).then(once)
+  given(t, engagement, silent, once)
+    .when(fails(2, day))
+    .then(...filtered('The consent could not be verified within a day', day))
+})
+
 test('a check that failed is repeated later and later, and nothing is sent meanwhile', (t) => {
   given(t, engagement, started)
     .when(fails(1, 0))

@@ -53,7 +53,7 @@ isMadeOf(
     { type: 'ContactReplied', data: { ...of, message_id: messageId(), paused_until: at(5), gives_up_at: at(8) } },
     { type: 'EngagementPaused', data: { ...of, until: at(6) } },
   ],
-  1,
+  2,
   {
     kind: 'started',
     attribution: attribution(),
@@ -67,8 +67,8 @@ isMadeOf(
       begun: 0,
       attempts: 0,
       nextAt: at(2),
-      awaitedConsent: { failedChecks: 1, failingSince: at(1), nextCheckAt: at(2) },
     },
+    awaitedConsent: { failedChecks: 1, failingSince: at(1), nextCheckAt: at(2) },
     pausedUntil: at(6),
     answerUntil: at(5),
     callUntil: at(9),

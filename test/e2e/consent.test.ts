@@ -35,6 +35,10 @@ const answers: Readonly<Record<string, (times: number) => readonly [number, stri
   'down at first': (times) => (times <= 3 ? [503, ''] : [200, '{"verified":true}']),
   'down at first for a member': (times) => (times <= 3 ? [503, ''] : [200, '{"verified":true}']),
   'down for ever': () => [200, 'Bad gateway'],
+  'genuine by hand': () => [200, '{"verified":true}'],
+  'expired by hand': () => [200, '{"verified":false,"reason":"Token of Ada <ada@example.com> expired"}'],
+  'down at first by hand': (times) => (times <= 3 ? [503, ''] : [200, '{"verified":true}']),
+  'down for ever by hand': () => [503, ''],
 }
 
 test.before(async () => {
@@ -157,9 +161,22 @@ test('a consent of a host that the account does not accept is refused without as
   t.deepEqual(askedFor('unasked'), [])
 })
 
+const write = ({ account }: Subscription, engagementId: string) =>
+  account.manage('POST', `/engagements/${engagementId}/messages`, { text: 'By hand' })
+
+/** What a member wrote is neither waiting nor under way any more: in which states it is, and why. */
+const writtenIn = ({ account }: Subscription, contactId: string, count = 1) =>
+  until(
+    'the end of what the member wrote',
+    30_000,
+    async () =>
+      having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages')
+        .filter(({ text }) => text === 'By hand')
+        .map(({ state, reason }) => [state, reason]),
+    (written) => written.length === count && written.every(([state]) => state === 'sent' || state === 'failed'),
+  )
+
 test('a member writes to nobody whose consent was refused, nor before it is verified', async (t) => {
-  const write = ({ account }: Subscription, engagementId: string) =>
-    account.manage('POST', `/engagements/${engagementId}/messages`, { text: 'By hand' })
   const silent = await following(t, { steps: [] })
   await silent.account.manage('PUT', '/messaging', { accepted_consent_hosts: ['cert.example.com'] })
   const refused = await silent.account.submitted(lead('unasked'))
@@ -169,12 +186,39 @@ test('a member writes to nobody whose consent was refused, nor before it is veri
   const subscription = await following(t)
   const { contact_id, next_engagement_id } = await subscription.account.submitted(lead('down at first for a member'))
   t.is((await write(subscription, next_engagement_id)).status, 201)
-  const messagesOf = async () =>
-    having(await subscription.account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
-  await until('what the member wrote', 30_000, async () =>
-    (await messagesOf()).some(({ text, state }) => text === 'By hand' && state === 'sent'),
-  )
+  t.deepEqual(await writtenIn(subscription, contact_id), [['sent', null]])
   t.is(askedFor('down at first for a member').length, 4)
+})
+
+test('where the playbook has no steps, what a member writes has the consent checked, once, also after an outage', async (t) => {
+  const subscription = await following(t, { steps: [] })
+  for (const [token, asked] of [
+    ['genuine by hand', 1],
+    ['down at first by hand', 4],
+  ] as const) {
+    const { contact_id, next_engagement_id } = await subscription.account.submitted(lead(token))
+    t.is((await write(subscription, next_engagement_id)).status, 201)
+    t.deepEqual(await writtenIn(subscription, contact_id), [['sent', null]])
+    t.is(askedFor(token).length, asked)
+    t.is((await write(subscription, next_engagement_id)).status, 201)
+    await writtenIn(subscription, contact_id, 2)
+    t.is(askedFor(token).length, asked, 'nobody asks again')
+  }
+})
+
+test('where the playbook has no steps, a refused consent withdraws what a member wrote, and so does an outage of a day', async (t) => {
+  const ends = [
+    ['expired by hand', opened().service, 'The consent was refused: token of … expired'],
+    ['down for ever by hand', opened().hasty, 'The consent could not be verified within a day'],
+  ] as const
+  for (const [token, site, note] of ends) {
+    const subscription = await following(t, { steps: [] }, site)
+    const { contact_id, next_engagement_id } = await subscription.account.submitted(lead(token))
+    t.is((await write(subscription, next_engagement_id)).status, 201)
+    t.deepEqual(await told(subscription, 2), [['filtered', note], startedNote])
+    t.deepEqual(await writtenIn(subscription, contact_id), [['failed', 'the conversation has ended']])
+    t.is((await write(subscription, next_engagement_id)).status, 409)
+  }
 })
 
 test('a preview tells that the consent holds messages back, and asks nobody', async (t) => {
@@ -200,7 +244,7 @@ test('a preview tells that the consent holds messages back, and asks nobody', as
   )
 })
 
-test('where a playbook sends nothing nobody is asked, whatever the consent is', async (t) => {
+test('where a playbook sends nothing nobody is asked until a member writes, whatever the consent is', async (t) => {
   const subscription = await following(t, { steps: [] })
   const { contact_id } = await subscription.account.submitted(lead('unneeded'))
   const witness = await following(t)

@@ -281,6 +281,14 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
       consent: fc.constantFrom('awaited', 'refused'),
     }),
   }),
+  fc.record({
+    type: is('StartEngagement'),
+    attribution: fc.constant(attribution()),
+    submittedAt: moment,
+    engagedAt: moment,
+    filtered: fc.boolean(),
+    awaitsConsent: fc.boolean(),
+  }),
   fc.record({ type: is('VerifyConsent') }),
   fc.record({
     type: is('RecordFailedConsentCheck'),

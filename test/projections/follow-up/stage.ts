@@ -193,11 +193,14 @@ export const openFollowUpStage = (
       eventsIn(log).flatMap((event) =>
         event.type === 'ActivityRecorded' ? [[event.data.activity.label, event.data.activity.note]] : [],
       ),
-    /** The lead number `n` comes, of the contact number `person`, which has a phone number of its own. `begins`: so does its conversation. */
+    /**
+     * The lead number `n` comes, of the contact number `person`, which has a phone number of its own. `begins`: so does its conversation.
+     * Without steps its consent is awaited for what a member writes.
+     */
     submit: async (
       n: number,
       account = 1,
-      consent: { readonly consent?: 'awaited' | 'refused' } = { consent: 'awaited' },
+      consent: { readonly consent?: 'awaited' | 'refused' } | 'without steps' = { consent: 'awaited' },
       person = n,
       firstStepAt = at(),
       begins = true,
@@ -213,9 +216,12 @@ export const openFollowUpStage = (
       const times = { submittedAt: at(), at: at() }
       const engage = { type: 'EngageLead', ...engaged, details: facts.details, ...times } as const
       rightOf(await execute(contact, contactId(person), engage, cause))
-      const followUp = { playbook_version: 1, first_step_at: firstStepAt, ...consent }
-      const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), followUp, filtered: false }
-      const command = { type: 'StartEngagement', ...start, submittedAt: at(), engagedAt: at() } as const
+      const follows =
+        consent === 'without steps'
+          ? { awaitsConsent: true }
+          : { followUp: { playbook_version: 1, first_step_at: firstStepAt, ...consent } }
+      const start = { attribution: attribution({ ...own, engagement_id: engagementId(n) }), filtered: false }
+      const command = { type: 'StartEngagement', ...start, ...follows, submittedAt: at(), engagedAt: at() } as const
       if (begins) rightOf(await execute(engagement, engagementId(n), command, cause))
       return number
     },

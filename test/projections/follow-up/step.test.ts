@@ -233,6 +233,14 @@ test('a newer lead whose conversation a crash kept from beginning holds up the o
   t.deepEqual(stage.recorded(), ['StepPostponed'])
 })
 
+test('a newer lead of a playbook without steps takes over, though nobody may ever ask for its consent', async (t) => {
+  const stage = await openStage(t)
+  await stage.submit(2, 1, 'without steps', 1)
+  await stage.takeTurn(1)
+  t.deepEqual(stage.sent, [])
+  t.deepEqual(stage.recorded(), ['StepsEnded'])
+})
+
 test('a newer lead that was filtered leaves the messages of the older one as they are', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, { consent: 'refused' }, 1)
