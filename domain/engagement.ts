@@ -220,6 +220,8 @@ export type EngagementCommand =
       readonly reason: string
       /** Set where it waits for a month that is not used up. */
       readonly limitedSince?: Instant
+      /** Where it is not postponed until then any more, nothing is. */
+      readonly insteadOf?: Instant | null
     }
   | { readonly type: 'SkipStep'; readonly step: number; readonly reason: string; readonly after: AfterStep }
   | { readonly type: 'EndSteps'; readonly givesUpAt: Instant }
@@ -572,7 +574,8 @@ const step = (command: StepCommand, state: Started): Either<EngagementRefusal, R
       return E.right([{ type: 'StepBegun', data: { engagement_id, step: number, attempt, message_id } }])
     }
     case 'PostponeStep': {
-      const { step: number, until, reason, limitedSince: limited_since } = command
+      const { step: number, until, reason, limitedSince: limited_since, insteadOf } = command
+      if (insteadOf !== undefined && insteadOf !== nextAt) return E.left({ kind: 'step-not-due' })
       const limited = limited_since === undefined ? {} : { limited_since }
       const postponed = { engagement_id, step: number, until, reason, ...limited }
       return E.right(nextAt === until ? [] : [{ type: 'StepPostponed', data: postponed }])

@@ -231,7 +231,13 @@ type Ending =
 
 export type MessageCommand =
   | { readonly type: 'RequestMessage'; readonly ids: MessageIds; readonly request: Request }
-  | { readonly type: 'PostponeMessage'; readonly until: Instant; readonly reason: string }
+  | {
+      readonly type: 'PostponeMessage'
+      readonly until: Instant
+      readonly reason: string
+      /** Where it is not postponed until then any more, nothing is. */
+      readonly insteadOf?: Instant | undefined
+    }
   /** It is not tried again. */
   | { readonly type: 'WithdrawMessage'; readonly kind: 'withdrawn' | 'expired'; readonly reason: string }
   | {
@@ -515,7 +521,8 @@ const putOff = (
   const attempt = state.kind === 'requested' ? 0 : state.attempt
   if (command.type === 'WithdrawMessage')
     return [{ type: 'MessageFailed', data: { ...ids, attempt, kind: command.kind, reason } }]
-  const { until } = command
+  const { until, insteadOf } = command
+  if (insteadOf !== undefined && insteadOf !== state.dueAt) return []
   return state.dueAt === until ? [] : [{ type: 'MessagePostponed', data: { ...ids, until, reason } }]
 }
 

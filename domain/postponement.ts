@@ -21,6 +21,13 @@ export const longestLimited = 24 * 60 * 60_000
 /** Why it waits, or was dropped. */
 export const segmentsUsedUp = "the account's segments of this month are used up"
 
+const accountDisabled = 'the account is disabled'
+
+const waitsForAccount: ReadonlySet<string> = new Set([accountDisabled, segmentsUsedUp])
+
+/** Whether what was put off for this reason can go on as soon as its account is another: enabled, or with more segments. */
+export const isOfAccount = (reason: string): boolean => waitsForAccount.has(reason)
+
 /** In milliseconds: how soon it is looked at again whether what it needs can be read. */
 const unreadableLookAgainAfter = 60 * 60_000
 
@@ -32,7 +39,9 @@ const forConsent = because('the consent is not verified yet')
 
 /** Why a message waits. */
 export const postpone = {
-  whileDisabled: (now: Instant) => because('the account is disabled')(later(now, lookAgainAfter)),
+  whileDisabled: (now: Instant) => because(accountDisabled)(later(now, lookAgainAfter)),
+  /** It waits no longer. */
+  noLonger: because('the account may send again'),
   /** Its consent may still be refused. */
   forNewerLead: (now: Instant) =>
     because('a newer lead awaits its beginning or its consent')(later(now, consentLookAgainAfter)),

@@ -9,6 +9,7 @@ import { message } from '../../domain/message.js'
 import { playbook } from '../../domain/playbook.js'
 import type { EventStore } from '../../domain/ports.js'
 import { sender } from '../../domain/sender.js'
+import { wakeUp } from '../../domain/wake-up.js'
 import { exceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
@@ -16,7 +17,7 @@ import { contactShardOf } from '../read-models/contact-shards.js'
 import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isEnding } from '../subscriptions/leases.js'
+import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
 import { eraseCopies } from './copies.js'
 import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
@@ -38,6 +39,21 @@ export const followUpWorkerName = 'follow_up_worker'
 
 /** A shard whose lease this process holds. */
 export type Shard = ParkedUnderLease & DueInShard & { readonly underWay: Map<TurnId, Promise<void>> }
+
+/** One in which nothing is under way yet. */
+export const shardUnder = (lease: Lease): Shard => ({
+  lease,
+  wakeUp: wakeUp(),
+  underWay: new Map(),
+  checking: new Map(),
+  erasing: new Set(),
+  writingTo: new Map(),
+  late: new Set(),
+  setAside: new Map(),
+  retried: new Map(),
+  latePaceUntil: 0,
+  lateAhead: { steps: [], until: 0, readUpTo: new Map() },
+})
 
 type Turns = {
   /** Takes one turn, and sets aside what fails for good. Never rejects. */

@@ -1,16 +1,19 @@
 import { aborted } from '../../domain/abortable.js'
-import type { EngagementId } from '../../domain/ids.js'
-import { wakeUp } from '../../domain/wake-up.js'
+import { account } from '../../domain/account.js'
+import { idIn } from '../../domain/decider.js'
+import type { AccountId, EngagementId } from '../../domain/ids.js'
 import { isTold } from '../subscriptions/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
+import type { ProjectedEvent } from '../projection.js'
 import { contactShards } from '../read-models/contact-shards.js'
 import { arrivalsOf } from './arrivals.js'
+import { accountWaits, type AccountWaits } from './sending/account-waits.js'
 import { beginDue } from './due/begin-due.js'
 import { sendingRates } from './sending/rate.js'
 import { segmentReservations } from './sending/segment-reservations.js'
-import { followUpWorkerName, turnsOf, type Shard, type TurnPorts } from './turns.js'
+import { followUpWorkerName, shardUnder, turnsOf, type Shard, type TurnPorts } from './turns.js'
 
 type FollowUpWorker = {
   /** Learns from the log what has become due, whichever process decided it. */
@@ -29,6 +32,7 @@ export const followUpWorker = (
   const { projected, logger, backoff, obstacles } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
+  const waits = new Set<AccountWaits>()
   // A turn may still be under way when its shard has been given back.
   const rates = sendingRates(() => Math.max(shards.size, 1) / contactShards.length)
   const ports: TurnPorts = {
@@ -46,7 +50,7 @@ export const followUpWorker = (
   return {
     follower: {
       name: followUpWorkerName,
-      categories: ['engagement', 'message', 'parked'],
+      categories: ['engagement', 'message', 'parked', 'account'],
       begin: async () => {
         const [one, other] = await Promise.all([projected.followUps.position(), projected.messages.position()])
         if (one === undefined || other === undefined) throw new Error('a read model of the follow-ups does not answer')
@@ -54,7 +58,12 @@ export const followUpWorker = (
         return one < other ? one : other
       },
       handle: async ({ events }) => {
-        for (const event of events) (await turns.learn(event))?.wakeUp.wake()
+        for (const event of events) {
+          const retried = await turns.learn(event)
+          retried?.wakeUp.wake()
+          const accountId = maySendBy(event)
+          if (accountId !== undefined) for (const { look } of waits) look(accountId, event.position)
+        }
         arrivals.learn(events)
       },
       skip: () => Promise.resolve(),
@@ -64,20 +73,11 @@ export const followUpWorker = (
       },
     },
     work: async (lease) => {
-      const shard: Shard = {
-        lease,
-        wakeUp: wakeUp(),
-        underWay: new Map(),
-        checking: new Map(),
-        erasing: new Set(),
-        writingTo: new Map(),
-        late: new Set(),
-        setAside: new Map(),
-        retried: new Map(),
-        latePaceUntil: 0,
-        lateAhead: { steps: [], until: 0, readUpTo: new Map() },
-      }
+      const shard = shardUnder(lease)
       shards.set(lease.name, shard)
+      const ofAccounts = accountWaits(ports, shard)
+      waits.add(ofAccounts)
+      const goingOn = ofAccounts.work()
       void aborted(lease.ending).then(shard.wakeUp.wake)
       let failures = 0
       while (!isEnding(lease)) {
@@ -93,8 +93,13 @@ export const followUpWorker = (
         }
       }
       shards.delete(lease.name)
+      waits.delete(ofAccounts)
+      await Promise.all([goingOn, ...shard.underWay.values()])
       obstacles.overcome(lease.name)
-      await Promise.all(shard.underWay.values())
     },
   }
 }
+
+/** The account that may send again by the event; whether it does so is looked up. */
+const maySendBy = ({ type, stream }: ProjectedEvent): AccountId | undefined =>
+  type === 'AccountEnabled' || type === 'SegmentLimitSet' ? (idIn(account, stream) as AccountId | undefined) : undefined

@@ -6,7 +6,7 @@ import type { AccountId, ContactId, EngagementId, LeadId, PlaybookId, SourceId }
 import { stepOver } from '../../domain/message.js'
 import { latest, millisecondsOf, type Instant } from '../../domain/instant.js'
 import type { ProjectedEvent, Projection } from '../projection.js'
-import { contactShardOf } from './contact-shards.js'
+import { contactShardOf, waitOf } from './contact-shards.js'
 
 /** An engagement that its playbook follows up. */
 export type FollowUpDocument = {
@@ -42,6 +42,9 @@ export type FollowUpDocument = {
   /** Present only while something is due: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
+  /** As `waitOf` gives them: present only while its next step waits for its account. */
+  readonly waits_in?: string
+  readonly waits_for?: string
 }
 
 /**
@@ -71,7 +74,9 @@ const isSoonAfter = (one: Instant, other: Instant): boolean => millisecondsOf(ot
 const factsIn = ({ queue: _queue, next_at: _next, ...facts }: FollowUpDocument): Facts => facts
 
 const changed = (document: FollowUpDocument, change: Partial<Facts>): FollowUpDocument =>
-  document.state === 'ended' ? document : derived({ ...factsIn(document), ...change })
+  document.state === 'ended'
+    ? document
+    : derived({ ...('next_step_at' in change ? withoutWait(factsIn(document)) : factsIn(document)), ...change })
 
 /** A pause, or a call, that was over at `time` holds nothing back any more. */
 const withoutPast = (document: FollowUpDocument, time: Instant): FollowUpDocument => {
@@ -92,12 +97,14 @@ const unpaused = ({ taken_over_until: _until, ...facts }: Facts): Facts => ({
 const withoutCall = ({ call_until: _call, ...facts }: Facts): Facts => facts
 
 const withPending = (document: FollowUpDocument, message_pending_since: Instant): FollowUpDocument =>
-  derived({ ...factsIn(document), message_pending_since })
+  derived({ ...withoutWait(factsIn(document)), message_pending_since })
 
 const withoutPending = (document: FollowUpDocument): FollowUpDocument => {
   const { message_pending_since: _since, ...facts } = factsIn(document)
   return derived(facts)
 }
+
+const withoutWait = ({ waits_in: _in, waits_for: _for, ...facts }: Facts): Facts => facts
 
 const withoutConsent = ({ consent: _consent, ...facts }: Facts): Facts => facts
 
@@ -112,10 +119,11 @@ const afterStep = (document: FollowUpDocument, step: number, { next_step_at, giv
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 5,
+  version: 6,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
+    waiting: ['waits_in', 'waits_for'],
     by_account: ['account_state', 'started_at'],
     by_playbook: ['playbook_state', 'started_at'],
   },
@@ -153,13 +161,16 @@ export const followUps: Projection<FollowUpDocument> = {
     switch (event.type) {
       case 'EngagementEnded': {
         const ended = { state: 'ended', reason: event.data.reason, next_step_at: null } as const
-        return derived({ ...unpaused(withoutCall(factsIn(document))), ...ended })
+        return derived({ ...unpaused(withoutCall(withoutWait(factsIn(document)))), ...ended })
       }
       // What its messages said of it goes with them.
       case 'EngagementErased':
         return undefined
       case 'StepPostponed':
-        return changed(document, { next_step_at: event.data.until })
+        return changed(document, {
+          next_step_at: event.data.until,
+          ...waitOf(document, event.data.reason, document.started_at),
+        })
       case 'StepSkipped':
         return afterStep(withSkipped(document, event.data), event.data.step, event.data)
       case 'MessageBegun':

@@ -6,7 +6,7 @@ import type { StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import type { Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
-import { contactShardOf } from './contact-shards.js'
+import { contactShardOf, waitOf } from './contact-shards.js'
 
 /** A text that was sent to a contact, or came from it. */
 export type MessageDocument = {
@@ -42,18 +42,22 @@ export type MessageDocument = {
   /** Present only while a message that is no step is due, or a provider has an erased one: in which queue, and when. */
   readonly queue?: string
   readonly next_at?: Instant
+  /** As `waitOf` gives them: present only while it waits for its account. */
+  readonly waits_in?: string
+  readonly waits_for?: string
 }
 
 type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 6,
+  version: 7,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
     outbound: ['sent_to', 'tried_at'],
     due: ['queue', 'next_at'],
+    waiting: ['waits_in', 'waits_for'],
     link: ['link_code', 'created_at'],
     of_all: ['state', 'created_at'],
     texts_removed: ['text_removed_at'],
@@ -158,7 +162,12 @@ const dueCopies = (contactId: ContactId, next_at: Instant) => ({
   next_at,
 })
 
-const withoutTurn = ({ queue: _queue, next_at: _next, ...document }: MessageDocument): MessageDocument => document
+const withoutTurn = (document: MessageDocument): MessageDocument => {
+  const { queue: _queue, next_at: _next, ...rest } = withoutWait(document)
+  return rest
+}
+
+const withoutWait = ({ waits_in: _in, waits_for: _for, ...document }: MessageDocument): MessageDocument => document
 
 const afterTry = (
   document: MessageDocument,
@@ -166,7 +175,7 @@ const afterTry = (
 ): MessageDocument | undefined => {
   switch (event.type) {
     case 'MessageTriedAgain': {
-      const { sender: _before, ...tried } = document
+      const { sender: _before, ...tried } = withoutWait(document)
       const { attempt: attempts, sender } = event.data
       const from = sender === undefined ? {} : { sender }
       return { ...tried, ...from, state: 'sending', attempts, tried_at: event.time }
@@ -177,8 +186,10 @@ const afterTry = (
       const due = document.purpose === undefined ? {} : dueAnswer(event.data, next_attempt_at)
       return { ...document, state: 'waiting', reason, ...due }
     }
-    case 'MessagePostponed':
-      return { ...document, reason: event.data.reason, next_at: event.data.until }
+    case 'MessagePostponed': {
+      const { reason, until: next_at } = event.data
+      return { ...withoutWait(document), reason, next_at, ...waitOf(document, reason, document.created_at) }
+    }
     case 'MessageCopyFound':
       return { ...taken(document), ...dueCopies(document.contact_id, event.time) }
     case 'MessageCopiesErased':

@@ -330,6 +330,33 @@ test('nothing goes out while the provider blocks the sender, until it is time to
   t.like(next(heldUntil, { heldUntil }), { kind: 'send', step: 0 })
 })
 
+test('what waits for its account is due at once when that may send again, unless it waits no longer', (t) => {
+  const postponed = (until: ReturnType<typeof at>, reason: string): EngagementEvent => ({
+    type: 'StepPostponed',
+    data: { engagement_id: engagementId(), step: 0, until, reason },
+  })
+  const waits = postponed(at(360 * minute), 'the account is disabled')
+  const goOn = {
+    type: 'PostponeStep',
+    step: 0,
+    until: at(minute),
+    reason: 'the account may send again',
+    insteadOf: at(360 * minute),
+  } as const
+  const goesOn = postponed(at(minute), 'the account may send again')
+  given(t, engagement, started, waits).when(goOn).then(goesOn)
+  t.like(next(at(minute), { engaged: [waits, goesOn] }), { kind: 'send', step: 0 })
+  given(t, engagement, started, waits, postponed(at(400 * minute), 'quiet hours'))
+    .when(goOn)
+    .refuses('step-not-due')
+  const message_id = stepMessageIdOf(engagementId(), 0)
+  const begins: EngagementEvent = {
+    type: 'StepBegun',
+    data: { engagement_id: engagementId(), step: 0, attempt: 1, message_id },
+  }
+  given(t, engagement, started, waits, begins).when(goOn).refuses('step-not-due')
+})
+
 test('a message that is longer than what is left of the month waits: six hours, a day in all, or for the next month', (t) => {
   const limitedSince = at()
   t.like(next(at(), { segmentsLeft: 1 }), { kind: 'send' })

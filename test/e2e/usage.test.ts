@@ -2,6 +2,8 @@ import test from 'ava'
 import { having } from '../kit/network/http.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
+import { newPhone } from '../kit/service/leads.js'
+import { loggedOf } from '../kit/service/logged-events.js'
 import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
@@ -61,4 +63,37 @@ test('a month that is none is refused', async (t) => {
     t.is(status, 400)
     t.deepEqual(body.errors, ['month must be a month such as 2026-01'])
   }
+})
+
+test('what waits for a limit of the month, or for a disabled account, goes on when that is over, hours before it is looked at again', async (t) => {
+  const { account, contact_id: first } = await texted('Hi {{first_name}}')
+  const sentTo = async (contactId: string): Promise<ReadonlyArray<unknown>> =>
+    having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages')
+      .filter(({ state }) => state === 'sent')
+      .map(({ text }) => text)
+  const goesOn = (what: string, contactId: string, ...texts: ReadonlyArray<string>) =>
+    until(
+      what,
+      30_000,
+      () => sentTo(contactId),
+      (sent) => sent.join() === texts.join(),
+    )
+
+  t.is((await account.manage('PUT', '/messaging', { segments_per_month: 1 })).status, 200)
+  const { contact_id, next_engagement_id } = await account.submitted({ phone: newPhone() })
+  await until('the step waits', 30_000, async () =>
+    (await loggedOf(site, next_engagement_id)).some(({ type }) => type === 'StepPostponed'),
+  )
+  t.is((await account.manage('PUT', '/messaging', { segments_per_month: null })).status, 200)
+  await goesOn('the step', contact_id, 'Hi Ada')
+
+  await account.manage('PATCH', '', { enabled: false })
+  t.is((await account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text: 'By hand' })).status, 201)
+  await until('what the member wrote waits', 30_000, async () => {
+    const shown = having(await account.manage('GET', `/contacts/${contact_id}/messages`), 'messages')
+    return shown.some(({ reason }) => reason === 'the account is disabled')
+  })
+  await account.manage('PATCH', '', { enabled: true })
+  await goesOn('what the member wrote', contact_id, 'Hi Ada', 'By hand')
+  t.deepEqual(await sentTo(first), ['Hi Ada'])
 })

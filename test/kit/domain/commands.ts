@@ -268,6 +268,7 @@ export const engagementCommands: fc.Arbitrary<EngagementCommand> = fc.oneof(
     at: moment,
   }),
   fc.record({ type: is('PostponeStep'), step, until: moment, reason: word }),
+  fc.record({ type: is('PostponeStep'), step, until: moment, reason: word, insteadOf: moment }),
   fc.record({ type: is('SkipStep'), step, reason: word, after: afterStep }),
   fc.record({
     type: is('StartEngagement'),
@@ -410,6 +411,7 @@ export const messageCommands: fc.Arbitrary<MessageCommand> = fc.oneof(
     }),
   }),
   fc.record({ type: is('PostponeMessage'), until: moment, reason: word }),
+  fc.record({ type: is('PostponeMessage'), until: moment, reason: word, insteadOf: moment }),
   fc.record({ type: is('RecordErasedCopies') }),
   fc.record({
     type: is('RecordKeptCopies'),

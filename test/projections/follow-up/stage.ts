@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
-import type { AccountState } from '../../../domain/account.js'
+import type { AccountEvent, AccountState } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { stepMessageIdOf } from '../../../domain/derived-id.js'
 import { engagement, type EngagementCommand } from '../../../domain/engagement.js'
@@ -13,6 +13,7 @@ import { parkedEvent } from '../../../domain/parked-event.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { schemaVersion } from '../../../domain/stored-event.js'
 import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
 import { sendingRates } from '../../../projections/follow-up/sending/rate.js'
@@ -260,6 +261,14 @@ export const openFollowUpStage = (
     /** The turn of what the member wrote. */
     takeTurnOfWritten: async (n: number): Promise<void> => {
       await sendRequested(portsOn(store), testLease('contacts_0'), messageId(n))
+    },
+    /** Something is recorded of the account: what it is then, the plan says. */
+    tellAccount: async (event: AccountEvent) => {
+      const id = ids.uuid()
+      const envelope = { id, correlationId: id, causationId: id, schemaVersion, actor: 'operator', time: clock.now() }
+      const stream = `account-${accountId()}`
+      const { revision } = rightOf(await store.read(stream))
+      rightOf(await store.append(stream, revision, [{ ...envelope, ...event }]))
     },
     toTime: (instant: Instant): void => clock.set(instant),
     /** What is set for the time until then fires. */

@@ -3,6 +3,7 @@ import type { EngagementEvent } from '../../../domain/engagement.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { Instant } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
+import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId, activity, at, attribution, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
@@ -141,4 +142,21 @@ test('what a member had paused is over with its end, and its last message is clo
     ended,
   )
   t.deepEqual([state, next_at], ['ended', at(2 * hour - 1)])
+})
+
+test('a step that was put off since its account is disabled waits for that, until it is put off otherwise, begins or ends', (t) => {
+  const putOff = (reason: string): readonly [Instant, DomainEvent] => [
+    at(1),
+    { type: 'StepPostponed', data: { engagement_id, step: 0, until: at(day), reason } },
+  ]
+  const waits = putOff('the account is disabled')
+  const waitsFor = (...others: ReadonlyArray<readonly [Instant, DomainEvent]>) => {
+    const { waits_in, waits_for } = documentAfter(started, ...others)
+    return [waits_in, waits_for]
+  }
+  t.deepEqual(waitsFor(waits), [contactShardOf(contactId()), `${accountId()}/${at()}`])
+  t.deepEqual(waitsFor(putOff("the account's segments of this month are used up")), waitsFor(waits))
+  const ended: DomainEvent = { type: 'EngagementEnded', data: { engagement_id, reason: 'sold', ended_at: at(2) } }
+  for (const other of [putOff('quiet hours'), [at(2), begun] as const, sent, [at(2), ended] as const])
+    t.deepEqual(waitsFor(waits, other), [undefined, undefined])
 })

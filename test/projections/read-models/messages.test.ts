@@ -1,6 +1,7 @@
 import test from 'ava'
 import type { MessageEvent } from '../../../domain/message.js'
 import { anyProjection } from '../../../projections/projection.js'
+import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { messages, type MessageDocument } from '../../../projections/read-models/messages.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId, at, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
@@ -34,4 +35,23 @@ test('a message that failed, or was never tried, went to nobody, also once its t
     t.is(document.state, 'erased')
     t.false('sent_to' in document, state)
   }
+})
+
+test('what a member wrote and was put off since the account is disabled waits for that, until it is put off otherwise or is over', (t) => {
+  const written = { purpose: 'member', text: 'By hand', expires_at: at(9) } as const
+  const requested: MessageEvent = { type: 'MessageRequested', data: { ...ids, ...written } }
+  const putOff = (reason: string): MessageEvent => ({
+    type: 'MessagePostponed',
+    data: { ...ids, until: at(5), reason },
+  })
+  const waits = [requested, putOff('the account is disabled')]
+  const { waits_in, waits_for } = documentAfter(...waits)
+  t.deepEqual([waits_in, waits_for?.split('/')[0]], [contactShardOf(contactId()), accountId()])
+  const failed = { attempt: 0, kind: 'withdrawn', reason: 'the conversation has ended' } as const
+  const others: ReadonlyArray<MessageEvent> = [
+    putOff('quiet hours'),
+    { type: 'MessageBegun', data: { ...ids, purpose: 'member', text: 'By hand', segments: 1, begun_at: at(5) } },
+    { type: 'MessageFailed', data: { ...ids, ...failed } },
+  ]
+  for (const other of others) t.false('waits_in' in documentAfter(...waits, other), other.type)
 })

@@ -1,0 +1,244 @@
+import { aborted } from '../../../domain/abortable.js'
+import { account } from '../../../domain/account.js'
+import { streamOf } from '../../../domain/decider.js'
+import { engagement } from '../../../domain/engagement.js'
+import type { Position } from '../../../domain/event.js'
+import type { AccountId } from '../../../domain/ids.js'
+import { monthOf, type Instant } from '../../../domain/instant.js'
+import { message } from '../../../domain/message.js'
+import type { CommandResult, EventStore, Time } from '../../../domain/ports.js'
+import { postpone } from '../../../domain/postponement.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import { wakeUp } from '../../../domain/wake-up.js'
+import type { Cursor, Documents } from '../../ports.js'
+import { collectionOf } from '../../projection.js'
+import { waitsOf } from '../../read-models/contact-shards.js'
+import { followUps, type FollowUpDocument } from '../../read-models/follow-ups.js'
+import { messages, usageIn, type MessageDocument } from '../../read-models/messages.js'
+import { isTold } from '../../subscriptions/backoff.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
+import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
+import { isEnding, type Lease } from '../../subscriptions/leases.js'
+import {
+  FailedForGood,
+  positionOf,
+  readOrThrow,
+  recordWithRetry,
+  type RetryPorts,
+} from '../../subscriptions/retried-command.js'
+import { isMessageId, type DueInShard, type TurnId } from '../due/due-in-shard.js'
+import type { PartiesPorts } from './parties.js'
+import type { SegmentReservations } from './segment-reservations.js'
+
+type Ports = RetryPorts &
+  Pick<PartiesPorts, 'clock' | 'currentAccount'> & {
+    readonly time: Time
+    readonly documents: Documents
+    readonly reservations: SegmentReservations
+    readonly store: Pick<EventStore, 'head'>
+    readonly projected: Readonly<Record<'followUps' | 'messages', Pick<LeasedFollower, 'caughtUpTo'>>>
+  }
+
+/** Has what waits for its account go on as soon as that may send again, in one shard. */
+export type AccountWaits = {
+  /** An event at this position may have let the account send again. */
+  readonly look: (accountId: AccountId, position: Position) => void
+  /** Until the lease is ending. It begins with whatever waits, since nobody may have looked after such an event. Never rejects. */
+  readonly work: () => Promise<void>
+}
+
+type Waiting = FollowUpDocument | MessageDocument
+
+/** What of an account has not been looked at yet: all but what stands before `after`. */
+type Pass = {
+  readonly accountId: AccountId
+  readonly of: 'steps' | 'messages'
+  /** The read models must show it. */
+  readonly since: Position
+  readonly after?: Cursor
+}
+
+/**
+ * So many become due at once in a shard, and others when they had their turns, or after so many milliseconds at most: what is late of other
+ * accounts has its turns between them.
+ */
+const mostAtOnce = 4
+const interval = 125
+const longestTurn = 2_000
+
+const collections = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
+const kinds = ['messages', 'steps'] as const
+
+export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
+  const { logger, backoff, obstacles } = ports
+  const { lease } = shard
+  const name = `waits of ${lease.name}`
+  /** The part of one account after that of another. */
+  const passes = new Map<string, Pass>()
+  const added = wakeUp()
+
+  const look = (accountId: AccountId, since: Position): void => {
+    for (const of of kinds) passes.set(`${accountId}/${of}`, { accountId, of, since })
+    added.wake()
+  }
+
+  const lookAtAll = async (): Promise<void> => {
+    const head = orThrow(await ports.store.head())
+    await shown(ports, lease, head)
+    for (const accountId of await waitingAccounts(ports, shard))
+      if (!passes.has(`${accountId}/steps`)) look(accountId, head)
+  }
+
+  const takeFirst = async (): Promise<void> => {
+    const [first] = passes
+    if (first === undefined) return
+    const [key, pass] = first
+    const rest = await goOn(ports, shard, pass).catch((error: unknown) => {
+      // Its turns tell of it.
+      if (error instanceof FailedForGood) return undefined
+      throw error
+    })
+    // It begins anew where another event came meanwhile.
+    if (passes.get(key) !== pass) return
+    passes.delete(key)
+    if (rest !== undefined) passes.set(key, rest)
+  }
+
+  return {
+    look,
+    work: async () => {
+      void aborted(lease.ending).then(added.wake)
+      let areFound = false
+      let failures = 0
+      while (!isEnding(lease)) {
+        const more = added.signal()
+        try {
+          if (!areFound) await lookAtAll()
+          areFound = true
+          if (passes.size > 0) await takeFirst()
+          obstacles.overcome(name)
+          failures = 0
+          if (passes.size === 0 && !isEnding(lease)) await aborted(more)
+        } catch (error) {
+          if (isTold(failures))
+            logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'what waits for accounts could not be read')
+          obstacles.met(name, error)
+          await backoff(failures, lease.ending)
+          failures += 1
+        }
+      }
+      obstacles.overcome(name)
+    },
+  }
+}
+
+/** Those of which something waits, one query each. @throws where a store fails */
+const waitingAccounts = async ({ documents }: Ports, { lease }: DueInShard): Promise<ReadonlySet<AccountId>> => {
+  const found = new Set<AccountId>()
+  for (const kind of kinds) {
+    for (let from = ''; !isEnding(lease);) {
+      const first = { index: 'waiting', equals: [lease.name], from, limit: 1 }
+      const [entry] = orThrow(await documents.find(collections[kind], first))
+      if (entry === undefined) break
+      const { account_id } = entry.document as Waiting
+      found.add(account_id)
+      from = waitsOf(account_id).upTo
+    }
+  }
+  return found
+}
+
+/**
+ * The next few of an account that wait become due, newest first. Undefined where nothing is left, or the rest has to wait on.
+ * @throws FailedForGood, and where a store fails
+ */
+const goOn = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {
+  const { documents, clock } = ports
+  const { lease } = shard
+  const { accountId, since, after } = pass
+  await shown(ports, lease, since)
+  if (after === undefined) await turnsUnderWay(ports, shard, accountId)
+  const part = { index: 'waiting', equals: [lease.name], ...waitsOf(accountId), descending: true, limit: mostAtOnce }
+  const query = after === undefined ? part : { ...part, after }
+  const page = orThrow(await documents.find(collections[pass.of], query)).map(({ document }) => document as Waiting)
+  const last = page.at(-1)
+  if (last?.waits_for === undefined || !(await maySend(ports, pass, last.id))) return undefined
+  const now = clock.now()
+  const due = await Promise.all(page.map(async (one) => ((await becomeDue(ports, lease, one, now)) ? [one.id] : [])))
+  shard.wakeUp.wake()
+  await turnsTaken(ports, shard, pass.of, due.flat(), now)
+  return { ...pass, after: { value: last.waits_for, key: last.id } }
+}
+
+const shown = async ({ projected }: Ports, { ending }: Lease, position: Position): Promise<void> => {
+  const readModels = [projected.followUps, projected.messages]
+  await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, ending)))
+}
+
+/** Those that decided by what the account was before may still put something off. */
+const turnsUnderWay = async ({ time }: Ports, shard: DueInShard, accountId: AccountId): Promise<void> => {
+  const { underWay, writingTo, lease } = shard
+  const turns = [...writingTo].flatMap(([id, { account_id }]) =>
+    account_id === accountId ? (underWay.get(id) ?? []) : [],
+  )
+  if (turns.length > 0) await Promise.race([Promise.all(turns), time.sleep(longestTurn, lease.ending)])
+}
+
+/** What is no step waits for no month. */
+const maySend = async (ports: Ports, { accountId, of }: Pass, id: TurnId): Promise<boolean> => {
+  const { clock, currentAccount, documents, reservations } = ports
+  const owner = readOrThrow(streamOf(account, accountId), await currentAccount(accountId))
+  if (owner.kind !== 'open' || !owner.enabled) return false
+  const { segmentsPerMonth } = owner
+  if (of === 'messages' || segmentsPerMonth === null || isMessageId(id)) return true
+  const month = monthOf(clock.now())
+  const count = async (): Promise<number> => orThrow(await usageIn(documents, accountId, month)).segments
+  return reservations.decide({ id, accountId, month, segmentsPerMonth }, count, (left) => ({
+    result: left > 0,
+    segments: 0,
+  }))
+}
+
+/** Whether it was, and is shown as due: not where it waits no longer, or never can be read. */
+const becomeDue = async (ports: Ports, lease: Lease, waiting: Waiting, now: Instant): Promise<boolean> => {
+  try {
+    const recorded = await goesOn(ports, lease, waiting, now)
+    const position = positionOf(recorded)
+    if (position !== undefined) await shown(ports, lease, position)
+    return position !== undefined
+  } catch (error) {
+    if (error instanceof FailedForGood) return false
+    throw error
+  }
+}
+
+const goesOn = (
+  ports: Ports,
+  lease: Lease,
+  waiting: Waiting,
+  now: Instant,
+): Promise<CommandResult<unknown> | undefined> => {
+  const recording = { actor: 'follow-up', lease }
+  const { until, reason } = postpone.noLonger(now)
+  if ('steps_done' in waiting) {
+    const { id, steps_done: step, next_step_at: insteadOf } = waiting
+    return recordWithRetry(ports, recording, engagement, id, { type: 'PostponeStep', step, until, reason, insteadOf })
+  }
+  const { id, next_at: insteadOf } = waiting
+  return recordWithRetry(ports, recording, message, id, { type: 'PostponeMessage', until, reason, insteadOf })
+}
+
+/** Until these have had their turns, though not for long. */
+const turnsTaken = async (
+  { documents, time }: Ports,
+  { lease }: DueInShard,
+  of: Pass['of'],
+  ids: ReadonlyArray<TurnId>,
+  dueAt: Instant,
+): Promise<void> => {
+  for (let waited = 0; waited < longestTurn && !isEnding(lease); waited += interval) {
+    await time.sleep(interval, lease.ending)
+    const found = orThrow(await documents.get(collections[of], ids))
+    if (ids.every((id) => found.get(id)?.document?.['next_at'] !== dueAt)) return
+  }
+}
