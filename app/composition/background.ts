@@ -11,7 +11,7 @@ import { contactShards } from '../../projections/read-models/contact-shards.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
-import type { Obstacles } from '../../projections/subscriptions/obstacles.js'
+import type { FailingWork } from '../../projections/subscriptions/failing-work.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
@@ -64,7 +64,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
       stopping.signal,
     )
   /** `tried`: what its worker tries again stands still as well. */
-  const start = (follower: Follower, tried: Pick<Obstacles, 'reason'>): RunningFollower => {
+  const start = (follower: Follower, tried: Pick<FailingWork, 'reason'>): RunningFollower => {
     const running = follow(follower, { store, logger, backoff: exponentialBackoff(storeBackoff, time) })
     return { ...running, retrying: () => running.retrying() ?? tried.reason() }
   }

@@ -21,7 +21,7 @@ import { webhookList } from '../../projections/read-models/lists/webhook-list.js
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import type { Follower } from '../../projections/subscriptions/follower.js'
 import type { Lease } from '../../projections/subscriptions/leases.js'
-import { obstacles, type Obstacles } from '../../projections/subscriptions/obstacles.js'
+import { failingWork, type FailingWork } from '../../projections/subscriptions/failing-work.js'
 import { loadState, type CurrentStates } from '../commands/states/current-states.js'
 import { hasErasures } from '../commands/states/has-erasures.js'
 import type { ObservedFollower } from '../http/monitoring/lags.js'
@@ -55,7 +55,7 @@ export type FollowingWorker = {
   /** The read models that say what there is to do. */
   readonly reads: ReadonlyArray<string>
   /** What it tries again. */
-  readonly tried: Pick<Obstacles, 'reason'>
+  readonly tried: Pick<FailingWork, 'reason'>
 }
 
 export type Workers = {
@@ -70,11 +70,11 @@ export const workersOn = (ports: WorkerPorts): Workers => {
   const { stores, followers, currentStates, time } = ports
   const { store, documents } = stores
   const backoff = exponentialBackoff(storeBackoff, time)
-  const ofDelivery = obstacles(time)
-  const ofFollowUp = obstacles(time)
+  const ofDelivery = failingWork(time)
+  const ofFollowUp = failingWork(time)
   const delivery = deliveryWorker({
     ...ports,
-    obstacles: ofDelivery,
+    failingWork: ofDelivery,
     store,
     documents,
     backoff,
@@ -85,7 +85,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
   })
   const noticeMailer = mailer({
     ...ports,
-    obstacles: obstacles(time),
+    failingWork: failingWork(time),
     store,
     documents,
     backoff,
@@ -94,7 +94,7 @@ export const workersOn = (ports: WorkerPorts): Workers => {
   })
   const followUp = followUpWorker({
     ...ports,
-    obstacles: ofFollowUp,
+    failingWork: ofFollowUp,
     store,
     documents,
     backoff,

@@ -129,7 +129,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
  * Where the log stood when this process had begun to hold a shard. Another process may have tried what became due before. Until the
  * position is known, nothing counts as new.
  */
-const shardHeadsOn = ({ store, backoff, obstacles }: Pick<WorkerPorts, 'store' | 'backoff' | 'obstacles'>) => {
+const shardHeadsOn = ({ store, backoff, failingWork }: Pick<WorkerPorts, 'store' | 'backoff' | 'failingWork'>) => {
   const heads = new Map<string, Position>()
   let begunAt = beginning
   let next: ReturnType<EventStore['head']> | undefined
@@ -148,10 +148,10 @@ const shardHeadsOn = ({ store, backoff, obstacles }: Pick<WorkerPorts, 'store' |
           if (!isEnding(lease)) heads.set(lease.name, head.right)
           break
         }
-        obstacles.met(tried, new StoreFailed(head.left))
+        failingWork.failed(tried, new StoreFailed(head.left))
         await backoff(failures, lease.ending)
       }
-      obstacles.overcome(tried)
+      failingWork.ended(tried)
     },
     end: ({ name }: Lease): void => void heads.delete(name),
     /** The log is followed from here again: what became due before may have been tried already. */
@@ -172,7 +172,7 @@ type Searched = {
 
 /** Takes the queues of the webhooks that have something to do, as far as this process holds them: all, or those of a shard. */
 const searchForWork = (
-  { documents, logger, backoff, obstacles }: WorkerPorts,
+  { documents, logger, backoff, failingWork }: WorkerPorts,
   { queues, resending, take }: Searched,
 ) => {
   const waiting = waitingWebhooks(documents)
@@ -191,11 +191,11 @@ const searchForWork = (
       } catch (error) {
         if (isTold(failures))
           logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
-        obstacles.met(lease.name, error)
+        failingWork.failed(lease.name, error)
         await backoff(failures, lease.ending)
       }
     }
-    obstacles.overcome(lease.name)
+    failingWork.ended(lease.name)
   }
   const takeOver = async (lease: Lease, shown: (signal: AbortSignal) => Promise<void>): Promise<void> => {
     await inShard(lease)

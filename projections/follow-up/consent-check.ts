@@ -9,7 +9,7 @@ import { unreachable } from '../../domain/prelude.js'
 import { triggers } from '../../domain/trigger.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import type { Obstacles } from '../subscriptions/obstacles.js'
+import type { FailingWork } from '../subscriptions/failing-work.js'
 import { loadOrThrow, positionOf, readOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
@@ -23,7 +23,7 @@ export type ConsentPorts = {
   readonly ids: Ids
   readonly logger: Logger
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 /**

@@ -67,7 +67,7 @@ const mostFailing = 1_000
 
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
-  const { projected, logger, backoff, obstacles, reservations } = ports
+  const { projected, logger, backoff, failingWork, reservations } = ports
   const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
     const contactId = events.map(contactIn).find((found) => found !== undefined)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
@@ -102,7 +102,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     take: async (shard, id) => {
       try {
         const position = await turnOf(ports, shard, id).catch((error: unknown) => failed(shard, id, error))
-        obstacles.overcome(id)
+        failingWork.ended(id)
         if (position === undefined) {
           await backoff(0, shard.lease.ending)
           return
@@ -117,7 +117,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         const failures = failing.get(id) ?? 0
         if (isTold(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
         failing.set(id, failures + 1)
-        if (!isEnding(shard.lease)) obstacles.met(id, error)
+        if (!isEnding(shard.lease)) failingWork.failed(id, error)
         await backoff(0, shard.lease.ending)
       } finally {
         if (!isMessageId(id)) reservations.release(id)

@@ -29,7 +29,7 @@ type FollowUpWorker = {
 export const followUpWorker = (
   given: Omit<TurnPorts, 'rates' | 'reservations' | 'consentsUnderCheck'>,
 ): FollowUpWorker => {
-  const { projected, logger, backoff, obstacles } = given
+  const { projected, logger, backoff, failingWork } = given
   const readModels = [projected.followUps, projected.messages]
   const shards = new Map<string, Shard>()
   const waits = new Set<AccountWaits>()
@@ -87,7 +87,7 @@ export const followUpWorker = (
         } catch (error) {
           if (isTold(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
-          obstacles.met(lease.name, error)
+          failingWork.failed(lease.name, error)
           await backoff(failures, lease.ending)
           failures += 1
         }
@@ -95,7 +95,7 @@ export const followUpWorker = (
       shards.delete(lease.name)
       waits.delete(ofAccounts)
       await Promise.all([goingOn, ...shard.underWay.values()])
-      obstacles.overcome(lease.name)
+      failingWork.ended(lease.name)
     },
   }
 }

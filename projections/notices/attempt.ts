@@ -9,7 +9,7 @@ import { sender } from '../../domain/sender.js'
 import type { Documents } from '../ports.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import type { Obstacles } from '../subscriptions/obstacles.js'
+import type { FailingWork } from '../subscriptions/failing-work.js'
 import { loadOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
 import { messagesEmail } from './messages-email.js'
 import type { MailSender } from './sender.js'
@@ -25,7 +25,7 @@ export type AttemptPorts = {
   readonly ids: Ids
   readonly logger: Logger
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 /**

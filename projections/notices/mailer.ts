@@ -50,7 +50,7 @@ type LeaseHolder = ParkedUnderLease & {
  * makes notices due.
  */
 export const mailer = (ports: MailerPorts): Mailer => {
-  const { obstacles } = ports
+  const { failingWork } = ports
   let following: RunningFollower | undefined
 
   const work = async (lease: Lease): Promise<void> => {
@@ -73,19 +73,19 @@ export const mailer = (ports: MailerPorts): Mailer => {
         failures = 0
       } catch (error) {
         if (isTold(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
-        obstacles.met(mailerName, error)
+        failingWork.failed(mailerName, error)
         await backoff(failures, lease.ending)
         failures += 1
       }
     }
-    obstacles.overcome(mailerName)
+    failingWork.ended(mailerName)
     following = undefined
     await ofNotices.stop()
   }
 
   return {
     work,
-    retrying: () => following?.retrying() ?? obstacles.reason(),
+    retrying: () => following?.retrying() ?? failingWork.reason(),
   }
 }
 
@@ -113,12 +113,12 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
 
 /** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
-  const { documents, clock, projected, backoff, obstacles } = ports
+  const { documents, clock, projected, backoff, failingWork } = ports
   const { lease, setAside } = holder
   const woken = holder.wakeUp.signal()
   const query = { index: 'due', equals: [], limit: mailsAtOnce + setAside.size }
   const found = orThrow(await documents.find(collectionOf(notices), query))
-  obstacles.overcome(mailerName)
+  failingWork.ended(mailerName)
   const next = found
     .map(({ document }) => document as NoticeDocument)
     .filter(({ id }) => !setAside.has(id))
@@ -141,7 +141,7 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
 const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
-    ports.obstacles.overcome(id)
+    ports.failingWork.ended(id)
     if (position !== undefined) {
       holder.exceptions.succeeded(streamOf(notice, id))
       await holder.parked.succeeded(holder, id)
@@ -149,7 +149,7 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
     return position
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
-    if (!isEnding(holder.lease)) ports.obstacles.met(id, error)
+    if (!isEnding(holder.lease)) ports.failingWork.failed(id, error)
     return undefined
   }
 }

@@ -10,7 +10,7 @@ import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import type { Obstacles } from '../subscriptions/obstacles.js'
+import type { FailingWork } from '../subscriptions/failing-work.js'
 import { executeWithRetry, type FailedForGood } from '../subscriptions/retried-command.js'
 import { executedOrThrow } from './final-failure.js'
 import { parkedFacts, parkedStateOf, type Parkable } from './parking.js'
@@ -42,7 +42,7 @@ export type ParkedWorkPorts = {
   readonly ids: Ids
   readonly logger: Logger
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 export type ParkedWork<Place> = {

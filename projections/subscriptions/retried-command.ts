@@ -16,14 +16,14 @@ import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { isTold, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
-import type { Obstacles } from './obstacles.js'
+import type { FailingWork } from './failing-work.js'
 
 export type RetryPorts = {
   readonly commandHandler: CommandHandler
   readonly ids: Ids
   readonly logger: Logger
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 /** What records how something ended that was sent: the actor, and the aggregate as it was before it was sent. */
@@ -77,7 +77,7 @@ export const executeWithRetry = async <
   Event extends DomainEvent,
   Refusal extends { readonly kind: string },
 >(
-  { commandHandler, ids, logger, backoff, obstacles }: RetryPorts,
+  { commandHandler, ids, logger, backoff, failingWork }: RetryPorts,
   { actor, lease, assumed, cause: causing }: Recording<State>,
   decider: Decider<State, Command, Event, Refusal>,
   id: string,
@@ -97,11 +97,11 @@ export const executeWithRetry = async <
       const { kind } = done.left
       if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
       if (isEnding(lease)) throw new Error(`the store was ${kind}`)
-      if (done.left.kind === 'unavailable') obstacles.met(stream, new StoreFailed(done.left))
+      if (done.left.kind === 'unavailable') failingWork.failed(stream, new StoreFailed(done.left))
       await backoff(failures, lease.ending)
     }
   } finally {
-    obstacles.overcome(stream)
+    failingWork.ended(stream)
   }
 }
 

@@ -9,7 +9,7 @@ import { deliveryWorker } from '../../projections/delivery/worker.js'
 import { collectionOf } from '../../projections/projection.js'
 import { checkpointIn } from '../../projections/subscriptions/checkpoint.js'
 import { follow } from '../../projections/subscriptions/follower.js'
-import { obstacles } from '../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../projections/subscriptions/failing-work.js'
 import { neverAborted } from '../../domain/abortable.js'
 import { webhook } from '../../domain/webhook.js'
 import { loadState } from '../../app/commands/states/current-states.js'
@@ -186,7 +186,7 @@ const measureTakeover = async ({ directory }: Seeded): Promise<Takeover> => {
   await deliveryFanOut({ ...ports, hasErasures: () => Promise.resolve(false), checkpoint }).begin(neverAborted)
   const worker = deliveryWorker({
     ...ports,
-    obstacles: obstacles(turnTime),
+    failingWork: failingWork(turnTime),
     projected: {
       position: async () => orFail(await tools.documents.progress(collectionOf(deliveries))),
       caughtUpTo: () => Promise.resolve(),

@@ -9,7 +9,7 @@ import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { Obstacles } from '../../subscriptions/obstacles.js'
+import type { FailingWork } from '../../subscriptions/failing-work.js'
 import { loadOrThrow, readOrThrow, recordWithRetry } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
@@ -32,7 +32,7 @@ export type AttemptPorts = {
   /** In [0, 1): the jitter of a retry. */
   readonly random: () => number
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
   readonly observe: (response: WebhookResponse) => void
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from '../../../domain/ports.js'
 import { isTold, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { Obstacles } from '../../subscriptions/obstacles.js'
+import type { FailingWork } from '../../subscriptions/failing-work.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 
 /** Work beside the attempts that is done for one queue at a time, again and again. */
@@ -23,11 +23,11 @@ type Definition = {
   readonly work: (queue: WebhookQueue) => Promise<void>
 }
 
-type Ports = { readonly logger: Logger; readonly backoff: Backoff; readonly obstacles: Obstacles }
+type Ports = { readonly logger: Logger; readonly backoff: Backoff; readonly failingWork: FailingWork }
 
 type Run = { isWantedAgain: boolean; done: Promise<void> }
 
-export const scheduledJob = ({ name, work }: Definition, { logger, backoff, obstacles }: Ports): ScheduledJob => {
+export const scheduledJob = ({ name, work }: Definition, { logger, backoff, failingWork }: Ports): ScheduledJob => {
   const running = new Map<WebhookQueue, Run>()
 
   const untilDone = async (queue: WebhookQueue, run: Run): Promise<void> => {
@@ -37,13 +37,13 @@ export const scheduledJob = ({ name, work }: Definition, { logger, backoff, obst
       run.isWantedAgain = false
       try {
         await work(queue)
-        obstacles.overcome(tried)
+        failingWork.ended(tried)
         failures = 0
       } catch (error) {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
-        if (!isEnding(queue.lease)) obstacles.met(tried, error)
+        if (!isEnding(queue.lease)) failingWork.failed(tried, error)
         await backoff(failures, queue.lease.ending)
         failures += 1
       }

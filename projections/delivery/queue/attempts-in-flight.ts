@@ -9,7 +9,7 @@ import type { Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
-import type { Obstacles } from '../../subscriptions/obstacles.js'
+import type { FailingWork } from '../../subscriptions/failing-work.js'
 import type { Slots } from './slots.js'
 import { isFull, type AttemptKind, type WebhookQueue } from './webhook-queue.js'
 
@@ -32,7 +32,7 @@ type AttemptsInFlightPorts = {
   readonly slots: Slots
   readonly logger: Logger
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => void
@@ -42,17 +42,17 @@ export type Begin = (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind) => 
  * again when its delivery is no longer reserved, where it may be due again.
  */
 export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue: WebhookQueue) => void): Begin => {
-  const { attempt, store, projected, slots, logger, backoff, obstacles } = ports
+  const { attempt, store, projected, slots, logger, backoff, failingWork } = ports
 
   const run = async (queue: WebhookQueue, id: DeliveryId, kind: AttemptKind): Promise<void> => {
     const giveBack = slots.take(queue)
     let end: AttemptEnd = { position: undefined, isStillDue: true }
     try {
       end = await attempt(queue, id, kind)
-      obstacles.overcome(id)
+      failingWork.ended(id)
     } catch (error) {
       logger.error({ delivery: id, reason: reasonOf(error) }, 'an attempt could not be recorded')
-      if (!isEnding(queue.lease)) obstacles.met(id, error)
+      if (!isEnding(queue.lease)) failingWork.failed(id, error)
     }
     giveBack()
     queue.inFlight.delete(id)
@@ -73,11 +73,11 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
         const newest = await store.readLast(stream, 1)
         if (E.isRight(newest)) return newest.right[0]?.position
         if (newest.left.kind === 'corrupt') return undefined
-        obstacles.met(stream, new StoreFailed(newest.left))
+        failingWork.failed(stream, new StoreFailed(newest.left))
       }
       return undefined
     } finally {
-      obstacles.overcome(stream)
+      failingWork.ended(stream)
     }
   }
 

@@ -6,7 +6,7 @@ import { isTold, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { Obstacles } from '../../subscriptions/obstacles.js'
+import type { FailingWork } from '../../subscriptions/failing-work.js'
 import { attemptsInFlight, type Attempt } from './attempts-in-flight.js'
 import { fill } from './filling.js'
 import { semaphore } from './semaphore.js'
@@ -34,7 +34,7 @@ type SchedulerPorts = {
   /** Runs the `deliveries` read model. */
   readonly projected: Pick<LeasedFollower, 'caughtUpTo'>
   readonly backoff: Backoff
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }
 
 /**
@@ -45,7 +45,7 @@ const readAtOnce = 8
 
 /** Schedules the attempts of any number of queues, which share the slots of this process. */
 export const scheduler = (ports: SchedulerPorts): Scheduler => {
-  const { clock, logger, backoff, obstacles } = ports
+  const { clock, logger, backoff, failingWork } = ports
   const slots = processSlots()
   const inTurn = semaphore(readAtOnce)
 
@@ -66,12 +66,12 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
       try {
         if ((await inTurn(() => fill(filling, queue))) === 'no-slot') waitForSlot(queue)
         failures = 0
-        obstacles.overcome(queue.webhookId)
+        failingWork.ended(queue.webhookId)
       } catch (error) {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
-        obstacles.met(queue.webhookId, error)
+        failingWork.failed(queue.webhookId, error)
         // Others may have its slot while it waits.
         slots.scheduled(queue)
         slots.wake(schedule)

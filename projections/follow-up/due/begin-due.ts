@@ -28,7 +28,7 @@ const lateInterval = 125
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
 export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
-  const { clock, time, obstacles } = ports
+  const { clock, time, failingWork } = ports
   const { lease, underWay } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
@@ -42,7 +42,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     waitingOfAll<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
-  obstacles.overcome(lease.name)
+  failingWork.ended(lease.name)
   if (isEnding(lease)) return
   const isDueNow = isDueAt(now)
   const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length

@@ -4,7 +4,7 @@ import type { WakeUp } from '../../../domain/wake-up.js'
 import type { Cursor, Documents } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
-import type { Obstacles } from '../../subscriptions/obstacles.js'
+import type { FailingWork } from '../../subscriptions/failing-work.js'
 
 /** What has its turn: an engagement, or a message that is no step. */
 export type TurnId = EngagementId | MessageId
@@ -43,5 +43,5 @@ export type DuePorts = {
   readonly documents: Pick<Documents, 'find'>
   readonly clock: Clock
   readonly time: Time
-  readonly obstacles: Obstacles
+  readonly failingWork: FailingWork
 }

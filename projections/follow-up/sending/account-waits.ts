@@ -70,7 +70,7 @@ const collections = { steps: collectionOf(followUps), messages: collectionOf(mes
 const kinds = ['messages', 'steps'] as const
 
 export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
-  const { logger, backoff, obstacles } = ports
+  const { logger, backoff, failingWork } = ports
   const { lease } = shard
   const name = `waits of ${lease.name}`
   /** The part of one account after that of another. */
@@ -116,18 +116,18 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
           if (!areFound) await lookAtAll()
           areFound = true
           if (passes.size > 0) await takeFirst()
-          obstacles.overcome(name)
+          failingWork.ended(name)
           failures = 0
           if (passes.size === 0 && !isEnding(lease)) await aborted(more)
         } catch (error) {
           if (isTold(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'what waits for accounts could not be read')
-          obstacles.met(name, error)
+          failingWork.failed(name, error)
           await backoff(failures, lease.ending)
           failures += 1
         }
       }
-      obstacles.overcome(name)
+      failingWork.ended(name)
     },
   }
 }

@@ -20,7 +20,7 @@ import { followUps } from '../../../projections/read-models/follow-ups.js'
 import { lastSentTo } from '../../../app/commands/states/last-sent.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { follow, type RunningFollower } from '../../../projections/subscriptions/follower.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import { accountId } from '../domain/samples.js'
 import type { LifeParts } from '../simulation/lives.js'
 import { virtualFollowers, type Execute } from '../simulation/virtual-followers.js'
@@ -61,7 +61,7 @@ export const followUpProcess = (ports: ProcessPorts): FollowUpProcess => {
   const projected = { followUps: readModel(anyProjection(followUps)), messages: readModel(anyProjection(messages)) }
   const worker = followUpWorker({
     ...ports,
-    ...{ commandHandler, time, backoff, projected, obstacles: obstacles(time) },
+    ...{ commandHandler, time, backoff, projected, failingWork: failingWork(time) },
     playbookAt: playbookVersions(store),
     siteUrl: Promise.resolve('https://leads.example.com'),
     currentAccount: (id) => Promise.resolve(E.right(openAccount(id))),

@@ -20,7 +20,7 @@ import { anyProjection, collectionOf, type AnyProjection } from '../../../projec
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower, type LeasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { testLease, type TestLease } from './lease.js'
 import { recordingLogger } from './recording-logger.js'
@@ -116,7 +116,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
     openWorker: (answer: Answer, before: () => Promise<void> = () => Promise.resolve()) => {
       const sent: Array<WebhookRequest> = []
       const loaded = new Set<string>()
-      const tried = obstacles(turnTime)
+      const tried = failingWork(turnTime)
       const worker = deliveryWorker({
         store,
         documents,
@@ -135,7 +135,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         random: () => 0.5,
         projected,
         backoff: nextTurn,
-        obstacles: tried,
+        failingWork: tried,
         currentWebhook: (id) => loadState(commandHandler, webhook, id),
         hasErasures: () => Promise.resolve(false),
         observe: () => undefined,

@@ -9,7 +9,7 @@ import { follow } from '../../../projections/subscriptions/follower.js'
 import { anyProjection, type AnyProjection } from '../../../projections/projection.js'
 import { resends } from '../../../projections/read-models/resends.js'
 import { webhookList } from '../../../projections/read-models/lists/webhook-list.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import { loadState } from '../../../app/commands/states/current-states.js'
 import { webhook } from '../../../domain/webhook.js'
 import type { LifeParts } from './lives.js'
@@ -58,7 +58,7 @@ export const virtualProcess = (ports: ProcessPorts): VirtualProcess => {
     vault: plainVault,
     projected,
     backoff,
-    obstacles: obstacles(time),
+    failingWork: failingWork(time),
     currentWebhook: (id) => loadState(commandHandler, webhook, id),
     hasErasures: () => Promise.resolve(false),
     observe: () => undefined,

@@ -8,7 +8,7 @@ import type { Change, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { followUpQueueOf, followUps } from '../../../projections/read-models/follow-ups.js'
 import { answerQueueOf, messages } from '../../../projections/read-models/messages.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import { accountId, at, contactId, engagementId, messageId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { testLease } from '../../kit/parts/lease.js'
@@ -72,7 +72,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
   const look = async (wake = shard.wakeUp.wake): Promise<Look> => {
     const begun: Array<string> = []
     read = 0
-    const looking = beginDue({ documents: { find }, clock, time, obstacles: obstacles(time) }, shard, (id) => {
+    const looking = beginDue({ documents: { find }, clock, time, failingWork: failingWork(time) }, shard, (id) => {
       begun.push(id)
       shard.underWay.set(id, Promise.resolve())
     })

@@ -31,7 +31,7 @@ import { leasedFollower } from '../../../projections/subscriptions/leased-follow
 import { usageIn } from '../../../projections/read-models/messages.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import {
   accountId,
   at,
@@ -99,7 +99,7 @@ export const openFollowUpStage = (
   const ids = randomIds(clock)
   const logger = recordingLogger()
   const documents = memoryDocuments(documentState())
-  const tried = obstacles(time)
+  const tried = failingWork(time)
   const rates = sendingRates(() => 1)
   const consentsUnderCheck = new Set<EngagementId>()
   const asked: Array<Consent> = []
@@ -118,7 +118,7 @@ export const openFollowUpStage = (
   })
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ time, backoff, obstacles: tried, playbookAt: () => Promise.resolve(settings) },
+    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(settings) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {

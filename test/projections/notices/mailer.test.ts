@@ -18,7 +18,7 @@ import { anyProjection, collectionOf } from '../../../projections/projection.js'
 import { build } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { leasedFollower } from '../../../projections/subscriptions/leased-follower.js'
-import { obstacles } from '../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../projections/subscriptions/failing-work.js'
 import { testLease, type TestLease } from '../../kit/parts/lease.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
 import { rightOf } from '../../kit/right-of.js'
@@ -152,7 +152,7 @@ const openStage = async (
         logger,
         projected,
         backoff: nextTurn,
-        obstacles: obstacles(turnTime),
+        failingWork: failingWork(turnTime),
         siteUrl,
       })
       const done = work(lease)

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-job.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
-import { obstacles } from '../../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../../projections/subscriptions/failing-work.js'
 import { testLease, type TestLease } from '../../../kit/parts/lease.js'
 import { webhookId } from '../../../kit/domain/samples.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
@@ -24,7 +24,7 @@ const openStage = () => {
     },
     {
       logger,
-      obstacles: obstacles(turnTime),
+      failingWork: failingWork(turnTime),
       backoff: (failures) => {
         waits.push(failures)
         return nextTurn()

@@ -12,7 +12,7 @@ import {
 import type { Json } from '../../../../projections/ports.js'
 import { collectionOf } from '../../../../projections/projection.js'
 import { deliveries, queueOf } from '../../../../projections/read-models/deliveries.js'
-import { obstacles } from '../../../../projections/subscriptions/obstacles.js'
+import { failingWork } from '../../../../projections/subscriptions/failing-work.js'
 import { testLease } from '../../../kit/parts/lease.js'
 import { manualClock } from '../../../kit/time/manual-clock.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
@@ -51,7 +51,7 @@ const openStage = async () => {
       positionAt(changes),
     )
   }
-  const tried = obstacles(turnTime)
+  const tried = failingWork(turnTime)
   const tested = scheduler({
     attempt: (_queue, id, kind) =>
       new Promise((end, reject) => {
@@ -75,7 +75,7 @@ const openStage = async () => {
       caughtUpTo: () => (isLagging ? new Promise((resolve) => shown.push(resolve)) : Promise.resolve()),
     },
     backoff: nextTurn,
-    obstacles: tried,
+    failingWork: tried,
   })
   const remove = (n: number): Promise<void> => write(n, undefined)
 

@@ -4,11 +4,11 @@ import type { Time } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 
 /** What a worker under leases fails at and tries again: health tells of it while that lasts. */
-export type Obstacles = {
+export type FailingWork = {
   /** `work` failed, and is tried again soon. */
-  readonly met: (work: string, error: unknown) => void
+  readonly failed: (work: string, error: unknown) => void
   /** `work` is done, or nobody tries it any more. */
-  readonly overcome: (work: string) => void
+  readonly ended: (work: string) => void
   /** Why something is tried again, in words that hold no value; undefined where nothing is. */
   readonly reason: () => string | undefined
 }
@@ -19,14 +19,14 @@ const mostWorks = 1_000
 /** In milliseconds: what did not fail again for so long is not tried any more, as where a delivery was given up meanwhile. */
 const longestPause = 60_000
 
-export const obstacles = ({ now }: Pick<Time, 'now'>): Obstacles => {
+export const failingWork = ({ now }: Pick<Time, 'now'>): FailingWork => {
   const failing = new LRUCache<string, { readonly reason: string; readonly until: number }>({ max: mostWorks })
   return {
-    met: (work, error) => {
+    failed: (work, error) => {
       const reason = error instanceof StoreFailed ? error.message : exceptionName(error)
       failing.set(work, { reason, until: now() + longestPause })
     },
-    overcome: (work) => void failing.delete(work),
+    ended: (work) => void failing.delete(work),
     reason: () => {
       for (const [work, { reason, until }] of [...failing.entries()]) {
         if (until > now()) return reason
