@@ -3,7 +3,6 @@ import { having } from '../kit/network/http.js'
 import { openAccount, type Account } from '../kit/service/account.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import { newPhone } from '../kit/service/leads.js'
-import { loggedOf } from '../kit/service/logged-events.js'
 import { until } from '../kit/time/until.js'
 
 const site = serviceForFile()
@@ -81,8 +80,16 @@ test('what waits for a limit of the month, or for a disabled account, goes on wh
 
   t.is((await account.manage('PUT', '/messaging', { segments_per_month: 1 })).status, 200)
   const { contact_id, next_engagement_id } = await account.submitted({ phone: newPhone() })
-  await until('the step waits', 30_000, async () =>
-    (await loggedOf(site, next_engagement_id)).some(({ type }) => type === 'StepPostponed'),
+  const [followUp] = await until(
+    'the step waits',
+    30_000,
+    async () => having(await account.manage('GET', '/follow_ups'), 'follow_ups'),
+    ([newest]) => String(newest?.['next_step_at']) > String(newest?.['started_at']),
+  )
+  t.is(followUp?.['next_engagement_id'], next_engagement_id)
+  t.deepEqual(
+    Object.keys(followUp ?? {}).filter((name) => name.startsWith('waits')),
+    [],
   )
   t.is((await account.manage('PUT', '/messaging', { segments_per_month: null })).status, 200)
   await goesOn('the step', contact_id, 'Hi Ada')

@@ -91,6 +91,8 @@ const shown = ({
   queue: _queue,
   message_pending_since: _pending,
   taken_over_until: _takenOver,
+  waits_in: _shard,
+  waits_for: _order,
   id,
   next_at,
   next_step_at,
