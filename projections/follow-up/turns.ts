@@ -52,7 +52,7 @@ export const shardUnder = (lease: Lease): Shard => ({
   setAside: new Map(),
   retried: new Map(),
   latePaceUntil: 0,
-  lateAhead: { steps: [], until: 0, readUpTo: new Map() },
+  lateAhead: { steps: [], until: 0 },
 })
 
 type Turns = {

@@ -1,7 +1,7 @@
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import type { Clock, Time } from '../../../domain/ports.js'
 import type { WakeUp } from '../../../domain/wake-up.js'
-import type { Cursor, Documents } from '../../ports.js'
+import type { Documents } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import type { FailingWork } from '../../subscriptions/failing-work.js'
@@ -26,15 +26,8 @@ export type DueInShard = {
   readonly setAside: ReadonlyMap<string, unknown>
   /** By a clock that never goes back: when the next steps that are late may be begun. */
   latePaceUntil: number
-  /**
-   * Late steps that come next, those of the newest leads first, and by the same clock until when; and of queues of which not all that is
-   * late was read, up to where it was.
-   */
-  lateAhead: {
-    readonly steps: ReadonlyArray<FollowUpDocument>
-    readonly until: number
-    readonly readUpTo: Map<string, Cursor>
-  }
+  /** Late steps that come next, those of the newest leads first, and by the same clock until when. */
+  lateAhead: { readonly steps: ReadonlyArray<FollowUpDocument>; readonly until: number }
 }
 
 export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')

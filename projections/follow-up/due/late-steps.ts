@@ -1,15 +1,14 @@
 import { later, type Instant } from '../../../domain/instant.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import type { Cursor } from '../../ports.js'
+import type { Query } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts } from './due-in-shard.js'
 import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Queue } from './queues.js'
 
-/** Steps that are read at a look. Where more are late others are read, and compared: of each queue so many at most. */
+/** Steps that are read at a look. Where more are late all of them are read, and compared. */
 const lateWindow = 100
 const latePage = 500
-const mostRead = 5_000
 
 /** So many of them are remembered then, for so long in milliseconds: others become late meanwhile. */
 const mostLateAhead = 1_000
@@ -38,9 +37,8 @@ export const firstSteps = async (
 }
 
 /**
- * Late steps, those of the newest leads among them, and where these are few the first that is not late yet. First messages are among them
- * where some are late. Where more are late than are read at once, the newest leads are those of what has been read so far: each time
- * others are, and what became due last.
+ * Late steps, those of the newest leads among them however many are late, and where these are few the first that is not late yet. First
+ * messages are among them where some are late.
  */
 export const lateSteps = async (
   ports: DuePorts,
@@ -59,62 +57,32 @@ export const lateSteps = async (
     ? await newestLate(ports, shard, stepQueue(shard.lease, 'first'), later(now, -firstIsLateAfter))
     : []
   if (areFew && first.length < lateWindow) return [...first, ...found]
-  const known = shard.lateAhead.steps.filter(isFree)
-  const late = [...known, ...first, ...(await newestLate(ports, shard, others, now))]
-  // What was read last of a step counts.
-  const steps = [...new Map(late.map((one) => [one.id, one])).values()]
-    .toSorted(newestLeadFirst)
-    .slice(0, mostLateAhead)
-  shard.lateAhead = { ...shard.lateAhead, steps, until: ports.time.now() + lateAheadFor }
+  const late = [...first, ...(await newestLate(ports, shard, others, now))]
+  const steps = late.toSorted(newestLeadFirst).slice(0, mostLateAhead)
+  shard.lateAhead = { steps, until: ports.time.now() + lateAheadFor }
   return steps
 }
 
-/**
- * Those that were due at a time and still are, of the newest leads: among as many as are read at once those that became due last, and
- * others that a look before has not come to.
- */
+/** Those that were due at a time and still are, of the newest leads. */
 const newestLate = async (
-  ports: DuePorts,
-  shard: DueInShard,
-  queue: Queue,
-  upTo: Instant,
-): Promise<ReadonlyArray<FollowUpDocument>> => {
-  const { readUpTo } = shard.lateAhead
-  const last = await lateBefore(ports, shard, queue, upTo, undefined)
-  const from = furthest(last.end, readUpTo.get(queue.name))
-  const others = from === undefined ? { steps: [], end: undefined } : await lateBefore(ports, shard, queue, upTo, from)
-  if (others.end === undefined) readUpTo.delete(queue.name)
-  else readUpTo.set(queue.name, others.end)
-  return [...last.steps, ...others.steps].filter(isFreeIn(shard))
-}
-
-/** Those that became due last, before what a cursor stands at. `end`: where it ends; undefined where no others are left. */
-const lateBefore = async (
   { documents }: DuePorts,
   shard: DueInShard,
   { collection, name }: Queue,
   upTo: Instant,
-  before: Cursor | undefined,
-): Promise<{ readonly steps: ReadonlyArray<FollowUpDocument>; readonly end: Cursor | undefined }> => {
-  const steps: Array<FollowUpDocument> = []
-  let end = before
-  while (steps.length < mostRead / 2 && !isEnding(shard.lease)) {
-    const part = { index: 'due', equals: [name], upTo, descending: true, limit: latePage }
-    const page = orThrow(await documents.find(collection, end === undefined ? part : { ...part, after: end }))
-    const found = page.map(({ document }) => document as unknown as FollowUpDocument)
-    steps.push(...found)
-    const [key, value] = [page.at(-1)?.key, found.at(-1)?.next_at]
-    if (page.length < latePage || key === undefined || value === undefined) return { steps, end: undefined }
-    end = { value, key }
+): Promise<ReadonlyArray<FollowUpDocument>> => {
+  let newest: ReadonlyArray<FollowUpDocument> = []
+  let after: Query['after']
+  while (!isEnding(shard.lease)) {
+    const part = { index: 'due', equals: [name], upTo, limit: latePage }
+    const page = orThrow(await documents.find(collection, after === undefined ? part : { ...part, after }))
+    const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
+    newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)
+    const last = page.at(-1)
+    const at = steps.at(-1)?.next_at
+    if (page.length < latePage || last === undefined || at === undefined) break
+    after = { value: at, key: last.key }
   }
-  return { steps, end }
-}
-
-/** Undefined where nothing is left behind the first. */
-const furthest = (one: Cursor | undefined, other: Cursor | undefined): Cursor | undefined => {
-  if (one === undefined || other === undefined) return one
-  const isBehind = other.value < one.value || (other.value === one.value && other.key < one.key)
-  return isBehind ? other : one
+  return newest
 }
 
 export const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>

@@ -57,7 +57,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       writingTo: new Map(),
       late: new Set<EngagementId | MessageId>(),
     },
-    ...{ setAside: new Map(), latePaceUntil: 0, lateAhead: { steps: [], until: 0, readUpTo: new Map() } },
+    ...{ setAside: new Map(), latePaceUntil: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
   const time = { ...turnTime, now: () => clock.time() }
@@ -146,22 +146,6 @@ test('however many steps are late, those of the newest leads come first', async 
     for (; newest > 1_196 - 4 * 60; newest -= 4) t.deepEqual(await next(125), { begun: ids(newest), read: 0 })
     t.deepEqual((await next(10_000)).begun, [engagementId(2_000), ...ids(newest).slice(0, 3)], 'what is late by now')
   }
-})
-
-test('however many steps are late a look reads a bounded number of them, and the next ones go on from there', async (t) => {
-  const late = Array.from({ length: 9_000 }, (_, n) => step(n + 1, later(at(), -n), later(at(), n - 100_000)))
-  const { clock, finish, look } = await openShard([], late)
-  const ids = (from: number) => [0, 1, 2, 3].map((n) => engagementId(from - n))
-  const begun = []
-  for (let looks = 0; looks < 4; looks += 1) {
-    const found = await look()
-    t.true(found.read > 4_000 && found.read < 5_500, `${found.read} were read`)
-    begun.push(found.begun)
-    await finish()
-    clock.set(later(clock.now(), 10_000))
-  }
-  // The newest leads are those whose steps have been due for longest.
-  t.deepEqual(begun, [ids(5_000), ids(7_500), ids(9_000), ids(8_996)])
 })
 
 test('first messages that are late go out at the pace of late steps, those of the newest leads first, and hold up none that has just come', async (t) => {
