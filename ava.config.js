@@ -13,7 +13,6 @@ const longest = [
   'faults/servers/takeover',
   'faults/servers/two-processes',
   'faults/servers/event-store-away',
-  'adapters/mongodb/leases',
   'faults/servers/lost-answers',
   'faults/disk',
   'projections/delivery/simulation',
