@@ -9,11 +9,6 @@ for (const flag of ['--interrupt-budget=1000000', '--min-semi-space-size=16', '-
 
 /** What takes longest begins first, so that nothing long is left when the rest has ended. */
 const longest = [
-  'faults/servers/mongodb-away',
-  'faults/servers/takeover',
-  'faults/servers/two-processes',
-  'faults/servers/event-store-away',
-  'faults/servers/lost-answers',
   'faults/disk',
   'projections/delivery/simulation',
   'app/analysis/report',
@@ -32,6 +27,7 @@ const longest = [
   'faults/kill-files',
   'faults/kill-turning-off',
   'faults/kill-follow-up',
+  'faults/servers/one-server',
   'e2e/empty-documents',
   'e2e/rebuild-cli',
   'e2e/replay',

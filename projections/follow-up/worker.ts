@@ -55,6 +55,8 @@ export const followUpWorker = (
         const [one, other] = await Promise.all([projected.followUps.position(), projected.messages.position()])
         if (one === undefined || other === undefined) throw new Error('a read model of the follow-ups does not answer')
         for (const shard of shards.values()) shard.wakeUp.wake()
+        // What enabled an account before that position is not learnt from the log.
+        for (const { lookAtAll } of waits) lookAtAll()
         return one < other ? one : other
       },
       handle: async ({ events }) => {

@@ -11,10 +11,8 @@ import { postpone } from '../../../domain/postponement.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import type { Cursor, Documents } from '../../ports.js'
-import { collectionOf } from '../../projection.js'
 import { waitsOf } from '../../read-models/contact-shards.js'
-import { followUps, type FollowUpDocument } from '../../read-models/follow-ups.js'
-import { messages, usageIn, type MessageDocument } from '../../read-models/messages.js'
+import { usageIn } from '../../read-models/messages.js'
 import { isTold } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
@@ -29,6 +27,7 @@ import {
 import { isMessageId, type DueInShard, type TurnId } from '../due/due-in-shard.js'
 import type { PartiesPorts } from './parties.js'
 import type { SegmentReservations } from './segment-reservations.js'
+import { collections, kinds, waitingAccounts, type Waiting } from './waiting-accounts.js'
 
 type Ports = RetryPorts &
   Pick<PartiesPorts, 'clock' | 'currentAccount'> & {
@@ -43,11 +42,11 @@ type Ports = RetryPorts &
 export type AccountWaits = {
   /** An event at this position may have let the account send again. */
   readonly look: (accountId: AccountId, position: Position) => void
+  /** Such events may have been passed over, whose they are is not known: whatever waits is looked at. */
+  readonly lookAtAll: () => void
   /** Until the lease is ending. It begins with whatever waits, since nobody may have looked after such an event. Never rejects. */
   readonly work: () => Promise<void>
 }
-
-type Waiting = FollowUpDocument | MessageDocument
 
 /** What of an account has not been looked at yet: all but what stands before `after`. */
 type Pass = {
@@ -66,9 +65,6 @@ const mostAtOnce = 4
 const interval = 125
 const longestTurn = 2_000
 
-const collections = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
-const kinds = ['messages', 'steps'] as const
-
 export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   const { logger, backoff, failingWork } = ports
   const { lease } = shard
@@ -76,16 +72,17 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   /** The part of one account after that of another. */
   const passes = new Map<string, Pass>()
   const added = wakeUp()
+  let wantedFinds = 1
 
   const look = (accountId: AccountId, since: Position): void => {
     for (const of of kinds) passes.set(`${accountId}/${of}`, { accountId, of, since })
     added.wake()
   }
 
-  const lookAtAll = async (): Promise<void> => {
+  const findAll = async (): Promise<void> => {
     const head = orThrow(await ports.store.head())
     await shown(ports, lease, head)
-    for (const accountId of await waitingAccounts(ports, shard))
+    for (const accountId of await waitingAccounts(ports.documents, lease))
       if (!passes.has(`${accountId}/steps`)) look(accountId, head)
   }
 
@@ -96,6 +93,10 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
     const rest = await goOn(ports, shard, pass).catch((error: unknown) => {
       // Its turns tell of it.
       if (error instanceof FailedForGood) return undefined
+      // The other accounts come before it is tried again.
+      const newest = passes.get(key) ?? pass
+      passes.delete(key)
+      passes.set(key, newest)
       throw error
     })
     // It begins anew where another event came meanwhile.
@@ -106,15 +107,20 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
 
   return {
     look,
+    lookAtAll: () => {
+      wantedFinds += 1
+      added.wake()
+    },
     work: async () => {
       void aborted(lease.ending).then(added.wake)
-      let areFound = false
+      let finds = 0
       let failures = 0
       while (!isEnding(lease)) {
         const more = added.signal()
         try {
-          if (!areFound) await lookAtAll()
-          areFound = true
+          const wanted = wantedFinds
+          if (finds < wanted) await findAll()
+          finds = wanted
           if (passes.size > 0) await takeFirst()
           failingWork.ended(name)
           failures = 0
@@ -130,22 +136,6 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
       failingWork.ended(name)
     },
   }
-}
-
-/** Those of which something waits, one query each. @throws where a store fails */
-const waitingAccounts = async ({ documents }: Ports, { lease }: DueInShard): Promise<ReadonlySet<AccountId>> => {
-  const found = new Set<AccountId>()
-  for (const kind of kinds) {
-    for (let from = ''; !isEnding(lease);) {
-      const first = { index: 'waiting', equals: [lease.name], from, limit: 1 }
-      const [entry] = orThrow(await documents.find(collections[kind], first))
-      if (entry === undefined) break
-      const { account_id } = entry.document as Waiting
-      found.add(account_id)
-      from = waitsOf(account_id).upTo
-    }
-  }
-  return found
 }
 
 /**
@@ -177,10 +167,9 @@ const shown = async ({ projected }: Ports, { ending }: Lease, position: Position
 
 /** Those that decided by what the account was before may still put something off. */
 const turnsUnderWay = async ({ time }: Ports, shard: DueInShard, accountId: AccountId): Promise<void> => {
-  const { underWay, writingTo, lease } = shard
-  const turns = [...writingTo].flatMap(([id, { account_id }]) =>
-    account_id === accountId ? (underWay.get(id) ?? []) : [],
-  )
+  const { underWay, writingTo, checking, lease } = shard
+  const ofAccounts = [...checking, ...[...writingTo].map(([id, { account_id }]) => [id, account_id] as const)]
+  const turns = ofAccounts.flatMap(([id, ofAccount]) => (ofAccount === accountId ? (underWay.get(id) ?? []) : []))
   if (turns.length > 0) await Promise.race([Promise.all(turns), time.sleep(longestTurn, lease.ending)])
 }
 

@@ -44,6 +44,19 @@ test('what was enabled while nobody worked goes on when somebody does', async (t
   t.deepEqual(stage.sent, [number])
 })
 
+test('what was enabled while the log was not followed goes on when it is again', async (t) => {
+  const account = { enabled: false }
+  const stage = openFollowUpStage(t, { owner: () => account })
+  const number = await stage.submit(1, 1, now)
+  const { followAnew } = stage.work(1)
+  await until('it waits', 30_000, () => postponed(stage) === 1)
+  stage.toTime(at(minute))
+  account.enabled = true
+  await followAnew()
+  await until('the message', 30_000, () => stage.sent.length === 1)
+  t.deepEqual(stage.sent, [number])
+})
+
 test('steps that wait for a month go on as far as its new limit allows, and none goes out twice', async (t) => {
   const all = neighbours(40)
   const account: { segmentsPerMonth: number | null } = { segmentsPerMonth: 0 }

@@ -311,7 +311,7 @@ export const openFollowUpStage = (
       await (typeof of === 'number' ? takeTurn(ports, lease, engagementId(of)) : sendRequested(ports, lease, of))
     },
     /** A worker of the shard of the lead number `n`, with the read models that it reads. */
-    work: (n: number): void => {
+    work: (n: number) => {
       const following = { store, logger, backoff: nextTurn }
       const lease = testLease(contactShardOf(contactId(n)))
       const readModel = (projection: AnyProjection) =>
@@ -331,6 +331,8 @@ export const openFollowUpStage = (
         await stop()
         await Promise.all([working, ...running])
       })
+      // As after the subscription to the log was lost.
+      return { followAnew: () => worker.follower.begin(lease.ending) }
     },
   }
 }

@@ -1,0 +1,32 @@
+import type { AccountId } from '../../../domain/ids.js'
+import { orThrow } from '../../../domain/store-failed.js'
+import type { Documents } from '../../ports.js'
+import { collectionOf } from '../../projection.js'
+import { waitsOf } from '../../read-models/contact-shards.js'
+import { followUps, type FollowUpDocument } from '../../read-models/follow-ups.js'
+import { messages, type MessageDocument } from '../../read-models/messages.js'
+import { isEnding, type Lease } from '../../subscriptions/leases.js'
+
+export type Waiting = FollowUpDocument | MessageDocument
+
+export const collections = { steps: collectionOf(followUps), messages: collectionOf(messages) } as const
+export const kinds = ['messages', 'steps'] as const
+
+/** Those of which something waits, one query each. @throws where a store fails */
+export const waitingAccounts = async (
+  documents: Pick<Documents, 'find'>,
+  lease: Lease,
+): Promise<ReadonlySet<AccountId>> => {
+  const found = new Set<AccountId>()
+  for (const kind of kinds) {
+    for (let from = ''; !isEnding(lease);) {
+      const first = { index: 'waiting', equals: [lease.name], from, limit: 1 }
+      const [entry] = orThrow(await documents.find(collections[kind], first))
+      if (entry === undefined) break
+      const { account_id } = entry.document as Waiting
+      found.add(account_id)
+      from = waitsOf(account_id).upTo
+    }
+  }
+  return found
+}
