@@ -4,26 +4,25 @@ import type { Position } from '../../domain/event.js'
 import type { EngagementId, LeadId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { lead } from '../../domain/lead.js'
-import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
+import type { Clock, EventStore } from '../../domain/ports.js'
 import { unreachable } from '../../domain/prelude.js'
 import { triggers } from '../../domain/trigger.js'
-import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import type { FailingWork } from '../subscriptions/failing-work.js'
-import { loadOrThrow, positionOf, readOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
+import {
+  loadOrThrow,
+  positionOf,
+  readOrThrow,
+  recordWithRetry,
+  type RetryPorts,
+} from '../subscriptions/retried-command.js'
 import type { Consent, ConsentAnswer, ConsentVerifier } from './consent-verifier.js'
 
-export type ConsentPorts = {
+export type ConsentPorts = RetryPorts & {
   readonly store: Pick<EventStore, 'read'>
-  readonly commandHandler: CommandHandler
   readonly consentVerifier: ConsentVerifier
   /** Those of which it is being checked: what a member wrote has it checked too, and who verifies may answer only once for a token. */
   readonly consentsUnderCheck: Set<EngagementId>
   readonly clock: Clock
-  readonly ids: Ids
-  readonly logger: Logger
-  readonly backoff: Backoff
-  readonly failingWork: FailingWork
 }
 
 /**

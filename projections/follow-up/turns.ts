@@ -10,7 +10,6 @@ import { playbook } from '../../domain/playbook.js'
 import type { EventStore } from '../../domain/ports.js'
 import { sender } from '../../domain/sender.js'
 import { wakeUp } from '../../domain/wake-up.js'
-import { exceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
@@ -76,15 +75,14 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
   const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
   const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
   const failing = new LRUCache<TurnId, number>({ max: mostFailing })
-  const exceptions = exceptionsInARow()
 
   const parkedFor = (id: TurnId) => (isMessageId(id) ? ofMessages : ofEngagements)
 
   /** @throws `error` where it may succeed later */
   const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
     if (isEnding(shard.lease)) throw error
-    const failure = exceptions.finalFailure(streamOfTurn(id), error)
     const parked = parkedFor(id)
+    const failure = parked.finalFailure(id, error)
     if (!isShared(failure.stream)) {
       await parked.failed(shard, id, failure)
       return undefined
@@ -93,8 +91,8 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     const position = await putOff(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
     const { message: reason } = failure
-    if (position === undefined)
-      await parked.failed(shard, id, new FailedForGood(streamOfTurn(id), { kind: 'corrupt', reason }))
+    const own = streamOf(isMessageId(id) ? message : engagement, id)
+    if (position === undefined) await parked.failed(shard, id, new FailedForGood(own, { kind: 'corrupt', reason }))
     return position
   }
 
@@ -109,7 +107,6 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         }
         await parkedFor(id).succeeded(shard, id)
         failing.delete(id)
-        exceptions.succeeded(streamOfTurn(id))
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
         const readModels = [projected.followUps, projected.messages]
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
@@ -137,8 +134,6 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
   if (!isMessageId(id)) return takeTurn(ports, lease, id)
   return erasing.has(id) ? eraseCopies(ports, lease, id) : sendRequested(ports, lease, id)
 }
-
-const streamOfTurn = (id: TurnId): string => streamOf(isMessageId(id) ? message : engagement, id)
 
 /** Whether turns of other engagements and messages need the stream too. */
 const isShared = (stream: string): boolean =>

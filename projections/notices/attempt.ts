@@ -3,29 +3,22 @@ import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { monthOf } from '../../domain/instant.js'
 import { notice, type MessagesNotice, type NoticeCommand } from '../../domain/notice.js'
-import type { Clock, CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
+import type { Clock, EventStore } from '../../domain/ports.js'
 import { nextMailAttemptAt } from '../../domain/retry-schedule.js'
 import { sender } from '../../domain/sender.js'
 import type { Documents } from '../ports.js'
-import type { Backoff } from '../subscriptions/backoff.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
-import type { FailingWork } from '../subscriptions/failing-work.js'
-import { loadOrThrow, recordWithRetry } from '../subscriptions/retried-command.js'
+import { loadOrThrow, recordWithRetry, type RetryPorts } from '../subscriptions/retried-command.js'
 import { messagesEmail } from './messages-email.js'
 import type { MailSender } from './sender.js'
 import { webhookContext } from './webhook-email-context.js'
 import { webhookEmail } from './webhook-email.js'
 
-export type AttemptPorts = {
+export type AttemptPorts = RetryPorts & {
   readonly store: EventStore
   readonly documents: Documents
-  readonly commandHandler: CommandHandler
   readonly sender: MailSender
   readonly clock: Clock
-  readonly ids: Ids
-  readonly logger: Logger
-  readonly backoff: Backoff
-  readonly failingWork: FailingWork
 }
 
 /**

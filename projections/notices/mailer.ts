@@ -1,10 +1,8 @@
 import { aborted } from '../../domain/abortable.js'
-import { streamOf } from '../../domain/decider.js'
 import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { exceptionsInARow, type ExceptionsInARow } from '../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
@@ -42,7 +40,6 @@ type LeaseHolder = ParkedUnderLease & {
   readonly siteUrl: string
   readonly wakeUp: WakeUp
   readonly parked: ParkedWork<LeaseHolder>
-  readonly exceptions: ExceptionsInARow
 }
 
 /**
@@ -59,10 +56,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     if (siteUrl === undefined) return
     const worker = { name: mailerName, actor: 'notice', records: notice, placeOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
-    const holder: LeaseHolder = {
-      ...{ lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked },
-      exceptions: exceptionsInARow(),
-    }
+    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const ofNotices = follow(dueNotices(ports, holder), { store, logger, backoff })
     following = ofNotices
@@ -142,10 +136,7 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
     ports.failingWork.ended(id)
-    if (position !== undefined) {
-      holder.exceptions.succeeded(streamOf(notice, id))
-      await holder.parked.succeeded(holder, id)
-    }
+    if (position !== undefined) await holder.parked.succeeded(holder, id)
     return position
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
@@ -158,5 +149,5 @@ const setAside =
   (holder: LeaseHolder, id: NoticeId) =>
   async (error: unknown): Promise<undefined> => {
     if (!(error instanceof FailedForGood) && isEnding(holder.lease)) throw error
-    await holder.parked.failed(holder, id, holder.exceptions.finalFailure(streamOf(notice, id), error))
+    await holder.parked.failed(holder, id, holder.parked.finalFailure(id, error))
   }

@@ -10,7 +10,7 @@ const mostExceptions = 5
 const mostStreams = 10_000
 
 /** Counts the exceptions in a row of work that is tried again, by the stream that records how it ends. */
-export type ExceptionsInARow = {
+type ExceptionsInARow = {
   /**
    * What work failed with, where that is for good. Once it was, the next exception is for good too.
    * @throws `error` where trying again may help

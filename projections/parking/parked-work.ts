@@ -1,17 +1,16 @@
-import { idIn } from '../../domain/decider.js'
+import { idIn, streamOf } from '../../domain/decider.js'
 import { parkedEventIdOf } from '../../domain/derived-id.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
-import type { CommandHandler, EventStore, Ids, Logger } from '../../domain/ports.js'
+import type { EventStore } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
-import type { Backoff } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
-import type { FailingWork } from '../subscriptions/failing-work.js'
-import { executeWithRetry, type FailedForGood } from '../subscriptions/retried-command.js'
+import { executeWithRetry, type FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
+import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
 import { parkedFacts, parkedStateOf, type Parkable } from './parking.js'
 
@@ -36,16 +35,14 @@ type Worker<Place> = {
   readonly isShared?: (stream: string) => boolean
 }
 
-export type ParkedWorkPorts = {
-  readonly store: Pick<EventStore, 'read' | 'readLast'>
-  readonly commandHandler: CommandHandler
-  readonly ids: Ids
-  readonly logger: Logger
-  readonly backoff: Backoff
-  readonly failingWork: FailingWork
-}
+export type ParkedWorkPorts = RetryPorts & { readonly store: Pick<EventStore, 'read' | 'readLast'> }
 
 export type ParkedWork<Place> = {
+  /**
+   * What the work failed with, where that is for good.
+   * @throws `error` where trying again may help
+   */
+  readonly finalFailure: (id: string, error: unknown) => FailedForGood
   /**
    * Sets the work aside, and parks the newest event of the stream that it failed on; where that was parked, records that the
    * retry has failed.
@@ -58,7 +55,7 @@ export type ParkedWork<Place> = {
    */
   readonly park: (place: Place, error: FailedForGood) => Promise<void>
   /**
-   * Records that the retry has succeeded, where there was one.
+   * The exceptions before it count no more, and where there was a retry it is recorded that it has succeeded.
    * @throws where the lease is lost before
    */
   readonly succeeded: (place: Place, id: string) => Promise<void>
@@ -119,6 +116,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   const { name, records, placeOf, isShared = () => false } = worker
   const { store } = ports
   const { park, recordRetry, answer } = recordsOf(worker, ports)
+  const exceptions = exceptionsInARow()
 
   const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {
     const state = await parkedStateOf(ports, name, parked)
@@ -147,6 +145,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   }
 
   return {
+    finalFailure: (id, error) => exceptions.finalFailure(streamOf(records, id), error),
     park: async ({ lease }, error) => {
       await park(lease, error)
     },
@@ -160,6 +159,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
       await recordRetry(lease, parked, error.message)
     },
     succeeded: async ({ lease, retried }, id) => {
+      exceptions.succeeded(streamOf(records, id))
       const asked = retried.get(id)
       if (asked === undefined) return
       retried.delete(id)

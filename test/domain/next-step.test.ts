@@ -15,12 +15,12 @@ import {
   at,
   attribution,
   contactId,
-  details,
   engagementId,
   leadId,
   messageId,
   playbookId,
   sourceId,
+  contactCreated,
 } from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 import { rightOf } from '../kit/right-of.js'
@@ -53,18 +53,7 @@ const engagedWith = (n: number): ContactEvent => {
   }
 }
 
-const person: ReadonlyArray<ContactEvent> = [
-  {
-    type: 'ContactCreated',
-    data: {
-      contact_id: contactId(),
-      account_id: accountId(),
-      details: details(),
-      referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
-    },
-  },
-  engagedWith(1),
-]
+const person: ReadonlyArray<ContactEvent> = [contactCreated, engagedWith(1)]
 
 const first = stepMessageIdOf(engagementId(), 0)
 const begun: EngagementEvent = {

@@ -10,26 +10,15 @@ import {
   at,
   attribution,
   contactId,
-  details,
   engagementId,
-  leadId,
   messageId,
-  sourceId,
+  contactCreated,
 } from '../kit/domain/samples.js'
 
 const minute = 60_000
 
 const ids = { message_id: messageId(), account_id: accountId(), contact_id: contactId(), engagement_id: engagementId() }
 
-const created: ContactEvent = {
-  type: 'ContactCreated',
-  data: {
-    contact_id: contactId(),
-    account_id: accountId(),
-    details: details(),
-    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
-  },
-}
 const optedOut: ContactEvent = { type: 'ContactOptedOut', data: { engagement_id: engagementId() } }
 const started: EngagementEvent = { type: 'EngagementStarted', data: attribution() }
 const ended: EngagementEvent = {
@@ -60,7 +49,7 @@ const next = (purpose: Purpose, known: Known = {}): NextTry => {
   const followUp = consent && { follow_up: { playbook_version: 1, first_step_at: at(), consent } }
   return nextTryOf({
     message: fold(message, message.initial, [requested, ...story]),
-    contact: fold(contact, contact.initial, [created, ...person]),
+    contact: fold(contact, contact.initial, [contactCreated, ...person]),
     engagement: fold(engagement, engagement.initial, [
       { ...started, data: { ...started.data, ...followUp } },
       ...conversation,

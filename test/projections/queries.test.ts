@@ -2,22 +2,12 @@ import test from 'ava'
 import type { ContactEvent } from '../../domain/contact.js'
 import { E } from '../../domain/prelude.js'
 import { queries } from '../../projections/queries.js'
-import { accountId, contactId, details, leadId, sourceId } from '../kit/domain/samples.js'
+import { accountId, contactId, details, leadId, contactCreated } from '../kit/domain/samples.js'
 import { newEvent } from '../kit/domain/new-events.js'
 import { documentState, memoryDocuments } from '../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../kit/memory/event-store.js'
 import { countedReads } from '../kit/parts/counted-reads.js'
 import { rightOf } from '../kit/right-of.js'
-
-const created: ContactEvent = {
-  type: 'ContactCreated',
-  data: {
-    contact_id: contactId(),
-    account_id: accountId(),
-    details: details(),
-    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
-  },
-}
 
 const changed = (n: number): ContactEvent => ({
   type: 'ContactDetailsChanged',
@@ -28,7 +18,7 @@ const changed = (n: number): ContactEvent => ({
 const openStage = async (events: number) => {
   const { store, taken } = countedReads(memoryEventStore(memoryLog()))
   for (let n = 0; n < events; n += 1) {
-    const event = newEvent(n + 1, n === 0 ? created : changed(n))
+    const event = newEvent(n + 1, n === 0 ? contactCreated : changed(n))
     rightOf(await store.append(`contact-${contactId()}`, n === 0 ? 'no-stream' : n - 1, [event]))
   }
   const documents = memoryDocuments(documentState())

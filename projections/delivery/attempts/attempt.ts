@@ -3,14 +3,12 @@ import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand, type DeliveryState, type KnownDelivery } from '../../../domain/delivery.js'
 import type { AccountId, DeliveryId, WebhookId } from '../../../domain/ids.js'
-import type { Clock, CommandHandler, Ids, Logger, StoreFailure, Vault } from '../../../domain/ports.js'
+import type { Clock, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { nextAttemptAt } from '../../../domain/retry-schedule.js'
 import { webhook, type KnownWebhook, type WebhookState } from '../../../domain/webhook.js'
-import type { Backoff } from '../../subscriptions/backoff.js'
 import { isEnding } from '../../subscriptions/leases.js'
-import type { FailingWork } from '../../subscriptions/failing-work.js'
-import { loadOrThrow, readOrThrow, recordWithRetry } from '../../subscriptions/retried-command.js'
+import { loadOrThrow, readOrThrow, recordWithRetry, type RetryPorts } from '../../subscriptions/retried-command.js'
 import type { Attempt, AttemptEnd } from '../queue/attempts-in-flight.js'
 import { limitAfter } from '../queue/concurrency.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
@@ -18,8 +16,7 @@ import { unsealable, type WebhookResponse, type WebhookSender } from '../sender.
 import type { NewDeliveries } from './new-deliveries.js'
 import { signedRequest } from './signed-request.js'
 
-export type AttemptPorts = {
-  readonly commandHandler: CommandHandler
+export type AttemptPorts = RetryPorts & {
   readonly sender: WebhookSender
   /** The webhook as it is now. One that it gives as on may have been turned off or removed within the last second. */
   readonly currentWebhook: (id: WebhookId) => Promise<Either<StoreFailure, WebhookState>>
@@ -27,12 +24,8 @@ export type AttemptPorts = {
   readonly hasErasures: (id: AccountId) => Promise<boolean>
   readonly vault: Vault
   readonly clock: Clock
-  readonly ids: Ids
-  readonly logger: Logger
   /** In [0, 1): the jitter of a retry. */
   readonly random: () => number
-  readonly backoff: Backoff
-  readonly failingWork: FailingWork
   readonly observe: (response: WebhookResponse) => void
 }
 

@@ -2,7 +2,6 @@ import { idIn, streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { webhook } from '../../../domain/webhook.js'
-import { exceptionsInARow } from '../../parking/exceptions-in-a-row.js'
 import { parkedWork, type ParkedWorkPorts } from '../../parking/parked-work.js'
 import type { ProjectedEvent } from '../../projection.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -35,14 +34,13 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
     return id === undefined ? undefined : queues.of(id)
   }
   const worker = { name: deliveryWorkerName, actor: 'delivery', records: delivery, placeOf }
-  const { failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
-  const exceptions = exceptionsInARow()
+  const { finalFailure, failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
 
   const set =
     (queue: WebhookQueue, id: DeliveryId) =>
     async (error: unknown): Promise<AttemptEnd> => {
       if (!(error instanceof FailedForGood) && isEnding(queue.lease)) throw error
-      const failure = exceptions.finalFailure(streamOf(delivery, id), error)
+      const failure = finalFailure(id, error)
       await failed(queue, failure.stream === streamOf(webhook, queue.webhookId) ? queue.webhookId : id, failure)
       return { position: undefined, isStillDue: true }
     }
@@ -50,10 +48,7 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
   return {
     guarded: (attempt) => async (queue, id, kind) => {
       const end = await attempt(queue, id, kind).catch(set(queue, id))
-      if (end.position !== undefined || !end.isStillDue) {
-        exceptions.succeeded(streamOf(delivery, id))
-        await succeeded(queue, id)
-      }
+      if (end.position !== undefined || !end.isStillDue) await succeeded(queue, id)
       return end
     },
     learn: async (event, expect) => {

@@ -1,5 +1,6 @@
 import type { AccountCommand } from '../../../domain/account.js'
 import type { Activity } from '../../../domain/activity.js'
+import type { ContactEvent } from '../../../domain/contact.js'
 import type { DeliveryFacts } from '../../../domain/delivery.js'
 import type { Attribution } from '../../../domain/engagement.js'
 import type { Position } from '../../../domain/event.js'
@@ -88,6 +89,16 @@ export const details = (changed: Partial<LeadDetails> = {}): LeadDetails => ({
   additional_info: {},
   ...changed,
 })
+
+export const contactCreated: ContactEvent = {
+  type: 'ContactCreated',
+  data: {
+    contact_id: contactId(),
+    account_id: accountId(),
+    details: details(),
+    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
+  },
+}
 
 export const leadFacts = (changed: Partial<LeadFacts> = {}): LeadFacts => ({
   lead_id: leadId(),

@@ -21,22 +21,13 @@ import {
   recordId,
   sourceId,
   conversionId,
+  contactCreated,
 } from '../../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
 import { rightOf } from '../../../kit/right-of.js'
 
 const stream = `contact-${contactId()}`
-
-const created: ContactEvent = {
-  type: 'ContactCreated',
-  data: {
-    contact_id: contactId(),
-    account_id: accountId(),
-    details: details(),
-    referral: { marketing_source_id: sourceId(), marketing_source_title: 'Search ads', lead_id: leadId() },
-  },
-}
 
 const changed = (n: number): ContactEvent => ({
   type: 'ContactDetailsChanged',
@@ -80,7 +71,7 @@ const streams = fc
   })
   .map(({ length, every, said }) =>
     Array.from({ length }, (_, n): ContactEvent => {
-      if (n === 0) return created
+      if (n === 0) return contactCreated
       const saying = said.get(n)
       if (saying !== undefined) return saying
       if (n % every === 0) return changed(n)
@@ -118,7 +109,7 @@ test('an opt-out that comes while a contact is loaded is not shown before it hap
   const store = memoryEventStore(memoryLog())
   const documents = memoryDocuments(documentState())
   rightOf(await documents.prepare(collectionOf(contacts)))
-  const events = [created, ...Array.from({ length: 149 }, (_, n): ContactEvent => changed(n + 1))]
+  const events = [contactCreated, ...Array.from({ length: 149 }, (_, n): ContactEvent => changed(n + 1))]
   const log = logOf(...[...events, optedOut].map((event) => [stream, event] as const))
   const append = async ({ revision, position: _position, ...event }: (typeof log)[number]): Promise<void> => {
     rightOf(await store.append(stream, revision === 0 ? 'no-stream' : revision - 1, [event]))
