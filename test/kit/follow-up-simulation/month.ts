@@ -67,6 +67,8 @@ export const followUpMonth = async (
   const random = randomFrom(seed * 7_919)
   const clock = manualClock()
   const people = new Map<ContactId, Person>()
+  /** The same people, in the order in which they came. */
+  const known: Array<Person> = []
   const numbers = new Map<string, Person>()
   /** To whom each was given last. */
   const inbox = new Map<Command, Life | undefined>()
@@ -102,12 +104,9 @@ export const followUpMonth = async (
 
   const submitNext = (): void => {
     submitted += 1
-    const known = [...people.keys()]
-    const again =
-      random() < 0.2
-        ? people.get(known[known.length - 1 - below(random, Math.min(known.length, 60))] as ContactId)
-        : undefined
+    const again = random() < 0.2 ? known[known.length - 1 - below(random, Math.min(known.length, 60))] : undefined
     const person = again ?? personNumber(people.size + 1, random)
+    if (again === undefined) known.push(person)
     people.set(person.contactId, person)
     numbers.set(person.phone, person)
     const drawn = random()

@@ -14,20 +14,24 @@ import {
   type Stored,
   type WalkedEntry,
 } from '../../../projections/ports.js'
+import { frozen } from '../frozen.js'
+import { firstWhere } from '../ordered.js'
 import { atOnce, type Steps } from './steps.js'
 
-/** `json` is undefined where the document was removed; `fields` is what an index reads, and is never given away. */
-type Held = { readonly json: string | undefined; readonly fields: Json; readonly position: Position }
+/** `document` is undefined where it was removed. It is frozen, so that whoever is given it changes nothing that is held. */
+type Held = { readonly document: Json | undefined; readonly position: Position }
 
-/** `parts`: the documents again, by index and the values of all its fields but the last, so that none has to be looked for. */
+/** `parts`: the documents again, by index and the values of all its fields but the last, each part in the order of that one. */
 type Generation = {
   readonly name: string
   readonly held: Map<string, Held>
-  readonly parts: Map<string, Map<string, Held>>
+  readonly parts: Map<string, Array<Indexed>>
   checkpoint: Position
 }
 
 type Indexed = Cursor & { readonly held: Held }
+
+type Range = { readonly part: ReadonlyArray<Indexed>; readonly first: number; readonly end: number }
 
 /** What is in the documents: it outlives every store that is opened on it. */
 type DocumentState = Map<string, Generation>
@@ -38,37 +42,31 @@ export const documentState = (): DocumentState => new Map()
 export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Documents => {
   const heldIn = (collection: Collection): ReadonlyMap<string, Held> => state.get(keyOf(collection))?.held ?? new Map()
 
-  /** What stands in a part of an index, in no particular order. */
-  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): ReadonlyArray<Indexed> => {
+  /** A part of an index in its order, and which of it stand between the bounds: from `first` on, before `end`. */
+  const indexed = (collection: Collection, { index, equals, from, upTo }: IndexPart): Range => {
     const fields = collection.indexes[index]
     if (fields === undefined) throw new Error(`${collection.name} has no index ${index}`)
     const isWhole = equals.length === fields.length - 1
-    const part = state.get(keyOf(collection))?.parts.get(partOf(index, equals))
-    const all: Array<Indexed> = []
-    for (const [key, held] of isWhole ? (part ?? []) : heldIn(collection)) {
-      const value = held.fields[fields.at(-1) ?? '']
-      if (typeof value !== 'string' && typeof value !== 'number') continue
-      if (from !== undefined && inOrder(value, from) < 0) continue
-      if (upTo !== undefined && inOrder(value, upTo) > 0) continue
-      if (!isWhole && !equals.every((wanted, nth) => held.fields[fields[nth] ?? ''] === wanted)) continue
-      all.push({ key, value, held })
-    }
-    return all
+    const part = isWhole
+      ? (state.get(keyOf(collection))?.parts.get(partOf(index, equals)) ?? [])
+      : [...heldIn(collection)]
+          .filter(([, held]) => equals.every((wanted, nth) => held.document?.[fields[nth] ?? ''] === wanted))
+          .flatMap(([key, held]) => indexedAs(key, held, fields) ?? [])
+          .sort(byCursor)
+    const first = from === undefined ? 0 : firstWhere(part, ({ value }) => inOrder(value, from) >= 0)
+    const end = upTo === undefined ? part.length : firstWhere(part, ({ value }) => inOrder(value, upTo) > 0)
+    return { part, first, end }
   }
 
-  const found = (collection: Collection, { after, descending, limit, ...part }: Query): ReadonlyArray<Entry> => {
-    const order = (one: Cursor, other: Cursor): number => (descending === true ? -1 : 1) * byCursor(one, other)
-    const first: Array<Indexed> = []
-    // Few of many are wanted: to sort them all would be most of what a simulated month takes.
-    for (const one of indexed(collection, part)) {
-      if (after !== undefined && order(one, after) <= 0) continue
-      const last = first.at(-1)
-      if (first.length >= limit && (last === undefined || order(one, last) > 0)) continue
-      const place = first.findLastIndex((other) => order(other, one) < 0) + 1
-      first.splice(place, 0, one)
-      if (first.length > limit) first.pop()
-    }
-    return first.flatMap(({ key, held }) => entriesOf({ ...held, key }))
+  const found = (collection: Collection, { after, descending, limit, ...bounds }: Query): ReadonlyArray<Entry> => {
+    const { part, first, end } = indexed(collection, bounds)
+    const start = after === undefined ? first : firstWhere(part, (one) => byCursor(one, after) > 0)
+    const stop = after === undefined ? end : firstWhere(part, (one) => byCursor(one, after) >= 0)
+    const some =
+      descending === true
+        ? part.slice(Math.max(first, Math.min(stop, end) - limit), Math.min(stop, end)).reverse()
+        : part.slice(Math.max(start, first), Math.min(Math.max(start, first) + limit, end))
+    return some.flatMap(({ key, held }) => entriesOf({ ...held, key }))
   }
 
   const written = (
@@ -100,7 +98,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       const stored = new Map<string, Stored>()
       for (const key of keys) {
         const one = held.get(key)
-        if (one !== undefined) stored.set(key, { document: documentOf(one), position: one.position })
+        if (one !== undefined) stored.set(key, one)
       }
       return E.right(stored)
     })
@@ -120,13 +118,16 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     find: (collection, query) => steps.read(collection.name, () => E.right(found(collection, query))),
     count: (collection, part) =>
       steps.read(collection.name, () => {
-        if (part !== undefined) return E.right(Math.min(indexed(collection, part).length, part.limit))
-        return E.right([...heldIn(collection).values()].filter(({ json }) => json !== undefined).length)
+        if (part !== undefined) {
+          const { first, end } = indexed(collection, part)
+          return E.right(Math.min(Math.max(end - first, 0), part.limit))
+        }
+        return E.right([...heldIn(collection).values()].filter(({ document }) => document !== undefined).length)
       }),
     values: (collection, index) =>
       steps.read(collection.name, () => {
         const field = collection.indexes[index]?.[0] ?? ''
-        const values = [...heldIn(collection).values()].map(({ fields }) => fields[field])
+        const values = [...heldIn(collection).values()].map(({ document }) => document?.[field])
         return E.right([...new Set(values.filter((one) => typeof one === 'string' || typeof one === 'number'))])
       }),
     all,
@@ -174,28 +175,45 @@ const hold = ({ held, parts }: Generation, { indexes }: Collection, key: string,
   const before = held.get(key)
   held.set(key, next)
   for (const [index, fields] of Object.entries(indexes)) {
-    const partWith = ({ fields: values }: Held): string =>
-      partOf(
+    const partWith = ({ document }: Held): Array<Indexed> => {
+      const name = partOf(
         index,
-        fields.slice(0, -1).map((field) => values[field]),
+        fields.slice(0, -1).map((field) => document?.[field]),
       )
-    if (before !== undefined) parts.get(partWith(before))?.delete(key)
-    const part = parts.get(partWith(next)) ?? new Map<string, Held>()
-    parts.set(partWith(next), part.set(key, next))
+      const part = parts.get(name) ?? []
+      parts.set(name, part)
+      return part
+    }
+    const old = before === undefined ? undefined : indexedAs(key, before, fields)
+    const one = indexedAs(key, next, fields)
+    const from = old === undefined ? undefined : partWith(old.held)
+    const to = one === undefined ? undefined : partWith(next)
+    if (old !== undefined && one !== undefined && from === to && old.value === one.value) {
+      from?.splice(placeOf(from, old), 1, one)
+      continue
+    }
+    if (old !== undefined) from?.splice(placeOf(from, old), 1)
+    if (one !== undefined) to?.splice(placeOf(to, one), 0, one)
   }
 }
 
-const heldAs = (document: Json | undefined, position: Position): Held => {
-  const json = document === undefined ? undefined : JSON.stringify(document)
-  return { json, fields: json === undefined ? {} : (JSON.parse(json) as Json), position }
+const placeOf = (part: ReadonlyArray<Indexed>, one: Indexed): number =>
+  firstWhere(part, (other) => byCursor(other, one) >= 0)
+
+/** Undefined where the last field of the index has no value. */
+const indexedAs = (key: string, held: Held, fields: ReadonlyArray<string>): Indexed | undefined => {
+  const value = held.document?.[fields.at(-1) ?? '']
+  return typeof value === 'string' || typeof value === 'number' ? { key, value, held } : undefined
 }
 
-const documentOf = ({ json }: Held): Json | undefined => (json === undefined ? undefined : (JSON.parse(json) as Json))
+/** As it is read from a store. */
+const heldAs = (document: Json | undefined, position: Position): Held => ({
+  document: document === undefined ? undefined : frozen(JSON.parse(JSON.stringify(document)) as Json),
+  position,
+})
 
-const entriesOf = (one: Held & { readonly key: string }): ReadonlyArray<Entry> => {
-  const document = documentOf(one)
-  return document === undefined ? [] : [{ key: one.key, document }]
-}
+const entriesOf = ({ key, document }: Held & { readonly key: string }): ReadonlyArray<Entry> =>
+  document === undefined ? [] : [{ key, document }]
 
 /** Numbers stand before texts. */
 const inOrder = (one: IndexValue, other: IndexValue): number => {

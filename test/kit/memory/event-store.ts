@@ -5,11 +5,15 @@ import type { AppendAll, EventBatch, EventStore, NewEvent, StoreFailure } from '
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
 import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tail.js'
+import { frozen } from '../frozen.js'
 import { atOnce, type Steps } from './steps.js'
 
 /** An event as it is stored: its data as JSON. */
 type Logged = Envelope &
-  Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & { readonly json: string }
+  Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & {
+    readonly json: string
+    readonly category: string
+  }
 
 /** What is in the log: it outlives every store that is opened on it. */
 type MemoryLog = {
@@ -65,7 +69,7 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     const last = after + BigInt(pageSize) > end ? end : positionOf(after + BigInt(pageSize))
     const entries = log.events
       .slice(Number(after), Number(last))
-      .filter(({ stream, revision }) => categories.includes(categoryOf(stream)) && revision >= firstOf(stream))
+      .filter(({ category, stream, revision }) => categories.includes(category) && revision >= firstOf(stream))
       .map(entryOf)
     return decodedPart({ entries, position: last })
   }
@@ -200,6 +204,7 @@ export const eventsIn = (log: MemoryLog): ReadonlyArray<Recorded<DomainEvent>> =
 const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number, position: Position): Logged => ({
   ...event,
   json: JSON.stringify(data),
+  category: categoryOf(stream),
   stream,
   revision,
   position,
@@ -211,18 +216,13 @@ const entries = new WeakMap<Logged, LogEntry>()
 const entryOf = (logged: Logged): LogEntry => {
   const known = entries.get(logged)
   if (known !== undefined) return known
-  const { json, ...event } = logged
+  const { json, category: _category, ...event } = logged
   const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
   const entry = E.isLeft(decoded)
     ? { stream: event.stream, position: event.position, id: event.id, type: event.type, failure: decoded.left }
     : { ...event, ...frozen(decoded.right) }
   entries.set(logged, Object.freeze(entry))
   return entry
-}
-
-const frozen = <A>(value: A): A => {
-  if (typeof value === 'object' && value !== null) Object.values(value).forEach(frozen)
-  return Object.freeze(value)
 }
 
 const recordedOf = (logged: Logged): Recorded<DomainEvent> => {

@@ -2,6 +2,7 @@ import { abortable } from '../../../domain/abortable.js'
 import { instantOf, millisecondsOf, type Instant } from '../../../domain/instant.js'
 import type { Clock } from '../../../domain/ports.js'
 import { at } from '../domain/samples.js'
+import { firstWhere } from '../ordered.js'
 
 /** A clock that stands still until it is told to go on. Times are milliseconds since 1970. */
 export type ManualClock = Clock & {
@@ -29,11 +30,15 @@ export const manualClock = (): ManualClock => {
     now = instantOf(time)
   }
   const add = (timer: Timer): void => {
-    const before = timers.findLastIndex((other) => other.time <= timer.time)
-    timers.splice(before + 1, 0, timer)
+    timers.splice(
+      firstWhere(timers, ({ time }) => time > timer.time),
+      0,
+      timer,
+    )
   }
   const remove = (timer: Timer): void => {
-    const index = timers.indexOf(timer)
+    const first = firstWhere(timers, ({ time }) => time >= timer.time)
+    const index = timers.indexOf(timer, first)
     if (index !== -1) timers.splice(index, 1)
   }
 
@@ -56,7 +61,7 @@ export const manualClock = (): ManualClock => {
         return false
       }
       moveTo(next)
-      const due = timers.findLastIndex((timer) => timer.time === next) + 1
+      const due = firstWhere(timers, (timer) => timer.time > next)
       for (const { fire } of timers.splice(0, due)) fire()
       return true
     },
