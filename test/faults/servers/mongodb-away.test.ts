@@ -22,7 +22,7 @@ const outages: Readonly<Record<string, (proxy: TcpProxy) => Promise<void> | void
 const length = 24_000
 const longestSubmission = 15_000
 const longestRead = 25_000
-const longestRecovery = 60_000
+const longestRecovery = 150_000
 
 type Read = { readonly path: string; readonly elapsed: number; readonly status: number; readonly retryAfter: unknown }
 
@@ -73,7 +73,7 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   const load = loadOn(account, randomFrom(seedOf(t)))
   const { ledger } = load
   // So few that FerretDB, which writes some hundred documents a second, catches up soon.
-  const vendors = vendorsAt(t, address, load, { vendors: 1, pause: 120 })
+  const vendors = vendorsAt(t, address, load, { vendors: 1, pause: 250 })
   await until('leads are accepted', 60_000, () => ledger.leads.length >= 30)
   const known = ledger.leads[0]?.submission.phone ?? ''
 
