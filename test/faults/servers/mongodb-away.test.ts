@@ -5,7 +5,7 @@ import { loadOn } from '../../kit/load/load.js'
 import { hostOf, urlAt } from '../../kit/stores/mongo-url.js'
 import { tcpProxy, type TcpProxy } from '../../kit/network/tcp-proxy.js'
 import { sleep, until } from '../../kit/time/until.js'
-import { between, vendorsAt } from '../../kit/load/vendors.js'
+import { between, oneSlowVendor, vendorsAt } from '../../kit/load/vendors.js'
 import { operatorKey } from '../../kit/service/settings.js'
 import { bearer, clientOf } from '../../kit/network/http.js'
 import { finding, openLoadedAccount, type LoadedAccount, type Sending } from '../../kit/load/loaded-account.js'
@@ -72,8 +72,7 @@ const outlived = async (t: ExecutionContext, begin: (proxy: TcpProxy) => Promise
   const account = await openLoadedAccount(address, receiver.url)
   const load = loadOn(account, randomFrom(seedOf(t)))
   const { ledger } = load
-  // So few that FerretDB, which writes some hundred documents a second, catches up soon.
-  const vendors = vendorsAt(t, address, load, { vendors: 1, pause: 250 })
+  const vendors = vendorsAt(t, address, load, oneSlowVendor)
   await until('leads are accepted', 60_000, () => ledger.leads.length >= 30)
   const known = ledger.leads[0]?.submission.phone ?? ''
 

@@ -6,7 +6,7 @@ import { addressOf, type ServiceProcess } from '../../kit/service/service-proces
 import { isWholeInTheEnd, leasesOf, onServers, openFleet, type Fleet, type Leases } from '../../kit/load/fleet.js'
 import { loadOn, type Load } from '../../kit/load/load.js'
 import { sleep, until } from '../../kit/time/until.js'
-import { vendorsAt, type Vendors } from '../../kit/load/vendors.js'
+import { oneSlowVendor, vendorsAt, type Vendors } from '../../kit/load/vendors.js'
 import { openLoadedAccount } from '../../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../../kit/load/load-receiver.js'
@@ -46,7 +46,7 @@ const pair = async (t: ExecutionContext): Promise<Pair> => {
   const address = await addressOf(fleet.start())
   await until('both have a share', 60_000, async () => new Set((await leases.holders()).values()).size === 2)
   const load = loadOn(account, randomFrom(seedOf(t)))
-  const vendors = vendorsAt(t, address, load)
+  const vendors = vendorsAt(t, address, load, oneSlowVendor)
   await until('leads are accepted', 60_000, () => load.ledger.leads.length >= 30)
   return { fleet, leases, firstInstance, first, address, receiver, load, vendors }
 }

@@ -18,6 +18,9 @@ export type Vendors = {
   readonly stop: () => Promise<void>
 }
 
+/** For a test that lasts: so few leads that FerretDB, which writes some hundred documents a second, catches up soon. */
+export const oneSlowVendor = { vendors: 1, pause: 250 }
+
 /** Some vendors who go on sending leads at their own pace, whatever they are told. */
 export const vendorsAt = (
   t: ExecutionContext,
