@@ -18,7 +18,7 @@ import {
 import { Instant, latest, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
-import { nextConsentCheckAt } from './retry-schedule.js'
+import { consentFailingSince, nextConsentCheckAt } from './retry-schedule.js'
 import { isReportable, triggers, type GivingUp, type Trigger } from './trigger.js'
 
 const Attribution = t.type(
@@ -115,7 +115,7 @@ const Reported = t.type({ label: ActivityLabel, at: Instant }, 'what was recorde
 type Reported = t.TypeOf<typeof Reported>
 
 const AwaitedConsent = t.type({
-  /** So many in a row, since then. */
+  /** So many in a row, since then, as `consentFailingSince` counts. */
   failedChecks: NaturalNumber,
   failingSince: t.union([Instant, t.undefined]),
   /** Undefined: at once, whenever something is to be sent. */
@@ -321,7 +321,7 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       return { ...state, awaitedConsent: undefined }
     case 'ConsentCheckFailed': {
       const { check: failedChecks, failed_at, next_check_at: nextCheckAt } = event.data
-      const failingSince = state.awaitedConsent?.failingSince ?? failed_at
+      const failingSince = failingSinceAt(state.awaitedConsent, failed_at)
       const awaitedConsent = { failedChecks, failingSince, nextCheckAt }
       const nextAt = state.followUp?.nextAt
       if (state.followUp === undefined || nextAt === null) return { ...state, awaitedConsent }
@@ -332,6 +332,12 @@ const evolve = (state: EngagementState, event: EngagementEvent): EngagementState
       return state.followUp === undefined ? state : afterStepEvent(state, state.followUp, event)
   }
 }
+
+/** One more check failed at `at`. */
+const failingSinceAt = (awaited: AwaitedConsent | undefined, at: Instant): Instant =>
+  awaited?.failingSince === undefined || awaited.nextCheckAt === undefined
+    ? at
+    : consentFailingSince(awaited.failingSince, awaited.nextCheckAt, at)
 
 const unchecked: AwaitedConsent = { failedChecks: 0, failingSince: undefined, nextCheckAt: undefined }
 
@@ -596,7 +602,7 @@ const consentCheckFailed = (
 ): ReadonlyArray<EngagementEvent> => {
   const { awaitedConsent } = state
   if (awaitedConsent === undefined || check !== awaitedConsent.failedChecks + 1) return []
-  const next_check_at = nextConsentCheckAt(check, awaitedConsent.failingSince ?? at, at)
+  const next_check_at = nextConsentCheckAt(check, failingSinceAt(awaitedConsent, at), at)
   if (next_check_at === undefined) return outcome(state, 'consent-unverified', at)
   const { engagement_id } = state.attribution
   return [{ type: 'ConsentCheckFailed', data: { engagement_id, check, reason, failed_at: at, next_check_at } }]
@@ -650,6 +656,6 @@ export const engagement: Decider<EngagementState, EngagementCommand, EngagementE
   category: 'engagement',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 2, codec: EngagementState },
+  snapshot: { version: 3, codec: EngagementState },
   decide,
 }

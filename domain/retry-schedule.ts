@@ -47,6 +47,16 @@ export const nextConsentCheckAt = (check: number, since: Instant, at: Instant): 
   return next < end ? next : end
 }
 
+/**
+ * Since when checks of a consent fail, where those before the one at `at` did since `since`. Where nobody checked for a day or longer after
+ * `due`, such as while the service was down, the account disabled, or a member wrote nothing, nobody knows of an outage: that time does not
+ * count. A shorter one does, so that an outage ends though nobody asks at night.
+ */
+export const consentFailingSince = (since: Instant, due: Instant, at: Instant): Instant => {
+  const unchecked = millisecondsOf(at) - millisecondsOf(due)
+  return unchecked < longestConsentWait ? since : later(since, unchecked)
+}
+
 /** How often a notice is mailed again after its first attempt. */
 export const noticeRetries = 31
 

@@ -179,6 +179,25 @@ test('after a day without an answer there is one more check, and the lead is fil
     .then(...filtered('The consent could not be verified within a day', day))
 })
 
+test('while nobody checks for a day or longer no outage is seen: of steps and of what a member writes it goes on with the next check', (t) => {
+  const once = failed(1, 0, minute)
+  const data = { ...attribution(), submitted_at: at(), awaits_consent: true } as const
+  for (const begun of [started, { type: 'EngagementStarted', data } as const]) {
+    given(t, engagement, begun, once)
+      .when(fails(2, day + minute))
+      .then(failed(2, day + minute, day + 3 * minute))
+    const again = failed(2, 5 * day, 5 * day + 2 * minute)
+    // Before there was a minute of it.
+    const end = 6 * day - minute
+    given(t, engagement, begun, once, again)
+      .when(fails(3, end - 1))
+      .then(failed(3, end - 1, end))
+    given(t, engagement, begun, once, again)
+      .when(fails(3, end))
+      .then(...filtered('The consent could not be verified within a day', end))
+  }
+})
+
 test('a day of checks, each when it is due, is a check an hour at most', (t) => {
   const checked: Array<EngagementEvent> = [started]
   for (let when = at(), check = 1; ; check += 1) {

@@ -35,6 +35,7 @@ const isMadeOf = <State, Command extends { readonly type: string }, Event, Refus
 
 const sold = activity({ type: 'conversion', label: 'sold', note: 'Sold was recorded', at: at(2) })
 const scheduled = activity({ label: 'phone_call_scheduled', note: null, at: at(3) })
+const day = 24 * 3_600_000
 const of = { engagement_id: engagementId() }
 isMadeOf(
   engagement,
@@ -45,6 +46,11 @@ isMadeOf(
     },
     { type: 'ActivityRecorded', data: { activity: activity({ at: at(1) }), record_id: null } },
     { type: 'ConsentCheckFailed', data: { ...of, check: 1, reason: 'away', failed_at: at(1), next_check_at: at(2) } },
+    // A day later than it was due: that day is no outage.
+    {
+      type: 'ConsentCheckFailed',
+      data: { ...of, check: 2, reason: 'away', failed_at: at(day + 2), next_check_at: at(day + 3) },
+    },
     { type: 'ActivityRecorded', data: { activity: sold, record_id: recordId() } },
     {
       type: 'ActivityRecorded',
@@ -53,7 +59,7 @@ isMadeOf(
     { type: 'ContactReplied', data: { ...of, message_id: messageId(), paused_until: at(5), gives_up_at: at(8) } },
     { type: 'EngagementPaused', data: { ...of, until: at(6) } },
   ],
-  2,
+  3,
   {
     kind: 'started',
     attribution: attribution(),
@@ -66,9 +72,9 @@ isMadeOf(
       playbookVersion: 2,
       begun: 0,
       attempts: 0,
-      nextAt: at(2),
+      nextAt: at(day + 3),
     },
-    awaitedConsent: { failedChecks: 1, failingSince: at(1), nextCheckAt: at(2) },
+    awaitedConsent: { failedChecks: 2, failingSince: at(day + 1), nextCheckAt: at(day + 3) },
     pausedUntil: at(6),
     answerUntil: at(5),
     callUntil: at(9),

@@ -1,6 +1,7 @@
 import test from 'ava'
 import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
 import { at, phone } from '../../kit/domain/samples.js'
+import { isOver } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
 
@@ -89,16 +90,33 @@ test('an outage delays the message until somebody can tell', async (t) => {
   t.deepEqual(stage.sent, [number])
 })
 
-test('after a day of outage the lead is filtered, also where nobody could ask in the meantime', async (t) => {
+test('after a day of outage the lead is filtered, and time in which nobody could ask is none', async (t) => {
   const stage = openFollowUpStage(t, { answer: () => down })
   await stage.prepare()
   await stage.submit(1)
-  await stage.takeTurn(1)
-  stage.toTime(at(3 * day))
+  for (const time of [0, 3 * day, 4 * day - 2 * minute]) {
+    stage.toTime(at(time))
+    await stage.takeTurn(1)
+  }
+  t.deepEqual(stage.notes(), [['started', 'The playbook started']])
+  stage.toTime(at(4 * day))
   await stage.takeTurn(1)
   t.deepEqual(stage.notes().at(-1), ['filtered', 'The consent could not be verified within a day'])
-  t.is(stage.asked.length, 2)
+  t.is(stage.asked.length, 4)
   t.deepEqual(stage.sent, [])
+})
+
+test('what a member writes days after a check that failed is not withdrawn by the next one that does', async (t) => {
+  const stage = openFollowUpStage(t, { answer: (_, asked) => (asked < 3 ? down : verified) })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, { consent: 'awaited' }, 1, at(10 * day))
+  await stage.write(1)
+  await stage.takeTurnOfWritten(1)
+  for (const time of [2 * day, 2 * day + 2 * minute, 2 * day + 2 * minute]) {
+    stage.toTime(at(time))
+    await stage.takeTurnOfWritten(1)
+  }
+  t.deepEqual(stage.sent, [number])
 })
 
 test('nothing of a lead that was erased is sent to whoever verifies consents', async (t) => {
@@ -185,6 +203,20 @@ test('where no consent is awaited nobody is asked, and nothing more is recorded'
   t.deepEqual(stage.recorded(), sending)
   t.deepEqual(stage.sent, [number])
   t.deepEqual(stage.asked, [])
+})
+
+test('a check that is under way when its lease ends is waited for', async (t) => {
+  let say = (_: ConsentAnswer): void => undefined
+  const answered = new Promise<ConsentAnswer>((resolve) => (say = resolve))
+  const stage = openFollowUpStage(t, { answer: () => answered })
+  await stage.submit(1)
+  const { working, recall } = stage.work(1)
+  await until('the check', 30_000, () => stage.asked.length === 1)
+  recall()
+  t.false(await isOver(working))
+  say(verified)
+  await working
+  t.deepEqual(stage.recorded(), ['ConsentVerified'])
 })
 
 test('whoever never answers for one account holds up neither the messages nor the checks of another', async (t) => {

@@ -57,7 +57,11 @@ import { nextTurn, turnTime } from '../../kit/time/turns.js'
 
 const accepted: MessengerOutcome = { kind: 'accepted', providerId: undefined }
 
-const settings = { ...standardPlaybook, quiet_hours: null, steps: [{ message: 'Hi {{first_name}}', delay_minutes: 0 }] }
+const settingsWith = (template: string) => ({
+  ...standardPlaybook,
+  quiet_hours: null,
+  steps: [{ message: template, delay_minutes: 0 }],
+})
 
 /** Numbers of leads whose contacts are followed up in one shard. */
 export const neighbours = (count: number): ReadonlyArray<number> =>
@@ -70,6 +74,8 @@ type Plan = {
   /** What the provider says to a message to this number; `lost`: it takes it, and its answer does not arrive. */
   readonly outcome?: (to: string) => MessengerOutcome | 'lost' | Promise<MessengerOutcome>
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
+  /** Of the only step. */
+  readonly template?: string
   /** Called before a sender is looked up. @throws where that fails */
   readonly lookUpSender?: (account: AccountId) => void
   /** Streams that can't be decoded. */
@@ -87,6 +93,7 @@ export const openFollowUpStage = (
     answer = () => ({ kind: 'verified' }),
     outcome = () => accepted,
     owner = () => ({}),
+    template = 'Hi {{first_name}}',
     lookUpSender,
     unreadable = () => false,
     time = turnTime,
@@ -118,7 +125,7 @@ export const openFollowUpStage = (
   })
   const portsOn = (given: EventStore, backoff: () => Promise<void> = nextTurn) => ({
     ...{ store: decoding(given), commandHandler: sharedHandler(decoding(given), clock), documents, clock, ids, logger },
-    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(settings) },
+    ...{ time, backoff, failingWork: tried, playbookAt: () => Promise.resolve(settingsWith(template)) },
     siteUrl: Promise.resolve('https://leads.example.com'),
     consentVerifier: {
       verify: (consent: Consent) => {
@@ -331,8 +338,13 @@ export const openFollowUpStage = (
         await stop()
         await Promise.all([working, ...running])
       })
-      // As after the subscription to the log was lost.
-      return { followAnew: () => worker.follower.begin(lease.ending) }
+      return {
+        working,
+        /** The lease is to be given back. */
+        recall: lease.recall,
+        /** As after the subscription to the log was lost. */
+        followAnew: () => worker.follower.begin(lease.ending),
+      }
     },
   }
 }
