@@ -137,6 +137,9 @@ const dueStep = (
   if (text === '') return { kind: 'skip', step, reason: 'the message is blank', after }
   const followUp = engagement.kind === 'started' ? engagement.followUp : undefined
   const awaited = engagement.kind === 'started' ? engagement.awaitedConsent : undefined
+  // A step that waited for its account may be due before its consent is to be checked again.
+  if (awaited?.nextCheckAt !== undefined && awaited.nextCheckAt > now)
+    return { ...postpone.forConsent(awaited.nextCheckAt), step }
   if (awaited !== undefined) return { kind: 'check-consent', check: awaited.failedChecks + 1 }
   const { heldUntil: senderHeldUntil, segmentsLeft } = situation
   if (segmentsLeft !== undefined && segmentsOf(text).segments > segmentsLeft)

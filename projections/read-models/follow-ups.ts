@@ -119,7 +119,7 @@ const afterStep = (document: FollowUpDocument, step: number, { next_step_at, giv
 
 export const followUps: Projection<FollowUpDocument> = {
   name: 'follow_ups',
-  version: 6,
+  version: 7,
   categories: ['engagement', 'message'],
   indexes: {
     due: ['queue', 'next_at'],
@@ -194,9 +194,9 @@ export const followUps: Projection<FollowUpDocument> = {
       case 'ConsentVerified':
         return document.state === 'ended' ? document : derived(withoutConsent(factsIn(document)))
       case 'ConsentCheckFailed':
-        // It may be for what a member wrote, before the step is due.
+        // It may be for what a member wrote, once no step follows. A step that waits for its account still does.
         if (document.next_step_at === null) return document
-        return changed(document, { next_step_at: latest(document.next_step_at, event.data.next_check_at) })
+        return derived({ ...factsIn(document), next_step_at: latest(document.next_step_at, event.data.next_check_at) })
       case 'MessageAttemptFailed': {
         const { step = 0, next_attempt_at } = event.data
         // Where the next step has begun it is too late for this one.

@@ -198,6 +198,9 @@ test('a consent is checked when the first message is due, and the message waits 
   const failed: EngagementEvent = { type: 'ConsentCheckFailed', data: { engagement_id, ...checked } }
   t.deepEqual(next(at(minute - 1), { engaged: [awaitingConsent, failed] }), { kind: 'nothing' })
   t.deepEqual(next(at(minute), { engaged: [awaitingConsent, failed] }), { kind: 'check-consent', check: 2 })
+  const dueBefore = { engagement_id, step: 0, until: at(1), reason: 'the account may send again' }
+  const goesOn: EngagementEvent = { type: 'StepPostponed', data: dueBefore }
+  t.like(next(at(1), { engaged: [awaitingConsent, failed, goesOn] }), { kind: 'postpone', until: at(minute) })
   const verified: EngagementEvent = { type: 'ConsentVerified', data: { engagement_id } }
   t.like(next(at(minute), { engaged: [awaitingConsent, failed, verified] }), { kind: 'send', step: 0 })
 })

@@ -156,6 +156,9 @@ test('a step that was put off since its account is disabled waits for that, unti
   }
   t.deepEqual(waitsFor(waits), [contactShardOf(contactId()), `${accountId()}/${at()}`])
   t.deepEqual(waitsFor(putOff("the account's segments of this month are used up")), waitsFor(waits))
+  const checked = { check: 1, reason: 'away', failed_at: at(2), next_check_at: at(hour) }
+  const checkFailed: DomainEvent = { type: 'ConsentCheckFailed', data: { engagement_id, ...checked } }
+  t.deepEqual(waitsFor(waits, [at(2), checkFailed]), waitsFor(waits))
   const ended: DomainEvent = { type: 'EngagementEnded', data: { engagement_id, reason: 'sold', ended_at: at(2) } }
   for (const other of [putOff('quiet hours'), [at(2), begun] as const, sent, [at(2), ended] as const])
     t.deepEqual(waitsFor(waits, other), [undefined, undefined])
