@@ -9,6 +9,7 @@ import type { Lease } from '../subscriptions/leases.js'
 import { FailedForGood, loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
 import { checkConsent } from './consent-check.js'
 import { settingsOf } from './playbook-versions.js'
+import { isOutdated } from './sending/account-change.js'
 import { mayTry } from './sending/hold.js'
 import { partiesOf } from './sending/parties.js'
 import { learnOptOut } from './sending/sender-opt-outs.js'
@@ -60,10 +61,23 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   const checked =
     next.kind === 'check-consent' ? await checkConsent(ports, lease, belongsTo.attribution, next.check) : undefined
   if (checked !== undefined) return checked
-  const command = commandFor(next.kind === 'check-consent' ? postpone.forOtherCheck(now) : next)
+  const decided = next.kind === 'check-consent' ? postpone.forOtherCheck(now) : next
+  const command = commandFor(decided)
   if (command === undefined) return undefined
-  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
+  const position = await record(ports, lease, id, command)
+  if (decided.kind !== 'postpone' || !(await isOutdated(ports, decided, parties.account))) return position
+  const { until, reason } = postpone.noLonger(clock.now())
+  const goesOn = { type: 'PostponeMessage', until, reason, insteadOf: decided.until } as const
+  return (await record(ports, lease, id, goesOn)) ?? position
 }
+
+const record = async (
+  ports: StepPorts,
+  lease: Lease,
+  id: MessageId,
+  command: MessageCommand,
+): Promise<Position | undefined> =>
+  positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, command))
 
 const commandFor = (
   next: Exclude<NextTry, { readonly kind: 'send' | 'settle' | 'check-consent' }>,

@@ -19,6 +19,7 @@ import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retri
 import { checkConsent, type ConsentPorts } from './consent-check.js'
 import { closeLastMessage } from './last-messages.js'
 import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
+import { isOutdated } from './sending/account-change.js'
 import { mayTry, reachSegmentLimit } from './sending/hold.js'
 import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './sending/parties.js'
 import type { SendingRates } from './sending/rate.js'
@@ -70,7 +71,7 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const decision = { madeAt, holds: () => wouldSend(ports, known, state) }
     return sendStep(ports, parties, { ...sending, decision }, next, isNew ? last : undefined)
   }
-  if (next.kind === 'postpone' && next.limitedSince !== undefined) await reachLimit(ports, lease, parties.account, now)
+  if (next.kind === 'postpone') return postponeStep(ports, lease, id, parties.account, next, now)
   const command = commandFor(next, now)
   return command === undefined ? undefined : record(ports, lease, id, command)
 }
@@ -155,14 +156,21 @@ const decideOn = async (
   })
 }
 
-const reachLimit = async (
+const postponeStep = async (
   ports: StepPorts,
   lease: Lease,
-  { accountId, segmentsPerMonth }: OpenAccount,
+  id: EngagementId,
+  account: OpenAccount,
+  next: OfKind<'postpone'>,
   now: Instant,
-): Promise<void> => {
-  if (segmentsPerMonth === null) return
-  await reachSegmentLimit(ports, lease, { accountId, month: monthOf(now), segmentsPerMonth })
+): Promise<Position | undefined> => {
+  const { accountId, segmentsPerMonth } = account
+  if (next.limitedSince !== undefined && segmentsPerMonth !== null)
+    await reachSegmentLimit(ports, lease, { accountId, month: monthOf(now), segmentsPerMonth })
+  const position = await record(ports, lease, id, postponing(next.step, next))
+  if (!(await isOutdated(ports, next, account))) return position
+  const command = postponing(next.step, postpone.noLonger(ports.clock.now()))
+  return (await record(ports, lease, id, { ...command, insteadOf: next.until })) ?? position
 }
 
 /** One that was filtered, such as for its consent, sends nothing that could stand for the older one's messages. */
@@ -194,20 +202,18 @@ const afterStepOf = (settings: PlaybookSettings, { contact: person }: Parties, s
 const postponing = (
   step: number,
   { until, reason, limitedSince }: Omit<OfKind<'postpone'>, 'step'>,
-): EngagementCommand => ({
+): Extract<EngagementCommand, { readonly type: 'PostponeStep' }> => ({
   ...{ type: 'PostponeStep', step, until, reason },
   ...(limitedSince === undefined ? {} : { limitedSince }),
 })
 
 const commandFor = (
-  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' | 'check-consent' }>,
+  next: Exclude<NextStep, { readonly kind: 'send' | 'settle' | 'check-consent' | 'postpone' }>,
   at: Instant,
 ): EngagementCommand | undefined => {
   switch (next.kind) {
     case 'nothing':
       return undefined
-    case 'postpone':
-      return postponing(next.step, next)
     case 'skip':
       return { type: 'SkipStep', step: next.step, reason: next.reason, after: next.after }
     case 'end-steps':

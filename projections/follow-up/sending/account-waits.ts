@@ -139,7 +139,9 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
 }
 
 /**
- * The next few of an account that wait become due, newest first. Undefined where nothing is left, or the rest has to wait on.
+ * The next few of an account that wait become due, newest first. Undefined where nothing is left, or the rest has to wait on: as long as some
+ * go on, others are looked at, so that a pass appends in proportion to what it sends. Where none of a few fits into what the month has left, a
+ * shorter one that would is found at its own time.
  * @throws FailedForGood, and where a store fails
  */
 const goOn = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {
@@ -147,7 +149,6 @@ const goOn = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass |
   const { lease } = shard
   const { accountId, since, after } = pass
   await shown(ports, lease, since)
-  if (after === undefined) await turnsUnderWay(ports, shard, accountId)
   const part = { index: 'waiting', equals: [lease.name], ...waitsOf(accountId), descending: true, limit: mostAtOnce }
   const query = after === undefined ? part : { ...part, after }
   const page = orThrow(await documents.find(collections[pass.of], query)).map(({ document }) => document as Waiting)
@@ -156,21 +157,13 @@ const goOn = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass |
   const now = clock.now()
   const due = await Promise.all(page.map(async (one) => ((await becomeDue(ports, lease, one, now)) ? [one.id] : [])))
   shard.wakeUp.wake()
-  await turnsTaken(ports, shard, pass.of, due.flat(), now)
+  if (await allWaitAgain(ports, shard, pass.of, due.flat(), now)) return undefined
   return { ...pass, after: { value: last.waits_for, key: last.id } }
 }
 
 const shown = async ({ projected }: Ports, { ending }: Lease, position: Position): Promise<void> => {
   const readModels = [projected.followUps, projected.messages]
   await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, ending)))
-}
-
-/** Those that decided by what the account was before may still put something off. */
-const turnsUnderWay = async ({ time }: Ports, shard: DueInShard, accountId: AccountId): Promise<void> => {
-  const { underWay, writingTo, checking, lease } = shard
-  const ofAccounts = [...checking, ...[...writingTo].map(([id, { account_id }]) => [id, account_id] as const)]
-  const turns = ofAccounts.flatMap(([id, ofAccount]) => (ofAccount === accountId ? (underWay.get(id) ?? []) : []))
-  if (turns.length > 0) await Promise.race([Promise.all(turns), time.sleep(longestTurn, lease.ending)])
 }
 
 /** What is no step waits for no month. */
@@ -217,17 +210,21 @@ const goesOn = (
   return recordWithRetry(ports, recording, message, id, { type: 'PostponeMessage', until, reason, insteadOf })
 }
 
-/** Until these have had their turns, though not for long. */
-const turnsTaken = async (
+/** Whether all of these wait again once they had their turns. Those that take longer may still go on. */
+const allWaitAgain = async (
   { documents, time }: Ports,
   { lease }: DueInShard,
   of: Pass['of'],
   ids: ReadonlyArray<TurnId>,
   dueAt: Instant,
-): Promise<void> => {
+): Promise<boolean> => {
+  if (ids.length === 0) return false
   for (let waited = 0; waited < longestTurn && !isEnding(lease); waited += interval) {
     await time.sleep(interval, lease.ending)
     const found = orThrow(await documents.get(collections[of], ids))
-    if (ids.every((id) => found.get(id)?.document?.['next_at'] !== dueAt)) return
+    const shown = ids.map((id) => found.get(id)?.document)
+    if (shown.every((document) => document?.['next_at'] !== dueAt))
+      return shown.every((document) => document?.['waits_for'] !== undefined)
   }
+  return false
 }

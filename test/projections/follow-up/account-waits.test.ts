@@ -1,6 +1,7 @@
 import test from 'ava'
-import { accountId, at, phone } from '../../kit/domain/samples.js'
-import { waitedTime } from '../../kit/time/turns.js'
+import type { ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
+import { accountId, at, messageId, phone } from '../../kit/domain/samples.js'
+import { settled, waitedTime } from '../../kit/time/turns.js'
 import { until } from '../../kit/time/until.js'
 import { neighbours, openFollowUpStage } from './stage.js'
 
@@ -89,4 +90,72 @@ test('an account with many that wait holds up no late step of another', async (t
   const number = await stage.submit(other, 2, now)
   await until('all', 30_000, () => stage.sent.length === all.length)
   t.true(stage.sent.indexOf(number) < 50)
+})
+
+test('what is recorded as waiting for its account after that was enabled, or has more segments, is due at once', async (t) => {
+  for (const { before, after } of [
+    { before: { enabled: false }, after: { enabled: true } },
+    { before: { segmentsPerMonth: 0 }, after: { segmentsPerMonth: 1 } },
+  ]) {
+    let account: object = before
+    const stage = openFollowUpStage(t, { owner: () => account })
+    await stage.prepare()
+    const number = await stage.submit(1, 1, now)
+    await stage.takeTurnWhileAway(1, 'engagement', () => Promise.resolve(void (account = after)))
+    await stage.takeTurn(1)
+    t.deepEqual(stage.sent, [number])
+  }
+})
+
+test('what a member wrote and is recorded as waiting after its account was enabled is due at once', async (t) => {
+  const account = { enabled: false }
+  const stage = openFollowUpStage(t, { owner: () => account })
+  await stage.prepare()
+  const number = await stage.submit(1, 1, now, 1, at(24 * 60 * minute))
+  await stage.write(1)
+  await stage.takeTurnWhileAway(messageId(1), 'message', () => Promise.resolve(void (account.enabled = true)))
+  await stage.takeTurnOfWritten(1)
+  t.deepEqual(stage.sent, [number])
+})
+
+test('a step that waits for its account still does when a check of its consent fails, and is asked for no earlier', async (t) => {
+  let say = (_: ConsentAnswer): void => undefined
+  const firstAnswer = new Promise<ConsentAnswer>((resolve) => (say = resolve))
+  const account = { enabled: true }
+  const answer = (_: unknown, asked: number) => (asked === 1 ? firstAnswer : ({ kind: 'verified' } as const))
+  const stage = openFollowUpStage(t, { owner: () => account, answer })
+  await stage.prepare()
+  const number = await stage.submit(1)
+  await stage.write(1)
+  const written = stage.takeTurnOfWritten(1)
+  await until('the check', 30_000, () => stage.asked.length === 1)
+  account.enabled = false
+  await stage.takeTurn(1)
+  say({ kind: 'failed', reason: 'status 503' })
+  await written
+  stage.toTime(at(minute / 2))
+  account.enabled = true
+  stage.work(1)
+  await until('both wait for its consent', 30_000, () => postponed(stage) === 4)
+  t.is(stage.asked.length, 1)
+  stage.passTo(at(minute))
+  await until('the step', 30_000, () => stage.sent.includes(number))
+  t.is(stage.asked.length, 2)
+})
+
+test('where none of those that are looked at first fits into what a month has left the others are not looked at', async (t) => {
+  const all = neighbours(40)
+  const account: { segmentsPerMonth: number | null } = { segmentsPerMonth: 0 }
+  const stage = openFollowUpStage(t, { owner: () => account, template: 'x'.repeat(200) })
+  for (const n of all) await stage.submit(n, 1, now)
+  stage.work(1)
+  await until('all wait', 30_000, () => postponed(stage) === all.length)
+  account.segmentsPerMonth = 1
+  await stage.tellAccount(limited(1))
+  await until('the first are looked at', 30_000, () => postponed(stage) === all.length + 8)
+  for (let times = 0; times < 20; times += 1) await settled()
+  t.is(postponed(stage), all.length + 8)
+  account.segmentsPerMonth = 20
+  await stage.tellAccount(limited(20))
+  await until('what there is room for', 30_000, () => stage.sent.length === 10)
 })
