@@ -11,6 +11,7 @@ import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { unheard, type Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
+  readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clientCommands: ClientCommands
   readonly vault: Pick<Vault, 'serviceSecret'>
 }
@@ -39,13 +40,22 @@ export const saidToSender = async (
   const possible = mayMeanToSender(text, mark)
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(undefined)
   const optsOut = possible === 'opted_out'
+  const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
+  const commands = names.map((name) => {
+    const optOutId = senderOptOutIdOf(ports.vault.serviceSecret, name, phone)
+    return { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
+  })
+  // A crash may have kept the text from some of the names: where another was heard since it must say nothing to those, either.
+  for (const command of commands) {
+    const before = await loadState(ports.commandHandler, senderOptOut, command.optOutId)
+    if (E.isLeft(before)) return before
+    const { optedOut, texts } = before.right
+    if (texts.includes(command.textId) && optedOut !== optsOut) return E.right('repeated')
+  }
   let isRepeated = false
   let takesBack = false
-  for (const name of names) {
-    const optOutId = senderOptOutIdOf(ports.vault.serviceSecret, name, phone)
-    const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
-    const command = { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
-    const done = await ports.clientCommands.execute(senderOptOut, optOutId, command, actor)
+  for (const command of commands) {
+    const done = await ports.clientCommands.execute(senderOptOut, command.optOutId, command, actor)
     if (E.isLeft(done)) return done
     const { optedOut, optedInBy } = done.right.state
     isRepeated ||= optedOut !== optsOut
@@ -63,8 +73,7 @@ const noRules = { reply_rules: [] }
 export const mayMeanToSender = (text: string, mark: ProviderMark | undefined): ReplyMeaning =>
   meaningOf(text, noRules, true, mark)
 
-type StrangerPorts = Pick<SenderOptOutPorts, 'clientCommands'> & {
-  readonly commandHandler: Pick<CommandHandler, 'load'>
+type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'> & {
   readonly logger: Pick<Logger, 'error'>
 }
 

@@ -1,12 +1,14 @@
 import test from 'ava'
+import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { inboundEndpoint, type InboundPorts } from '../../../app/messaging/inbound.js'
 import type { TextProvider } from '../../../app/messaging/provider.js'
 import { positionOf, type Position } from '../../../domain/event.js'
 import { contact } from '../../../domain/contact.js'
-import { contactIdOf } from '../../../domain/derived-id.js'
+import { contactIdOf, senderOptOutIdOf } from '../../../domain/derived-id.js'
 import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, TE, type Either } from '../../../domain/prelude.js'
+import { senderOptOut } from '../../../domain/sender-opt-out.js'
 import { accountId, phone } from '../../kit/domain/samples.js'
 import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
@@ -16,14 +18,28 @@ const to = '+14155550100'
 
 type Get = InboundPorts['currentStates']['get']
 
-/** `accounts`: those that have a marketing source, as they are read. */
-const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {}) => {
+/**
+ * `accounts`: those that have a marketing source, as they are read. `names`: what the provider calls the sender. `process`: how many records
+ * it makes before it dies.
+ */
+const openInboundStage = async (
+  accounts: Readonly<Record<string, Either<StoreFailure, unknown>>> = {},
+  names: ReadonlyArray<string> = [to],
+  process = { recordsLeft: Infinity },
+) => {
   const stage = await openMessagingStage()
+  const execute: ClientCommands['execute'] = (...args) => {
+    process.recordsLeft -= 1
+    return process.recordsLeft < 0
+      ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'the process died' } as const))
+      : stage.clientCommands.execute(...args)
+  }
   const nothing = () => Promise.resolve(E.right([]))
   const shown: { position: Position; failure: string | undefined } = { position: positionOf(0n), failure: undefined }
   const unplaced: Array<string> = []
   const ports: InboundPorts = {
     ...stage,
+    clientCommands: { execute },
     currentStates: { get: ((_decider, id) => Promise.resolve(accounts[id])) as Get },
     queries: { byKeys: nothing, values: () => Promise.resolve(E.right(Object.keys(accounts))), page: nothing },
     vault: plainVault,
@@ -45,7 +61,7 @@ const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFa
     textFrom: (form) =>
       E.right({
         ...{ providerId: form.get('id') ?? '', from: phone(), text: form.get('text') ?? '' },
-        ...{ to: [to], poolOfTo: undefined, mark: undefined },
+        ...{ to: names, poolOfTo: undefined, mark: undefined },
       }),
   }
   const { handle } = inboundEndpoint(ports, provider)
@@ -55,6 +71,10 @@ const openInboundStage = async (accounts: Readonly<Record<string, Either<StoreFa
     head: stage.store.head,
     told: stage.logger.lines,
     stateOf: async (id: ContactId) => rightOf(await stage.commandHandler.load(contact, id)).state,
+    isOptedOutOf: async (name: string) => {
+      const id = senderOptOutIdOf(plainVault.serviceSecret, name, phone())
+      return rightOf(await stage.commandHandler.load(senderOptOut, id)).state.optedOut
+    },
     write: (id: string, text: string) => {
       const request = {
         method: 'POST',
@@ -91,6 +111,28 @@ test('an opt-out waits for no read model', async (t) => {
   const { write } = await openInboundStage()
   t.like(await write('one', 'STOP'), { right: { status: 204 } })
   t.like(await write('two', 'START'), { right: { status: 204 } })
+})
+
+test('a text of which only one name of its sender heard, and that comes again after another that said the contrary, says nothing to any', async (t) => {
+  for (const [halfway, whole, isOut] of [
+    ['START', 'STOP', true],
+    ['STOP', 'START', false],
+  ] as const) {
+    const names = [to, 'a service']
+    const process = { recordsLeft: 1 }
+    const { isOptedOutOf, shown, head, write } = await openInboundStage({}, names, process)
+    shown.position = rightOf(await head())
+    t.like(await write('one', halfway), { left: { kind: 'unavailable' } })
+    process.recordsLeft = Infinity
+    for (const [id, text] of [
+      ['two', whole],
+      ['one', halfway],
+    ] as const) {
+      shown.position = rightOf(await head())
+      t.like(await write(id, text), { right: { status: 204 } })
+    }
+    t.deepEqual(await Promise.all(names.map(isOptedOutOf)), [isOut, isOut])
+  }
 })
 
 test('an account that can not be read keeps no opt-out from another, and is named in the log', async (t) => {

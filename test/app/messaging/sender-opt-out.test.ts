@@ -27,13 +27,18 @@ test('an opt-out of a contact that no read model shows yet is told to its conver
 })
 
 test('a YES that opted in, and comes again since its accounts could not be told, opts in; one where nobody opted out says nothing', async (t) => {
-  const { clientCommands } = await openMessagingStage()
+  const { commandHandler, clientCommands } = await openMessagingStage()
   const say = async (text: string, textId: string) =>
     rightOf(
-      await saidToSender({ clientCommands, vault: plainVault }, phone(), ['+14155550100', 'a service'], {
-        ...{ text, textId },
-        actor: 'test',
-      }),
+      await saidToSender(
+        { commandHandler, clientCommands, vault: plainVault },
+        phone(),
+        ['+14155550100', 'a service'],
+        {
+          ...{ text, textId },
+          actor: 'test',
+        },
+      ),
     )
   t.is(await say('Yes', 'one'), undefined)
   t.is(await say('STOP', 'two'), 'opted_out')
