@@ -134,6 +134,24 @@ test('an opted_out activity opts the contact out, every other one changes no oth
   t.deepEqual(reactionsTo({ type: 'ActivityRecorded', data: { activity: qualified, record_id: null } }), [])
 })
 
+test('an opt-out that was said to somebody else ends all that is open, and the conversation that it names as filtered', (t) => {
+  const said = { event_id: uuid(7), at: at() }
+  const data = { engagement_id: engagementId(1), ended: [engagementId(1), engagementId(2)] }
+  const other: Intent = {
+    decider: engagement,
+    id: engagementId(2),
+    command: { type: 'EndEngagement', reason: 'opted_out', at: at(1000) },
+  }
+  const learns: Intent = {
+    decider: engagement,
+    id: engagementId(1),
+    command: { type: 'GiveUp', trigger: 'opted-out-before', at: at(1000) },
+  }
+  t.deepEqual(reactionsTo({ type: 'ContactOptedOut', data }), [learns, other])
+  t.deepEqual(reactionsTo({ type: 'ContactOptedOut', data: { ...data, said } }), [other], 'what says so ends it')
+  t.deepEqual(reactionsTo({ type: 'ContactOptedOut', data: { engagement_id: engagementId(1) } }), [], 'it is not open')
+})
+
 const sold = (ends: ReadonlyArray<EngagementId>): ConversionRecordFacts => ({
   record_id: recordId(),
   account_id: accountId(),

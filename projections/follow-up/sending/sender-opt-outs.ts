@@ -1,11 +1,10 @@
 import type { OwnSender } from '../../../domain/account.js'
 import { contact } from '../../../domain/contact.js'
 import { senderOptOutIdOf } from '../../../domain/derived-id.js'
-import { engagement } from '../../../domain/engagement.js'
 import type { Position } from '../../../domain/event.js'
 import type { MessageIds } from '../../../domain/message.js'
 import type { Phone } from '../../../domain/phone.js'
-import type { Clock, CommandHandler, StoreFailure, Vault } from '../../../domain/ports.js'
+import type { CommandHandler, StoreFailure, Vault } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { senderOptOut } from '../../../domain/sender-opt-out.js'
 import type { Lease } from '../../subscriptions/leases.js'
@@ -33,16 +32,12 @@ export const senderOptOuts = ({ commandHandler, vault, sharedSender }: Ports): S
   },
 })
 
-/** The account learns that a contact opted out of its sender before it wrote from it: all that is open ends. */
+/** The account learns that a contact opted out of its sender before it wrote from it. By the reactions to that all that is open ends. */
 export const learnOptOut = async (
-  ports: RetryPorts & { readonly clock: Clock },
+  ports: RetryPorts,
   lease: Lease,
   { contact_id, engagement_id }: Pick<MessageIds, 'contact_id' | 'engagement_id'>,
 ): Promise<Position | undefined> => {
-  const recording = { actor: 'follow-up', lease }
   const optOut = { type: 'OptOut', engagementId: engagement_id } as const
-  const giveUp = { type: 'GiveUp', trigger: 'opted-out-before', at: ports.clock.now() } as const
-  const told = await recordWithRetry(ports, recording, contact, contact_id, optOut)
-  const ended = await recordWithRetry(ports, recording, engagement, engagement_id, giveUp)
-  return positionOf(ended) ?? positionOf(told)
+  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, contact, contact_id, optOut))
 }

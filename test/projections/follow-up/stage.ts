@@ -13,6 +13,7 @@ import { parkedEvent } from '../../../domain/parked-event.js'
 import { standardPlaybook } from '../../../domain/playbook.js'
 import type { EventStore, Time } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { reactions } from '../../../domain/reactions.js'
 import { schemaVersion } from '../../../domain/stored-event.js'
 import { sender, type SenderCommand } from '../../../domain/sender.js'
 import type { Consent, ConsentAnswer } from '../../../projections/follow-up/consent-verifier.js'
@@ -74,6 +75,8 @@ type Plan = {
   /** What the provider says to a message to this number; `lost`: it takes it, and its answer does not arrive. */
   readonly outcome?: (to: string) => MessengerOutcome | 'lost' | Promise<MessengerOutcome>
   readonly owner?: (id: AccountId) => Partial<OpenAccount>
+  /** Whether all contacts opted out of the sender. */
+  readonly isOptedOutOfSender?: boolean
   /** Of the only step. */
   readonly template?: string
   /** Called before a sender is looked up. @throws where that fails */
@@ -84,6 +87,13 @@ type Plan = {
   /** Whether the provider lists already what it has taken. */
   readonly isListed?: () => boolean
 }
+/** A decider and a command that belong together. */
+type Executed = {
+  readonly decider: typeof engagement
+  readonly id: string
+  readonly command: EngagementCommand
+}
+
 type OpenAccount = Extract<AccountState, { readonly kind: 'open' }>
 
 /** Leads whose first messages are due, and may wait for their consent. */
@@ -93,6 +103,7 @@ export const openFollowUpStage = (
     answer = () => ({ kind: 'verified' }),
     outcome = () => accepted,
     owner = () => ({}),
+    isOptedOutOfSender = false,
     template = 'Hi {{first_name}}',
     lookUpSender,
     unreadable = () => false,
@@ -160,7 +171,7 @@ export const openFollowUpStage = (
               ...{ sender: null, segmentsPerMonth: null, ...owner(id) },
             } as unknown as AccountState),
       ),
-    senderOptOuts: { includes: () => Promise.resolve(E.right(false)) },
+    senderOptOuts: { includes: () => Promise.resolve(E.right(isOptedOutOfSender)) },
     currentSender: async (id: AccountId) => {
       lookUpSender?.(id)
       return loadState(sharedHandler(decoding(given), clock), sender, id)
@@ -232,6 +243,13 @@ export const openFollowUpStage = (
       const command = { type: 'StartEngagement', ...start, ...follows, submittedAt: at(), engagedAt: at() } as const
       if (begins) rightOf(await execute(engagement, engagementId(n), command, cause))
       return number
+    },
+    /** What follows from all that was recorded is carried out. */
+    react: async () => {
+      for (const intent of eventsIn(log).flatMap(reactions)) {
+        const { decider, id, command } = intent as Executed
+        rightOf(await execute(decider, id, command, cause))
+      }
     },
     /** The contact of the lead is being forgotten: its lead is, its engagement not yet. */
     eraseLead: async (n: number) => {

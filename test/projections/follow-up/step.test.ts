@@ -217,6 +217,20 @@ test('a copy of which the provider tells after the erasure is erased there', asy
   t.deepEqual(stage.erasedCopies, ['SM1', 'SM2'])
 })
 
+test('a process that dies when it has told a contact of its opt-out of the sender leaves a conversation that ends', async (t) => {
+  const stage = openFollowUpStage(t, { isOptedOutOfSender: true })
+  await stage.prepare()
+  await stage.submit(1, 1, {})
+  await stage.takeTurn(1, 1)
+  await stage.takeTurn(1)
+  await stage.react()
+  t.deepEqual(stage.notes(), [
+    ['started', 'The playbook started'],
+    ['filtered', 'The contact opted out before'],
+  ])
+  t.deepEqual(stage.sent, [])
+})
+
 test('a newer lead takes over the messages of its contact', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1)
