@@ -45,6 +45,29 @@ test('what was enabled while nobody worked goes on when somebody does', async (t
   t.deepEqual(stage.sent, [number])
 })
 
+test('an account that can not be looked at holds up no other of its shard, and goes on once it can', async (t) => {
+  const [first = 0, second = 0] = neighbours(2)
+  let isEnabled = false
+  let isAway = false
+  const owner = (id: string) => {
+    if (isAway && id === accountId(1)) throw new Error('away')
+    return { enabled: isEnabled }
+  }
+  const stage = openFollowUpStage(t, { owner, time: waitedTime() })
+  await stage.prepare()
+  const [failing, other] = [await stage.submit(first, 1, now), await stage.submit(second, 2, now)]
+  for (const n of [first, second]) await stage.takeTurn(n)
+  stage.toTime(at(minute))
+  isEnabled = true
+  isAway = true
+  stage.work(first)
+  await until('the other account', 30_000, () => stage.sent.length === 1)
+  t.deepEqual(stage.sent, [other])
+  isAway = false
+  await until('the one that failed', 30_000, () => stage.sent.length === 2)
+  t.deepEqual(stage.sent, [other, failing])
+})
+
 test('what was enabled while the log was not followed goes on when it is again', async (t) => {
   const account = { enabled: false }
   const stage = openFollowUpStage(t, { owner: () => account })
