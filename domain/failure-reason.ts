@@ -1,6 +1,19 @@
-/** The message of whatever was thrown, for a log line: no error of ours holds a value of an event. */
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** A failure that we state: its message is ours, holds no value of an event or a request, and may be told to anyone. */
+export class StatedFailure extends Error {}
 
-/** The name of whatever was thrown; its message may hold a value. */
-export const exceptionName = (error: unknown): string =>
-  `an exception (${error instanceof Error ? error.name : typeof error})`
+/**
+ * What may be told of whatever was thrown: in a log line, in health, in the record of a parked event. A failure that we state is told
+ * by its message. The message of any other exception may hold a value, so that one is told by its kind and its place.
+ */
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof StatedFailure) return error.message
+  if (!(error instanceof Error)) return `an exception (${typeof error})`
+  const place = placeOf(error)
+  return `an exception (${error.name}${place === undefined ? '' : ` at ${place}`})`
+}
+
+/** A frame of a stack in our own code; a message stands in the stack too, and what is taken here holds no value whatever it says. */
+const ownFrame = /^\s+at .*(?<!\/test)\/((?:adapters|app|domain|projections)\/[a-z/-]+\.[jt]s:\d{1,4}):\d+\)?$/m
+
+/** File and line of our own code that it came from, as far as its stack says so. */
+const placeOf = ({ stack = '' }: Error): string | undefined => ownFrame.exec(stack)?.[1]

@@ -1,9 +1,10 @@
 import type { Position } from './event.js'
+import { StatedFailure } from './failure-reason.js'
 import type { StoreFailure } from './ports.js'
 import { E, type Either } from './prelude.js'
 
-/** A failure of a store where no answer can carry it: inside an iteration, or at the start. Its message holds no value. */
-export class StoreFailed extends Error {
+/** A failure of a store where no answer can carry it: inside an iteration, or at the start. */
+export class StoreFailed extends StatedFailure {
   readonly kind: StoreFailure['kind']
   readonly needsOperator?: true
 

@@ -1,5 +1,6 @@
 import type { Category, DomainEvent, EventType } from '../domain/events.js'
 import type { Recorded } from '../domain/event.js'
+import { reasonOf, StatedFailure } from '../domain/failure-reason.js'
 import type { StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
 import { orThrow } from '../domain/store-failed.js'
@@ -36,14 +37,13 @@ export const collectionOf = (
   generation: Collection['generation'] = 'live',
 ): Collection => ({ name, version, indexes, generation, namedByOthers })
 
-/** Stops a follower for good, visibly, and no other. Its message holds no value of an event. */
-export class CannotFollow extends Error {}
+/** Stops a follower for good, visibly, and no other. */
+export class CannotFollow extends StatedFailure {}
 
 /** An event that a projection can't fold: its position and type, and nothing of what it holds. */
 export class Unprojectable extends CannotFollow {
   constructor(projection: AnyProjection, event: ProjectedEvent, cause: unknown) {
-    const kind = cause instanceof Error ? cause.name : typeof cause
-    super(`${projection.name} can't fold ${event.type} at position ${event.position} (${kind})`)
+    super(`${projection.name} can't fold ${event.type} at position ${event.position}: ${reasonOf(cause)}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../domain/failure-reason.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { configFrom, type Config } from '../composition/config.js'
 
@@ -19,3 +20,13 @@ export const run = async (
   const done = await work(config.right)
   if (E.isLeft(done)) fail(verb, [done.left])
 }
+
+/**
+ * As `reasonOf`, for the terminal: what the system refuses is told in its own words, which name a path or an address and no value, and so
+ * is what DuckDB lacks of disk or memory.
+ */
+export const toldReason = (error: unknown): string => (isOfSystem(error) ? error.message : reasonOf(error))
+
+const isOfSystem = (error: unknown): error is Error =>
+  error instanceof Error &&
+  ('syscall' in error || 'erroredSysCall' in error || /^(IO|Out of Memory) Error: /.test(error.message))

@@ -8,7 +8,7 @@ import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../../domain/failure-reason.js'
+import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
@@ -89,7 +89,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       begin: async () => {
         // What became due up to here is found in the read models, what becomes due later is learnt from the log.
         const position = await projected.position()
-        if (position === undefined) throw new Error('the read model of the deliveries does not answer')
+        if (position === undefined) throw new StatedFailure('the read model of the deliveries does not answer')
         fresh.forget()
         shardHeads.followFrom(orThrow(await store.head()))
         const resendsShown = await resends.load()

@@ -3,7 +3,7 @@ import { account } from '../../domain/account.js'
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, EngagementId } from '../../domain/ids.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../../domain/failure-reason.js'
+import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import type { ProjectedEvent } from '../projection.js'
@@ -53,7 +53,8 @@ export const followUpWorker = (
       categories: ['engagement', 'message', 'parked', 'account'],
       begin: async () => {
         const [one, other] = await Promise.all([projected.followUps.position(), projected.messages.position()])
-        if (one === undefined || other === undefined) throw new Error('a read model of the follow-ups does not answer')
+        if (one === undefined || other === undefined)
+          throw new StatedFailure('a read model of the follow-ups does not answer')
         for (const shard of shards.values()) shard.wakeUp.wake()
         // What enabled an account before that position is not learnt from the log.
         for (const { lookAtAll } of waits) lookAtAll()

@@ -7,7 +7,7 @@ import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/p
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { isTold } from '../subscriptions/backoff.js'
-import { reasonOf } from '../../domain/failure-reason.js'
+import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
@@ -90,7 +90,7 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
   begin: async () => {
     // What became due up to here is found in the read model, what becomes due later is learnt from the log.
     const position = await projected.position()
-    if (position === undefined) throw new Error('the read model of the notices does not answer')
+    if (position === undefined) throw new StatedFailure('the read model of the notices does not answer')
     wake()
     return position
   },

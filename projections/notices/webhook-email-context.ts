@@ -1,4 +1,5 @@
 import { fold, streamOf } from '../../domain/decider.js'
+import { StatedFailure } from '../../domain/failure-reason.js'
 import type { WebhookId } from '../../domain/ids.js'
 import type { WebhookNotice } from '../../domain/notice.js'
 import type { EventStore } from '../../domain/ports.js'
@@ -40,7 +41,8 @@ export const webhookContext = async (
   const history = events as unknown as ReadonlyArray<WebhookEvent>
   const then = fold(webhook, webhook.initial, history.slice(0, index + 1))
   const now = fold(webhook, then, history.slice(index + 1))
-  if (then.kind !== 'off' || now.kind === 'unknown') throw new Error('the stream of a webhook does not turn it off')
+  if (then.kind !== 'off' || now.kind === 'unknown')
+    throw new StatedFailure('the stream of a webhook does not turn it off')
   return { url: then.settings.url, state: now.kind, waiting: await waitingFor(documents, webhook_id) }
 }
 

@@ -1,4 +1,4 @@
-import { exceptionName } from '../../domain/failure-reason.js'
+import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import type { Contended, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { StoreFailed } from '../../domain/store-failed.js'
@@ -7,7 +7,7 @@ import { StoreFailed } from '../../domain/store-failed.js'
 export type CommandFailure = StoreFailure | Contended | { readonly kind: string }
 
 /** A rule refuses what an event asks for, and repeating would not change that. */
-class Refused extends Error {}
+class Refused extends StatedFailure {}
 
 const isOfStore = (failure: CommandFailure): failure is StoreFailure =>
   failure.kind === 'unavailable' || failure.kind === 'corrupt'
@@ -35,5 +35,5 @@ export const executedOrThrow = <A>(what: string, result: Either<CommandFailure, 
 export const finalReason = (error: unknown): string => {
   const isStopped = error instanceof Error && error.name === 'AbortError'
   if (isStopped || (error instanceof StoreFailed && isTransient(error))) throw error
-  return error instanceof StoreFailed || error instanceof Refused ? error.message : exceptionName(error)
+  return reasonOf(error)
 }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { exceptionName } from '../../domain/failure-reason.js'
+import { reasonOf } from '../../domain/failure-reason.js'
 import type { Time } from '../../domain/ports.js'
-import { StoreFailed } from '../../domain/store-failed.js'
 
 /** What a worker under leases fails at and tries again: health tells of it while that lasts. */
 export type FailingWork = {
@@ -23,8 +22,7 @@ export const failingWork = ({ now }: Pick<Time, 'now'>): FailingWork => {
   const failing = new LRUCache<string, { readonly reason: string; readonly until: number }>({ max: mostWorks })
   return {
     failed: (work, error) => {
-      const reason = error instanceof StoreFailed ? error.message : exceptionName(error)
-      failing.set(work, { reason, until: now() + longestPause })
+      failing.set(work, { reason: reasonOf(error), until: now() + longestPause })
     },
     ended: (work) => void failing.delete(work),
     reason: () => {

@@ -11,6 +11,7 @@ import type {
   Logger,
   StoreFailure,
 } from '../../domain/ports.js'
+import { StatedFailure } from '../../domain/failure-reason.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { isTold, type Backoff } from './backoff.js'
@@ -96,7 +97,7 @@ export const executeWithRetry = async <
       if (!isRetryable(done.left)) return E.left(done.left)
       const { kind } = done.left
       if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
-      if (isEnding(lease)) throw new Error(`the store was ${kind}`)
+      if (isEnding(lease)) throw new StatedFailure(`the store was ${kind}`)
       if (done.left.kind === 'unavailable') failingWork.failed(stream, new StoreFailed(done.left))
       await backoff(failures, lease.ending)
     }

@@ -1,11 +1,10 @@
 import { Argument, Command, InvalidArgumentError } from 'commander'
 import { E, type Either } from '../../../domain/prelude.js'
 import type { LogReader } from '../../../domain/ports.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import { askable, asOf, difference, isAskable, type Moment } from '../../analysis/as-of.js'
 import type { Config } from '../../composition/config.js'
 import { momentIn } from '../arguments.js'
-import { run } from '../run.js'
+import { run, toldReason } from '../run.js'
 
 type Options = { readonly personal: boolean }
 
@@ -55,7 +54,7 @@ const printing =
       process.stdout.write(`${JSON.stringify(await ask(opened.right.log), undefined, 2)}\n`)
       return E.right(undefined)
     } catch (error) {
-      return E.left(`${reasonOf(error)}.`)
+      return E.left(`${toldReason(error)}.`)
     } finally {
       await opened.right.close()
     }

@@ -6,7 +6,7 @@ import { textLiteral } from '../../../adapters/duckdb/text-literal.js'
 import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
+import { toldReason } from '../run.js'
 import type { ExportRequest } from './export-request.js'
 import { makeTable } from './make-table.js'
 import { beginStaging, identityOf, isStillIn, stage, stagedSoFar, type Progress, type Staging } from './staging.js'
@@ -53,7 +53,7 @@ const openStaging = async (folder: string, isContinued: boolean): Promise<Either
     if (!isContinued) await opened.connection.run('DROP SCHEMA IF EXISTS staged CASCADE')
     return E.right(opened)
   } catch (error) {
-    const reason = reasonOf(error)
+    const reason = toldReason(error)
     return E.left(
       reason.includes('lock on file') ? '--out: another export writes into this folder.' : `--out: ${reason}.`,
     )

@@ -4,9 +4,9 @@ import type { Position } from '../../../domain/event.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../../domain/store-failed.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Config } from '../../composition/config.js'
 import { lateProgressBar } from '../progress.js'
+import { toldReason } from '../run.js'
 
 type OpenLog = { readonly log: LogReader; readonly close: () => Promise<void> }
 
@@ -62,7 +62,7 @@ export const readingLog = async (
     }
   } catch (error) {
     if (stopping.signal.aborted) return isEndless ? E.right(undefined) : E.left('It was stopped.')
-    if (!(error instanceof UndecodableEvent)) return E.left(`${reasonOf(error)}.`)
+    if (!(error instanceof UndecodableEvent)) return E.left(`${toldReason(error)}.`)
     const { position } = error.entry
     return E.left(
       `At position ${position} stands an event that can't be read: ${error.message}.${undecodable(position)}`,

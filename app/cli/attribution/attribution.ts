@@ -5,7 +5,6 @@ import type { Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import {
   attributionText,
   type AttributionFormat,
@@ -16,6 +15,7 @@ import { costsFrom, type CostLine } from '../../analysis/attribution/costs.js'
 import type { Config } from '../../composition/config.js'
 import { loadTables } from '../analysis/load-tables.js'
 import { readingLog } from '../analysis/log.js'
+import { toldReason } from '../run.js'
 
 type Asked = {
   readonly request: AttributionRequest
@@ -50,7 +50,7 @@ const costsIn = async (file: string): Promise<Either<string, ReadonlyArray<CostL
     const costs = costsFrom(await readFile(file, 'utf8'))
     return E.isLeft(costs) ? E.left(`--costs: ${file}, ${costs.left}.`) : costs
   } catch (error) {
-    return E.left(`--costs: ${reasonOf(error)}.`)
+    return E.left(`--costs: ${toldReason(error)}.`)
   }
 }
 

@@ -12,12 +12,12 @@ import type { Documents } from '../../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { compareGenerations } from '../../../projections/subscriptions/comparison.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
 import type { Config } from '../../composition/config.js'
 import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
+import { toldReason } from '../run.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
 
@@ -58,7 +58,7 @@ const rebuildIn = async (
     }
     return await rebuilt(projections, opened.right)
   } catch (error) {
-    return E.left(`The rebuild stopped: ${reasonOf(error)}. What is served stays as it was.`)
+    return E.left(`The rebuild stopped: ${toldReason(error)}. What is served stays as it was.`)
   } finally {
     await membership.leave()
     await close()
@@ -156,7 +156,7 @@ const compared = async (projection: AnyProjection, stores: Stores): Promise<Verd
     return { line: line(documents, verdict), equal }
   } catch (error) {
     // Live documents that can't even be read are a reason to replace them.
-    return { line: `${name}  what was served can't be read: ${reasonOf(error)}`, equal: false }
+    return { line: `${name}  what was served can't be read: ${toldReason(error)}`, equal: false }
   }
 }
 

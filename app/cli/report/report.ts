@@ -5,7 +5,6 @@ import { beginning, type Position } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { LogReader } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import type { AttributionRow } from '../../analysis/attribution/attribution-output.js'
 import {
   attributionModels,
@@ -20,6 +19,7 @@ import type { Config } from '../../composition/config.js'
 import { loadTables } from '../analysis/load-tables.js'
 import { readingLog } from '../analysis/log.js'
 import { figuresOf } from '../attribution/attribution.js'
+import { toldReason } from '../run.js'
 
 /** `madeAt`: the report shows what was recorded up to and at this time. */
 type Asked = ReportRequest & { readonly madeAt: Instant }
@@ -42,7 +42,7 @@ const writeWhole = async (file: string, text: string): Promise<Either<string, un
     return E.right(undefined)
   } catch (error) {
     await rm(part, { force: true })
-    return E.left(`--out: ${reasonOf(error)}.`)
+    return E.left(`--out: ${toldReason(error)}.`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { E, type Either } from '../../../domain/prelude.js'
-import { reasonOf } from '../../../domain/failure-reason.js'
 import type { Config } from '../../composition/config.js'
+import { toldReason } from '../run.js'
 import type { Call } from './service-call.js'
 
 export type Body = Readonly<Record<string, unknown>>
@@ -15,7 +15,7 @@ export const calling = async (
     const { withService } = await import('./service-call.js')
     return await withService(config, roles, use)
   } catch (error) {
-    return E.left(`${reasonOf(error)}.`)
+    return E.left(`${toldReason(error)}.`)
   }
 }
 

@@ -8,7 +8,7 @@ import { E, type Either } from '../../../domain/prelude.js'
 import type { Intent } from '../../../domain/reaction.js'
 import { reactions } from '../../../domain/reactions.js'
 import { forgottenLead } from './forgotten-lead.js'
-import { exceptionName } from '../../../domain/failure-reason.js'
+import { reasonOf } from '../../../domain/failure-reason.js'
 import { isTransient, type CommandFailure } from '../../../projections/parking/final-failure.js'
 
 /** What could not be carried out, and the event that it follows from: that of the chain, or one that was appended in it. */
@@ -83,7 +83,7 @@ export const reactionChains = (): ReactionChains => {
         else failed ??= done
       }
     } catch (error) {
-      return E.left({ failure: { kind: exceptionName(error) }, event })
+      return E.left({ failure: { kind: reasonOf(error) }, event })
     }
     return failed ?? E.right(appended)
   }
@@ -101,7 +101,7 @@ export const reactionChains = (): ReactionChains => {
   const chainOf = (handler: Handler, event: Recorded<DomainEvent>): Chain | undefined => {
     const begun = underWay.get(event.id)
     if (begun !== undefined) return begun
-    const intents = E.tryCatch(() => reactions(event), exceptionName)
+    const intents = E.tryCatch(() => reactions(event), reasonOf)
     if (E.isRight(intents) && intents.right.length === 0) return undefined
     const chain = E.isLeft(intents)
       ? Promise.resolve(E.left({ failure: { kind: intents.left }, event }))

@@ -1,5 +1,6 @@
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
 import { beginning } from '../../../domain/event.js'
+import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { Clock, CommandHandler, EventStore, Ids } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../ports.js'
@@ -43,7 +44,7 @@ export const executeOnBatch = async (
   for (const done of await Promise.all(batch.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
     if (E.isLeft(done)) {
       if (done.left.kind === 'delivery-erased') continue
-      throw new Error(`a delivery was ${done.left.kind}`)
+      throw new StatedFailure(`a delivery was ${done.left.kind}`)
     }
     for (const { position } of done.right.events) if (position > newest) newest = position
   }

@@ -1,5 +1,6 @@
 import { idIn } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
+import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
@@ -122,5 +123,5 @@ const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQue
   const command: ResendCommand = { type: 'CompleteResend' }
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
-  if (E.isLeft(done)) throw new Error(`a resend was ${done.left.kind}`)
+  if (E.isLeft(done)) throw new StatedFailure(`a resend was ${done.left.kind}`)
 }

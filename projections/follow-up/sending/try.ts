@@ -1,5 +1,6 @@
 import { newAggregate, type CausingEvent } from '../../../domain/aggregate.js'
 import type { Position } from '../../../domain/event.js'
+import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { AfterStep } from '../../../domain/follow-up.js'
 import { millisecondsOf, type Instant } from '../../../domain/instant.js'
 import { message, type MessageCommand, type MessageIds } from '../../../domain/message.js'
@@ -161,7 +162,7 @@ const askedFor = async (
     if (wait > 0) {
       await time.sleep(wait, lease.ending)
       // Whoever has the lease next asks anew.
-      if (isEnding(lease)) throw new Error('the lease ended while the outcome of a message was looked for')
+      if (isEnding(lease)) throw new StatedFailure('the lease ended while the outcome of a message was looked for')
     }
     const known = await knownCopies(ports, facts.contact_id, facts.message_id)
     const found = await messenger.settle(outgoing, since, known)

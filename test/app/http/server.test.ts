@@ -37,7 +37,9 @@ const endpoints: ReadonlyArray<Endpoint<undefined>> = [
     method: 'GET',
     path: '/broken',
     handle: flow(
-      TE.bindW('it', () => TE.fromTask<never, Problem>(() => Promise.reject(new RangeError(`no room for ${phone}`)))),
+      TE.bindW('it', () =>
+        TE.fromTask<never, Problem>(() => Promise.reject(new RangeError(`no room\n    at ${phone}`))),
+      ),
       answer(200, () => ({})),
     ),
   },
@@ -145,6 +147,7 @@ test('what is thrown is told by its kind and place: its message may hold what wa
   t.deepEqual(body, { errors: ['the request could not be handled'] })
   const [line] = lines.filter(({ level }) => level === 'error')
   t.like(line, { fields: { error: 'RangeError', route: '/example/broken' }, message: 'a request failed' })
+  t.regex(JSON.stringify(line?.fields['at']), /server\.test\.[jt]s:\d+/)
   t.false(JSON.stringify(lines).includes(phone))
 })
 

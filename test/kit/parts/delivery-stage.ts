@@ -117,6 +117,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       const sent: Array<WebhookRequest> = []
       const loaded = new Set<string>()
       const tried = failingWork(turnTime)
+      const logger = recordingLogger()
       const worker = deliveryWorker({
         store,
         documents,
@@ -131,7 +132,7 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
         vault,
         clock,
         ids,
-        logger: recordingLogger(),
+        logger,
         random: () => 0.5,
         projected,
         backoff: nextTurn,
@@ -149,6 +150,8 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       return {
         sent,
         worker,
+        /** What its log tells. */
+        lines: logger.lines,
         /** Why it tries something again. */
         retrying: tried.reason,
         /** The aggregates that it has loaded. */

@@ -17,6 +17,9 @@ import { settled } from '../../kit/time/turns.js'
 const corrupt: StoreFailure = { kind: 'corrupt', reason: 'it is refused' }
 const away: StoreFailure = { kind: 'unavailable', reason: 'away' }
 
+/** In the message of an exception. */
+const phone = '+14155550123'
+
 const deliveryStream = (n: number): string => streamOf(delivery, deliveryId(n))
 
 /** A store that fails in streams of the test's choice, and whoever asks for a retry of what was parked because of that. */
@@ -272,16 +275,20 @@ test('an exception that passes is no reason to park anything: the delivery is tr
 test('a delivery that throws each time is parked and no longer posted, and the others of its webhook go on', async (t) => {
   let isBroken = true
   const answer: Answer = (request) =>
-    isBroken && numberOf(request) === 1 ? Promise.reject(new TypeError('never')) : Promise.resolve(delivered)
+    isBroken && numberOf(request) === 1
+      ? Promise.reject(new TypeError(`${phone} is no number`))
+      : Promise.resolve(delivered)
   const { project, addWebhook, makeDue, work, until, state, parked, parkedOne, retry } = await openSpoiled(t, answer)
   project()
-  const { holdAll, sent } = work()
+  const { holdAll, sent, lines } = work()
   holdAll()
   await addWebhook(1)
   for (const n of [1, 2, 3]) await makeDue(n, 1)
   const { parked_event_id: id, ...facts } = await parkedOne()
   const worker = { process_manager: 'delivery_worker', event_stream: deliveryStream(1) }
-  t.like(facts, { ...worker, reason: 'an exception (TypeError)' })
+  t.like(facts, worker)
+  t.regex(facts.reason, /^an exception \(TypeError at projections\/delivery\/[a-z/-]+\.[jt]s:\d+\)$/)
+  t.true(lines.some(({ message }) => message === 'an attempt could not be recorded'))
   await until(async () => (await state(2)).kind === 'succeeded' && (await state(3)).kind === 'succeeded')
   await settled()
   const attempts = (): number => sent.filter((request) => numberOf(request) === 1).length
@@ -295,6 +302,7 @@ test('a delivery that throws each time is parked and no longer posted, and the o
   isBroken = false
   t.is(await retry(id), 'ParkedEventHandled')
   t.is((await state(1)).kind, 'succeeded')
+  t.false(JSON.stringify([lines, await parked()]).includes(phone))
 })
 
 test('a store that is away however often is no reason to park anything', async (t) => {

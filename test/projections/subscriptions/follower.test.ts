@@ -60,7 +60,7 @@ test('an event that can not be folded stops its projection loudly, and no other'
   t.is(going.failure(), undefined)
   t.is(going.position(), head)
   t.is(rightOf(await documents.count(collectionOf(anyProjection(picky('easy', ''))))), 3)
-  t.is(stopping.failure(), "picky can't fold ConversionDefined at position 2 (RangeError)")
+  t.regex(stopping.failure() ?? '', /^picky can't fold ConversionDefined at position 2: an exception \(RangeError/)
   t.true((stopping.position() ?? head) < head)
   const told = lines.filter(({ message }) => message === 'a follower of the log stopped')
   t.deepEqual(

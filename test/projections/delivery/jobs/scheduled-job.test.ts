@@ -1,4 +1,5 @@
 import test from 'ava'
+import { StatedFailure } from '../../../../domain/failure-reason.js'
 import { scheduledJob } from '../../../../projections/delivery/jobs/scheduled-job.js'
 import { webhookQueue, type WebhookQueue } from '../../../../projections/delivery/queue/webhook-queue.js'
 import { failingWork } from '../../../../projections/subscriptions/failing-work.js'
@@ -19,7 +20,7 @@ const openStage = () => {
       name: 'a job',
       work: (queue) =>
         new Promise((end, reject) => {
-          runs.push({ queue, end, fail: () => reject(new Error('the store was unavailable')) })
+          runs.push({ queue, end, fail: () => reject(new StatedFailure('the store was unavailable')) })
         }),
     },
     {
