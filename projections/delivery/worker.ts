@@ -148,7 +148,7 @@ const shardHeadsOn = ({ store, backoff, failingWork }: Pick<WorkerPorts, 'store'
           if (!isEnding(lease)) heads.set(lease.name, head.right)
           break
         }
-        failingWork.failed(tried, new StoreFailed(head.left))
+        failingWork.failed(lease, tried, new StoreFailed(head.left))
         await backoff(failures, lease.ending)
       }
       failingWork.ended(tried)
@@ -191,7 +191,7 @@ const searchForWork = (
       } catch (error) {
         if (isTold(failures))
           logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
-        failingWork.failed(lease.name, error)
+        failingWork.failed(lease, lease.name, error)
         await backoff(failures, lease.ending)
       }
     }

@@ -114,7 +114,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         const failures = failing.get(id) ?? 0
         if (isTold(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
         failing.set(id, failures + 1)
-        if (!isEnding(shard.lease)) failingWork.failed(id, error)
+        failingWork.failed(shard.lease, id, error)
         await backoff(0, shard.lease.ending)
       } finally {
         if (!isMessageId(id)) reservations.release(id)

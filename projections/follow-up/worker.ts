@@ -90,7 +90,7 @@ export const followUpWorker = (
         } catch (error) {
           if (isTold(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
-          failingWork.failed(lease.name, error)
+          failingWork.failed(lease, lease.name, error)
           await backoff(failures, lease.ending)
           failures += 1
         }
@@ -98,7 +98,6 @@ export const followUpWorker = (
       shards.delete(lease.name)
       waits.delete(ofAccounts)
       await Promise.all([goingOn, ...shard.underWay.values()])
-      failingWork.ended(lease.name)
     },
   }
 }

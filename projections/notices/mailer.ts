@@ -67,12 +67,11 @@ export const mailer = (ports: MailerPorts): Mailer => {
         failures = 0
       } catch (error) {
         if (isTold(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
-        failingWork.failed(mailerName, error)
+        failingWork.failed(lease, mailerName, error)
         await backoff(failures, lease.ending)
         failures += 1
       }
     }
-    failingWork.ended(mailerName)
     following = undefined
     await ofNotices.stop()
   }
@@ -140,7 +139,7 @@ const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): P
     return position
   } catch (error) {
     ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
-    if (!isEnding(holder.lease)) ports.failingWork.failed(id, error)
+    ports.failingWork.failed(holder.lease, id, error)
     return undefined
   }
 }

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { reasonOf } from '../../domain/failure-reason.js'
 import type { Time } from '../../domain/ports.js'
+import { isEnding, type Lease } from './leases.js'
 
-/** What a worker under leases fails at and tries again: health tells of it while that lasts. */
+/** What a worker under leases fails at and tries again: health tells of it while that lasts, and while its lease does. */
 export type FailingWork = {
-  /** `work` failed, and is tried again soon. */
-  readonly failed: (work: string, error: unknown) => void
+  /** `work` failed, and is tried again soon under this lease. */
+  readonly failed: (lease: Lease, work: string, error: unknown) => void
   /** `work` is done, or nobody tries it any more. */
   readonly ended: (work: string) => void
   /** Why something is tried again, in words that hold no value; undefined where nothing is. */
@@ -19,15 +20,16 @@ const mostWorks = 1_000
 const longestPause = 60_000
 
 export const failingWork = ({ now }: Pick<Time, 'now'>): FailingWork => {
-  const failing = new LRUCache<string, { readonly reason: string; readonly until: number }>({ max: mostWorks })
+  type Failure = { readonly lease: Lease; readonly reason: string; readonly until: number }
+  const failing = new LRUCache<string, Failure>({ max: mostWorks })
   return {
-    failed: (work, error) => {
-      failing.set(work, { reason: reasonOf(error), until: now() + longestPause })
-    },
+    failed: (lease, work, error) =>
+      void failing.set(work, { lease, reason: reasonOf(error), until: now() + longestPause }),
     ended: (work) => void failing.delete(work),
     reason: () => {
-      for (const [work, { reason, until }] of [...failing.entries()]) {
-        if (until > now()) return reason
+      for (const [work, { lease, reason, until }] of [...failing.entries()]) {
+        // Once its lease ends, another process tries it.
+        if (until > now() && !isEnding(lease)) return reason
         failing.delete(work)
       }
       return undefined

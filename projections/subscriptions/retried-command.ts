@@ -98,7 +98,7 @@ export const executeWithRetry = async <
       const { kind } = done.left
       if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
       if (isEnding(lease)) throw new StatedFailure(`the store was ${kind}`)
-      if (done.left.kind === 'unavailable') failingWork.failed(stream, new StoreFailed(done.left))
+      if (done.left.kind === 'unavailable') failingWork.failed(lease, stream, new StoreFailed(done.left))
       await backoff(failures, lease.ending)
     }
   } finally {

@@ -43,7 +43,7 @@ export const scheduledJob = ({ name, work }: Definition, { logger, backoff, fail
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
-        if (!isEnding(queue.lease)) failingWork.failed(tried, error)
+        failingWork.failed(queue.lease, tried, error)
         await backoff(failures, queue.lease.ending)
         failures += 1
       }

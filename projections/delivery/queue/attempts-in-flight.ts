@@ -52,7 +52,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
       failingWork.ended(id)
     } catch (error) {
       logger.error({ delivery: id, reason: reasonOf(error) }, 'an attempt could not be recorded')
-      if (!isEnding(queue.lease)) failingWork.failed(id, error)
+      failingWork.failed(queue.lease, id, error)
     }
     giveBack()
     queue.inFlight.delete(id)
@@ -73,7 +73,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
         const newest = await store.readLast(stream, 1)
         if (E.isRight(newest)) return newest.right[0]?.position
         if (newest.left.kind === 'corrupt') return undefined
-        failingWork.failed(stream, new StoreFailed(newest.left))
+        failingWork.failed(lease, stream, new StoreFailed(newest.left))
       }
       return undefined
     } finally {

@@ -71,7 +71,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         if (isTold(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
-        failingWork.failed(queue.webhookId, error)
+        failingWork.failed(queue.lease, queue.webhookId, error)
         // Others may have its slot while it waits.
         slots.scheduled(queue)
         slots.wake(schedule)

@@ -128,12 +128,11 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
         } catch (error) {
           if (isTold(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'what waits for accounts could not be read')
-          failingWork.failed(name, error)
+          failingWork.failed(lease, name, error)
           await backoff(failures, lease.ending)
           failures += 1
         }
       }
-      failingWork.ended(name)
     },
   }
 }

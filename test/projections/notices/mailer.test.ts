@@ -402,6 +402,18 @@ test('notices whose mailing throws each time are parked, and hold up no other', 
   t.is((await state(1)).kind, 'over')
 })
 
+test('what the mailer failed at is told of no longer than it has the lease', async (t) => {
+  const { makeDue, mail, until, close } = await openStage()
+  t.teardown(close)
+  await makeDue(1)
+  const { sent, lease, done, retrying } = mail(() => Promise.reject(new TypeError('never')))
+  await until(() => sent.length === 2)
+  t.regex(retrying() ?? '', /^an exception/)
+  lease.recall()
+  await done
+  t.is(retrying(), undefined)
+})
+
 test('an event that the mailer can not decode keeps it from no later notice', async (t) => {
   let isMet = false
   const spoiled = (store: EventStore): EventStore => ({

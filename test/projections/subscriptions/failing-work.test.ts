@@ -1,14 +1,16 @@
 import test from 'ava'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { failingWork } from '../../../projections/subscriptions/failing-work.js'
+import { testLease } from '../../kit/parts/lease.js'
 
+const lease = testLease('shard')
 const away = new StoreFailed({ kind: 'unavailable', reason: 'away' })
 
 test('what a worker fails at is told of until all of it has ended', (t) => {
   const { failed, ended, reason } = failingWork({ now: () => 0 })
   t.is(reason(), undefined)
-  failed('one', away)
-  failed('other', away)
+  failed(lease, 'one', away)
+  failed(lease, 'other', away)
   ended('one')
   t.is(reason(), 'away')
   ended('other')
@@ -17,19 +19,33 @@ test('what a worker fails at is told of until all of it has ended', (t) => {
 
 test('the message of an exception, which may hold a value, is not told', (t) => {
   const { failed, reason } = failingWork({ now: () => 0 })
-  failed('one', new TypeError('+14155550123 is no phone'))
+  failed(lease, 'one', new TypeError('+14155550123 is no phone'))
   t.is(reason(), 'an exception (TypeError)')
 })
 
 test('what does not fail again for a minute is not tried any more', (t) => {
   let now = 0
   const { failed, reason } = failingWork({ now: () => now })
-  failed('one', away)
+  failed(lease, 'one', away)
   now = 59_999
   t.is(reason(), 'away')
-  failed('other', away)
+  failed(lease, 'other', away)
   now = 60_000
   t.is(reason(), 'away')
   now = 120_000
   t.is(reason(), undefined)
+})
+
+test('what failed under a lease that is lost or given back is not told of any more', (t) => {
+  for (const end of ['expire', 'recall'] as const) {
+    const { failed, reason } = failingWork({ now: () => 0 })
+    const [one, other] = [testLease('one'), testLease('other')]
+    failed(one, 'one', away)
+    failed(other, 'other', new StoreFailed({ kind: 'unavailable', reason: 'slow' }))
+    one[end]()
+    t.is(reason(), 'slow')
+    failed(one, 'one', away)
+    other[end]()
+    t.is(reason(), undefined)
+  }
 })

@@ -372,6 +372,24 @@ test('an attempt that could not be recorded is made again', async (t) => {
   t.is(retrying(), undefined)
 })
 
+test('what failed is told of no longer than the shard of its webhook is held', async (t) => {
+  const { schedule, openQueue, put, begun, failReads, retrying } = await openStage()
+  const queues = [openQueue(1), openQueue(2)]
+  await put(1, 'first')
+  await put(2, 'first', at(2), 2)
+  queues.forEach(schedule)
+  await settled()
+  begun[0]?.fail()
+  failReads(queueOf(webhookId(2), 'retry'))
+  schedule(queues[1] ?? openQueue())
+  queues[1]?.lease.recall()
+  await settled()
+  t.is(retrying(), 'an exception (Error)')
+  queues[0]?.lease.recall()
+  await settled()
+  t.is(retrying(), undefined)
+})
+
 test('an attempt that could not be recorded is not made again before the read model shows all that may have been', async (t) => {
   const { schedule, openQueue, put, lag, begun, clock, numbers } = await openStage()
   await put(1, 'first')
