@@ -96,14 +96,15 @@ export const queries = ({ store, documents, hasPendingReactions }: QueryPorts): 
     if (E.isLeft(found)) return found
     const document = found.right.get(id)?.document as ContactDocument | undefined
     if (document !== undefined) return E.right(document.account_id === account ? contactOf(document) : undefined)
-    const read = await store.read(streamOf(contact, id), 0, mostConfirmed)
+    // One more than that tells whether the stream is longer.
+    const read = await store.read(streamOf(contact, id), 0, mostConfirmed + 1)
     if (E.isLeft(read)) return read
     if (read.right.revision === 'no-stream' && (await hasPendingReactions())) {
       return E.left(contactPending)
     }
     const folded = contactFrom(read.right.events)
     if (folded?.account_id !== account) return E.right(undefined)
-    return read.right.events.length < mostConfirmed ? E.right(contactOf(folded)) : E.left(contactLate)
+    return read.right.events.length <= mostConfirmed ? E.right(contactOf(folded)) : E.left(contactLate)
   }
 
   const missingIn = missingAmong(documents)
