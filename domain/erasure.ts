@@ -14,15 +14,20 @@ export const Asker = refined(
 const Facts = t.type({ erasure_id: ErasureId, account_id: AccountId, contact_id: ContactId, by: Asker })
 type ErasureFacts = t.TypeOf<typeof Facts>
 
-/** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
-const Summary = t.type({
+const named = {
   webhooks: t.readonlyArray(t.type({ webhook_id: WebhookId, deliveries: NaturalNumber })),
   dropped: t.readonlyArray(DeliveryId),
   dropped_count: NaturalNumber,
-})
+}
+
+/** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
+const Summary = t.type({ ...named, webhooks_count: NaturalNumber })
 export type ErasureSummary = t.TypeOf<typeof Summary>
 
-/** Deliveries that a summary names at most. */
+/** The count of the webhooks is left out where all of them are named. */
+const StoredSummary = t.intersection([t.type(named), t.partial({ webhooks_count: NaturalNumber })])
+
+/** Webhooks that a summary names at most, and deliveries: an account may have had any number of webhooks that were removed since. */
 export const mostNamed = 1_000
 
 /** The erasure of a contact: who asked for it and how it ended, in ids only. */
@@ -32,7 +37,7 @@ export const ErasureEvent = t.union([
   eventOf('LateLeadFound', t.type({ erasure_id: ErasureId, lead_id: LeadId })),
   /** The same of a text to the contact, or from it. */
   eventOf('LateMessageFound', t.intersection([MessageIds, t.type({ erasure_id: ErasureId })])),
-  eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), Summary])),
+  eventOf('ErasureCompleted', t.intersection([t.type({ erasure_id: ErasureId }), StoredSummary])),
 ])
 export type ErasureEvent = t.TypeOf<typeof ErasureEvent>
 
@@ -64,10 +69,10 @@ const evolve = (state: ErasureState, event: ErasureEvent): ErasureState => {
         ? state
         : { ...state, lateMessages: [...state.lateMessages, event.data.message_id] }
     case 'ErasureCompleted': {
-      const { webhooks, dropped, dropped_count } = event.data
+      const { webhooks, webhooks_count = webhooks.length, dropped, dropped_count } = event.data
       return state.kind === 'unknown'
         ? state
-        : { ...state, kind: 'completed', summary: { webhooks, dropped, dropped_count } }
+        : { ...state, kind: 'completed', summary: { webhooks, webhooks_count, dropped, dropped_count } }
     }
     default:
       return unreachable(event)
@@ -86,7 +91,10 @@ const decide = (command: ErasureCommand, state: ErasureState): Either<never, Rea
       return E.right([{ type: 'LateMessageFound', data: { ...command.ids, erasure_id: command.erasureId } }])
     case 'CompleteErasure': {
       if (state.kind !== 'requested') return E.right([])
-      const data = { erasure_id: state.facts.erasure_id, ...command.summary }
+      const { webhooks, webhooks_count, ...dropped } = command.summary
+      const first = webhooks.slice(0, mostNamed)
+      const count = first.length < webhooks_count ? { webhooks_count } : {}
+      const data = { erasure_id: state.facts.erasure_id, webhooks: first, ...count, ...dropped }
       return E.right([{ type: 'ErasureCompleted', data }])
     }
     default:

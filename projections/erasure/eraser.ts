@@ -208,7 +208,13 @@ const eraseDeliveries = async (
   }
   // In an order that does not depend on where it was interrupted.
   const webhooks = [...told].toSorted().map(([webhook_id, deliveries]) => ({ webhook_id, deliveries }))
-  return { webhooks, dropped: dropped.toSorted(), dropped_count: droppedCount, mayBeUnderWay }
+  return {
+    webhooks,
+    webhooks_count: webhooks.length,
+    dropped: dropped.toSorted(),
+    dropped_count: droppedCount,
+    mayBeUnderWay,
+  }
 }
 
 /** The same events whoever erases, and however often: they follow from the request. */

@@ -10,6 +10,7 @@ const summary = {
   dropped: [deliveryId(2)],
   dropped_count: 1,
 }
+const counted = { ...summary, webhooks_count: 1 }
 const completed: ErasureEvent = { type: 'ErasureCompleted', data: { erasure_id: erasureId(), ...summary } }
 
 test('an erasure is requested once, and remembers who asked first', (t) => {
@@ -20,10 +21,17 @@ test('an erasure is requested once, and remembers who asked first', (t) => {
 })
 
 test('an erasure ends once, with what was told and what was dropped', (t) => {
-  given(t, erasure, requested).when({ type: 'CompleteErasure', summary }).then(completed)
+  given(t, erasure, requested).when({ type: 'CompleteErasure', summary: counted }).then(completed)
   given(t, erasure, requested, completed)
-    .when({ type: 'CompleteErasure', summary: { ...summary, dropped_count: 9 } })
+    .when({ type: 'CompleteErasure', summary: { ...counted, dropped_count: 9 } })
     .isAlreadySo()
+})
+
+test('an erasure names the first thousand webhooks, and counts all of them', (t) => {
+  const webhooks = Array.from({ length: 1_001 }, (_, n) => ({ webhook_id: webhookId(n), deliveries: 1 }))
+  const many = { ...summary, webhooks, webhooks_count: 1_001 }
+  const data = { erasure_id: erasureId(), ...many, webhooks: webhooks.slice(0, 1_000) }
+  given(t, erasure, requested).when({ type: 'CompleteErasure', summary: many }).then({ type: 'ErasureCompleted', data })
 })
 
 test('a lead that came too late is erased too, also after the end', (t) => {

@@ -85,6 +85,7 @@ test('the answer names the webhooks that were told and the deliveries that are d
     erased: true,
     // The one that it answered with 500 it may have read.
     webhooks: [{ id: webhookId, deliveries: 2 }],
+    webhooks_count: 1,
     dropped: [waiting?.id],
     dropped_count: 1,
   }

@@ -35,6 +35,7 @@ export const erasureEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
       answer(200, ({ result: { isPurged, summary } }) => ({
         erased: isPurged ? true : 'pending',
         webhooks: summary?.webhooks.map(({ webhook_id: id, deliveries }) => ({ id, deliveries })) ?? [],
+        webhooks_count: summary?.webhooks_count ?? 0,
         dropped: summary?.dropped ?? [],
         dropped_count: summary?.dropped_count ?? 0,
       })),

@@ -17,6 +17,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { lead } from '../../../domain/lead.js'
 import { largestAppend } from '../../../domain/append-limit.js'
 import type { AnyCommand, EventStore } from '../../../domain/ports.js'
+import { erasure, mostNamed } from '../../../domain/erasure.js'
 import { E } from '../../../domain/prelude.js'
 import { remark } from '../../../domain/remark.js'
 import { decodeSubmission, leadFactsOf } from '../../../domain/submission.js'
@@ -24,7 +25,17 @@ import { deliveryFanOut } from '../../../projections/delivery/fan-out/fan-out.js
 import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
 import { accountWithWebhook } from '../../kit/parts/account-with-webhook.js'
 import { holdsAsync } from '../../kit/domain/property.js'
-import { accountId, at, conversionId, playbookId, sourceId } from '../../kit/domain/samples.js'
+import {
+  accountId,
+  at,
+  contactId,
+  conversionId,
+  deliveryId,
+  erasureId,
+  playbookId,
+  sourceId,
+  webhookId,
+} from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { cachedHandler } from '../../kit/parts/command-handlers.js'
@@ -202,4 +213,18 @@ test('the largest lead, and the largest activity report on it, are accepted and 
   await take(5, { does: 'report', unit: '"', noteBytes: 5_000, optsOut: false })
   t.is(await deliveriesDue(), 5)
   t.true(Math.max(...sizes) > 500_000, `${Math.max(...sizes)} bytes`)
+})
+
+test('a person who was told of to more webhooks than an account may have at a time, as they were removed, can be forgotten', async (t) => {
+  const commandHandler = cachedHandler(memoryEventStore(memoryLog()), manualClock())
+  const cause = { actor: 'test', eventId: randomIds(manualClock()).uuid }
+  const id = erasureId()
+  const facts = { erasure_id: id, account_id: accountId(), contact_id: contactId(), by: 'x'.repeat(100) }
+  rightOf(await commandHandler.execute(erasure, id, { type: 'RequestErasure', facts }, cause))
+  const told = 20_000
+  const webhooks = Array.from({ length: told }, (_, n) => ({ webhook_id: webhookId(n), deliveries: 1_000_000 }))
+  const dropped = Array.from({ length: mostNamed }, (_, n) => deliveryId(n))
+  const summary = { webhooks, webhooks_count: told, dropped, dropped_count: 1_000_000 }
+  const done = rightOf(await commandHandler.execute(erasure, id, { type: 'CompleteErasure', summary }, cause))
+  t.is(done.state.kind, 'completed')
 })
