@@ -59,6 +59,8 @@ export type Query = IndexPart & {
   /** Begin after this entry, in the direction of the query. */
   readonly after?: Cursor
   readonly descending?: boolean
+  /** Keys of documents that are left out, without being read. */
+  readonly except?: ReadonlyArray<string>
   readonly limit: number
 }
 

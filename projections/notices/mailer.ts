@@ -109,13 +109,10 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   const { documents, clock, projected, backoff, failingWork } = ports
   const { lease, setAside } = holder
   const woken = holder.wakeUp.signal()
-  const query = { index: 'due', equals: [], limit: mailsAtOnce + setAside.size }
+  const query = { index: 'due', equals: [], limit: mailsAtOnce, except: [...setAside.keys()] }
   const found = orThrow(await documents.find(collectionOf(notices), query))
   failingWork.ended(mailerName)
-  const next = found
-    .map(({ document }) => document as NoticeDocument)
-    .filter(({ id }) => !setAside.has(id))
-    .slice(0, mailsAtOnce)
+  const next = found.map(({ document }) => document as NoticeDocument)
   const now = clock.now()
   const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
   if (isEnding(lease)) return

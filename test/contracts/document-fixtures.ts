@@ -110,6 +110,7 @@ export const walk = (all: Readonly<Record<string, Ranked>>, query: Query): Reado
   return Object.entries(all)
     .map(([key, document]) => ({ key, document }))
     .filter(({ document }) => document.group === query.equals[0] && document.rank !== undefined)
+    .filter(({ key }) => query.except?.includes(key) !== true)
     .filter((entry) => query.from === undefined || cursorOf(entry).value >= query.from)
     .filter((entry) => query.upTo === undefined || cursorOf(entry).value <= query.upTo)
     .filter((entry) => query.after === undefined || compare(cursorOf(entry), query.after) > 0)

@@ -137,6 +137,7 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
       }),
       descending: fc.boolean(),
       limit: fc.integer({ min: 1, max: 8 }),
+      except: fc.subarray(['a', 'b', 'c', 'd', 'z']),
     })
     await holdsAsync(
       t,
@@ -158,7 +159,7 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
             ...(after === undefined ? {} : { after }),
           }
           assert.deepEqual(rightOf(await documents.find(collection, asked)), walk(plain, asked))
-          const { after: _after, descending: _descending, limit: _limit, ...part } = asked
+          const { after: _after, descending: _descending, limit: _limit, except: _except, ...part } = asked
           const counted = rightOf(await documents.count(collection, { ...part, limit: 3 }))
           assert.equal(counted, walk(plain, { ...part, limit: 3 }).length)
         }

@@ -23,7 +23,7 @@ export const indexValuesOf = (values: ReadonlyArray<unknown>): ReadonlyArray<Ind
 /** The filter and order of a query. All values of a field are of one type, number, text or date, and so are its bounds. */
 export const selectionOf = (
   { name, indexes }: Collection,
-  { index, equals, from: least, upTo, after, descending = false }: Omit<Query, 'limit'>,
+  { index, equals, from: least, upTo, after, descending = false, except = [] }: Omit<Query, 'limit'>,
 ): { readonly filter: Filter<DocumentRecord>; readonly sort: Readonly<Record<string, 1 | -1>> } => {
   const order = indexes[index]?.at(-1)
   if (order === undefined) throw new Error(`${name} has no index ${index}`)
@@ -43,6 +43,7 @@ export const selectionOf = (
   ]
   // A document without the field is not part of the index; a bound excludes it already.
   const present = bounds.length === 0 ? [{ [order]: { $type: ['number', 'string', 'date'] } }] : []
-  const filter = { $and: [...matched, ...bounds, ...present] } as Filter<DocumentRecord>
+  const others = except.length === 0 ? [] : [{ _id: { $nin: except } }]
+  const filter = { $and: [...matched, ...bounds, ...present, ...others] } as Filter<DocumentRecord>
   return { filter, sort: { [order]: direction, _id: direction } }
 }

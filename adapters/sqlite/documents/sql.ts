@@ -108,15 +108,17 @@ type Selection = { readonly sql: string; readonly values: Values }
 export const selection = (
   collection: Collection,
   table: string,
-  { after, descending = false, limit, ...part }: Query,
+  { after, descending = false, except = [], limit, ...part }: Query,
 ): Selection => {
   const order = orderOf(fieldsOf(collection, part.index))
   const direction = descending ? 'DESC' : 'ASC'
   const { where, values } = conditions(fieldsOf(collection, part.index), part)
   const beyond = after === undefined ? '' : ` AND (${order}, key) ${descending ? '<' : '>'} (?, ?)`
-  const sql = `SELECT key, body FROM "${table}" WHERE ${where}${beyond}
+  const other = except.length === 0 ? '' : ' AND key NOT IN (SELECT value FROM json_each(?))'
+  const sql = `SELECT key, body FROM "${table}" WHERE ${where}${beyond}${other}
                ORDER BY ${order} ${direction}, key ${direction} LIMIT ?`
-  return { sql, values: [...values, ...cursorValues(after), limit] }
+  const keys = except.length === 0 ? [] : [JSON.stringify(except)]
+  return { sql, values: [...values, ...cursorValues(after), ...keys, limit] }
 }
 
 const cursorValues = (after: Cursor | undefined): Values => (after === undefined ? [] : [after.value, after.key])

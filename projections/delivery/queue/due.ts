@@ -82,7 +82,8 @@ export const notSetAside = async (
   part: string,
   limit: number,
 ): Promise<ReadonlyArray<DeliveryDocument>> => {
-  const query = { index, equals: [part], limit: limit + setAside.size }
-  const shown = orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
-  return shown.filter(({ id }) => !setAside.has(id)).slice(0, limit)
+  const except = [...setAside.keys()]
+  const shown = orThrow(await documents.find(collection, { index, equals: [part], limit, except }))
+  // One may have been set aside while the others were read.
+  return shown.map(({ document }) => document as DeliveryDocument).filter(({ id }) => !setAside.has(id))
 }

@@ -73,7 +73,8 @@ const newestLate = async (
   let newest: ReadonlyArray<FollowUpDocument> = []
   let after: Query['after']
   while (!isEnding(shard.lease)) {
-    const part = { index: 'due', equals: [name], upTo, limit: latePage }
+    const except = [...shard.setAside.keys()]
+    const part = { index: 'due', equals: [name], upTo, limit: latePage, except }
     const page = orThrow(await documents.find(collection, after === undefined ? part : { ...part, after }))
     const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
     newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)

@@ -50,8 +50,8 @@ const freeIn = async <Document extends Due>(
   bounds: Pick<Query, 'from' | 'upTo' | 'descending'>,
   wanted: number,
 ): Promise<ReadonlyArray<Document>> => {
-  const limit = wanted + shard.underWay.size + shard.setAside.size
-  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...bounds, limit }))
+  const range = { ...bounds, limit: wanted + shard.underWay.size, except: [...shard.setAside.keys()] }
+  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...range }))
   return found
     .map(({ document }) => document as unknown as Document)
     .filter(isFreeIn(shard))
@@ -73,10 +73,11 @@ export const waiting = async <Document extends Due>(
   const { now, most } = wanted
   const read = (bounds: Pick<Query, 'from' | 'upTo'>, count: number): Promise<ReadonlyArray<Document>> =>
     freeIn(ports, shard, queue, bounds, count)
-  const start = startOf(wanted)
-  const [first] = await read(start, 1)
+  const [first] = await read(startOf(wanted), 1)
   if (first?.next_at === undefined) return []
   if (first.next_at > now) return [first]
+  // What stands before it is set aside or under way, and is not passed once more.
+  const start = { from: first.next_at }
   const [due, next] = await Promise.all([read({ ...start, upTo: now }, most), read({ from: later(now, 1) }, 1)])
   return [...due, ...next]
 }

@@ -58,15 +58,18 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     return { part, first, end }
   }
 
-  const found = (collection: Collection, { after, descending, limit, ...bounds }: Query): ReadonlyArray<Entry> => {
+  const found = (collection: Collection, query: Query): ReadonlyArray<Entry> => {
+    const { after, descending, except = [], limit: wanted, ...bounds } = query
     const { part, first, end } = indexed(collection, bounds)
+    const limit = wanted + except.length
     const start = after === undefined ? first : firstWhere(part, (one) => byCursor(one, after) > 0)
     const stop = after === undefined ? end : firstWhere(part, (one) => byCursor(one, after) >= 0)
     const some =
       descending === true
         ? part.slice(Math.max(first, Math.min(stop, end) - limit), Math.min(stop, end)).reverse()
         : part.slice(Math.max(start, first), Math.min(Math.max(start, first) + limit, end))
-    return some.flatMap(({ key, held }) => entriesOf({ ...held, key }))
+    const left = except.length === 0 ? some : some.filter(({ key }) => !except.includes(key)).slice(0, wanted)
+    return left.flatMap(({ key, held }) => entriesOf({ ...held, key }))
   }
 
   const written = (

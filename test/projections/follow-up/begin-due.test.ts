@@ -106,6 +106,19 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
   }
 }
 
+test('however many turns are parked in a shard, a look reads no more than without them', async (t) => {
+  const steps = [...Array(1_000).keys()].flatMap((n) => [step(2 * n, at(n), at(n), 'first'), step(2 * n + 1, at(n))])
+  const answers = Array.from({ length: 1_000 }, (_, n) => due(messageId(n), contactId(n), at(n)))
+  const { shard, clock, look, add } = await openShard(answers, steps)
+  for (const { key } of [...answers, ...steps]) shard.setAside.set(key, 'prk_1')
+  clock.set(at(10_000))
+  t.deepEqual(await look(), { begun: [], read: 0 })
+  await add(step(9_999, at(9_000), at(9_000), 'first'))
+  const { begun, read } = await look()
+  t.deepEqual(begun, [engagementId(9_999)])
+  t.true(read < 10, `${read} documents were read`)
+})
+
 test('one contact is written to by one turn at a time, so that each knows what the one before has sent', async (t) => {
   const waiting = [due(messageId(1), contactId(1)), due(messageId(2), contactId(1)), due(messageId(3), contactId(2))]
   const { shard, look } = await openShard(waiting)
