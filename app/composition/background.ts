@@ -5,14 +5,16 @@ import { E } from '../../domain/prelude.js'
 import { shards } from '../../projections/delivery/shards.js'
 import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
 import { keptMessages } from '../../projections/erasure/message-retention.js'
-import { retention } from '../../projections/erasure/retention.js'
+import { retention, type Kept } from '../../projections/erasure/retention.js'
+import type { Json } from '../../projections/ports.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { contactShards } from '../../projections/read-models/contact-shards.js'
 import { resends } from '../../projections/read-models/resends.js'
 import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import { follow, type Follower, type RunningFollower } from '../../projections/subscriptions/follower.js'
-import type { FailingWork } from '../../projections/subscriptions/failing-work.js'
+import { failingWork, type FailingWork } from '../../projections/subscriptions/failing-work.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
+import type { Lease } from '../../projections/subscriptions/leases.js'
 import { ofThisProcess, type ObservedFollower } from '../http/monitoring/lags.js'
 import type { ProcessRole } from './config.js'
 import { followerOf, storeBackoff, type Followers } from './followers.js'
@@ -55,6 +57,7 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
   let running: ReadonlyArray<RunningFollower> = []
   const ownWorkers = roles.has('delivery') ? [delivery.follower, followUp.follower] : []
   const mailing = roles.has('delivery') ? [noticeMailer.observed] : []
+  const retentions = roles.has('projector') ? retentionsOn(ports) : []
   let late: ReadonlyArray<string> = [...followers.all, ...ownWorkers].map(({ name }) => name)
 
   const existing = (readModels: Followers['readModels']): Promise<void> =>
@@ -101,11 +104,16 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 
   return {
     openRequests: delivery.open,
-    followers: () => [...followers.all, ...running.map(ofThisProcess), ...mailing],
+    followers: () => [
+      ...followers.all,
+      ...running.map(ofThisProcess),
+      ...mailing,
+      ...retentions.map(({ observed }) => observed),
+    ],
     lateFollowers: () => late,
     begin: async (head) => {
       running = ports.everyProcessFollowers.map((one) => one.start())
-      shareWork(ports, worked)
+      shareWork(ports, worked, retentions)
       await inTime(Promise.all([caughtUp(head), startWorkers(head)]), ports)
     },
     stop: async () => {
@@ -117,7 +125,11 @@ export const backgroundWork = (ports: Ports): BackgroundWork => {
 }
 
 /** In one turn of the event loop, so that the first heartbeat names all work of this process. */
-const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: Workers): void => {
+const shareWork = (
+  ports: Ports,
+  { delivery, noticeMailer, followUp }: Workers,
+  retentions: ReadonlyArray<RunningRetention>,
+): void => {
   const { stores, roles, followers } = ports
   const { membership } = stores
   if (roles.has('projector')) {
@@ -128,12 +140,11 @@ const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: Workers):
       async (lease) => byName.get(lease.name)?.run(lease),
     )
   }
-  const retentions = retentionsOn(ports)
-  if (roles.has('projector') && retentions.size > 0)
+  if (retentions.length > 0)
     membership.share(
       'retention',
-      () => [...retentions.keys()],
-      async (lease) => retentions.get(lease.name)?.run(lease),
+      () => retentions.map(({ observed }) => observed.name),
+      async (lease) => retentions.find(({ observed }) => observed.name === lease.name)?.run(lease),
     )
   if (roles.has('delivery')) {
     membership.share('delivery', () => shards, delivery.work)
@@ -142,20 +153,29 @@ const shareWork = (ports: Ports, { delivery, noticeMailer, followUp }: Workers):
   }
 }
 
-/** What is removed after so many days, by the names of the leases. */
-const retentionsOn = (ports: Ports): ReadonlyMap<string, ReturnType<typeof retention>> => {
-  const { stores, followers, deliveryRetentionDays, messageRetentionDays } = ports
+/** What removes something after so many days, under the lease of its name; what it has still to learn of is what its read model has. */
+type RunningRetention = { readonly run: (lease: Lease) => Promise<void>; readonly observed: ObservedFollower }
+
+const retentionsOn = (ports: Ports): ReadonlyArray<RunningRetention> => {
+  const { stores, followers, time, deliveryRetentionDays, messageRetentionDays } = ports
   const running = { ...ports, store: stores.store, documents: stores.documents }
-  const found = new Map<string, ReturnType<typeof retention>>()
-  if (deliveryRetentionDays !== undefined) {
-    const kept = keptDeliveries({ ...running, resends: followerOf(followers.readModels, resends.name) })
-    found.set(kept.name, retention(running, kept, deliveryRetentionDays))
+
+  const of = <Document extends Json>(kept: Kept<Document>, days: number): RunningRetention => {
+    // It tries again after up to an hour.
+    const tried = failingWork(time, Infinity)
+    const { progress } = followerOf(followers.readModels, kept.projection.name)
+    return {
+      run: retention({ ...running, failingWork: tried }, kept, days).run,
+      observed: { name: kept.name, progress, failure: () => undefined, retrying: tried.reason },
+    }
   }
-  if (messageRetentionDays !== undefined) {
-    const kept = keptMessages(running)
-    found.set(kept.name, retention(running, kept, messageRetentionDays))
-  }
-  return found
+  const shown = (): LeasedFollower => followerOf(followers.readModels, resends.name)
+  return [
+    ...(deliveryRetentionDays === undefined
+      ? []
+      : [of(keptDeliveries({ ...running, resends: shown() }), deliveryRetentionDays)]),
+    ...(messageRetentionDays === undefined ? [] : [of(keptMessages(running), messageRetentionDays)]),
+  ]
 }
 
 /** In milliseconds: a start takes requests after that, whatever it waits for, and says `degraded`. */

@@ -5,6 +5,8 @@ import type { Cursor, Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
 import { reasonOf } from '../../domain/failure-reason.js'
+import { backoffAfter } from '../subscriptions/backoff.js'
+import type { FailingWork } from '../subscriptions/failing-work.js'
 import type { Lease } from '../subscriptions/leases.js'
 
 type RetentionPorts = {
@@ -12,7 +14,11 @@ type RetentionPorts = {
   readonly documents: Pick<Documents, 'find' | 'exists'>
   readonly clock: Clock
   readonly logger: Logger
+  readonly failingWork: FailingWork
 }
+
+/** For one look. `failed`: why single documents could not be removed. */
+type LookPorts = RetentionPorts & { readonly failed: Array<unknown> }
 
 /** What is kept for so many days, and then removed, one document of a read model at a time. */
 export type Kept<Document extends Json> = {
@@ -38,6 +44,9 @@ export type Kept<Document extends Json> = {
 const pause = 60 * 60 * 1_000
 const pauseWhileBuilt = 10 * 1_000
 
+/** The same after a look that failed, be it at one document alone: nothing is kept for an hour more because of one hiccup. */
+const pauseAfterFailure = { first: 60 * 1_000, longest: pause }
+
 /** Documents that are looked at together, and in a second at most: the store is left to others. */
 const batchSize = 32
 const perSecond = 500
@@ -50,17 +59,29 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
   run: async (lease: Lease): Promise<void> => {
     // An older process may have left some in the files.
     let isPurged = false
+    let failures = 0
     while (!lease.ending.aborted) {
       const limit = later(ports.clock.now(), -days * 24 * 60 * 60 * 1_000)
       let next = pause
+      const failed: Array<unknown> = []
       try {
-        const erased = (await finish(ports, kept, lease)) + (await sweep(ports, kept, limit, lease))
+        const part = { ...ports, failed }
+        const erased = (await finish(part, kept, lease)) + (await sweep(part, kept, limit, lease))
         if (erased > 0) ports.logger.info({ erased, before: limit }, `${kept.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
         // What is built is looked at when it is there.
         if (!orThrow(await ports.documents.exists(collectionOf(kept.projection)))) next = pauseWhileBuilt
       } catch (error) {
+        failed.push(error)
         ports.logger.warn({ reason: reasonOf(error) }, `${kept.what} could not all be removed`)
+      }
+      if (failed.length === 0) {
+        failures = 0
+        ports.failingWork.ended(kept.name)
+      } else {
+        next = backoffAfter(pauseAfterFailure, failures)
+        failures += 1
+        ports.failingWork.failed(lease, kept.name, failed[0])
       }
       await ports.clock.sleepUntil(later(ports.clock.now(), next), lease.ending)
     }
@@ -72,7 +93,7 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
  * @throws StoreFailed
  */
 const sweep = async <Document extends Json>(
-  ports: RetentionPorts,
+  ports: LookPorts,
   kept: Kept<Document>,
   limit: Instant,
   lease: Lease,
@@ -104,11 +125,7 @@ const sweep = async <Document extends Json>(
 }
 
 /** Takes away what stands before the newest closing events, where an earlier sweep did not come to that. */
-const finish = async <Document extends Json>(
-  ports: RetentionPorts,
-  kept: Kept<Document>,
-  lease: Lease,
-): Promise<number> => {
+const finish = async <Document extends Json>(ports: LookPorts, kept: Kept<Document>, lease: Lease): Promise<number> => {
   const newest = { index: kept.removed, equals: [], descending: true, limit: unfinished } as const
   const page = orThrow(await ports.documents.find(collectionOf(kept.projection), newest))
   const done = page.map(({ key, document }) =>
@@ -124,9 +141,9 @@ const finish = async <Document extends Json>(
 const pace = ({ clock }: RetentionPorts, count: number, { ending }: Lease): Promise<void> =>
   clock.sleepUntil(later(clock.now(), (count * 1_000) / perSecond), ending)
 
-/** One that can't be removed now keeps no other: the next sweep tries again. */
+/** One that can't be removed now keeps no other: the next look tries again. */
 const aside = async (
-  { logger }: RetentionPorts,
+  { logger, failed }: LookPorts,
   { what }: Pick<Kept<Json>, 'what'>,
   key: string,
   work: () => Promise<boolean>,
@@ -134,6 +151,7 @@ const aside = async (
   try {
     return await work()
   } catch (error) {
+    failed.push(error)
     logger.warn({ of: key, reason: reasonOf(error) }, `one of the ${what} could not be removed`)
     return false
   }

@@ -19,12 +19,12 @@ const mostWorks = 1_000
 /** In milliseconds: what did not fail again for so long is not tried any more, as where a delivery was given up meanwhile. */
 const longestPause = 60_000
 
-export const failingWork = ({ now }: Pick<Time, 'now'>): FailingWork => {
+/** `pause`: another such time, where work is tried again later. */
+export const failingWork = ({ now }: Pick<Time, 'now'>, pause = longestPause): FailingWork => {
   type Failure = { readonly lease: Lease; readonly reason: string; readonly until: number }
   const failing = new LRUCache<string, Failure>({ max: mostWorks })
   return {
-    failed: (lease, work, error) =>
-      void failing.set(work, { lease, reason: reasonOf(error), until: now() + longestPause }),
+    failed: (lease, work, error) => void failing.set(work, { lease, reason: reasonOf(error), until: now() + pause }),
     ended: (work) => void failing.delete(work),
     reason: () => {
       for (const [work, { lease, reason, until }] of [...failing.entries()]) {

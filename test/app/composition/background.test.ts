@@ -68,11 +68,13 @@ const open = (...roles: ReadonlyArray<string>) => {
   const shown = (): Promise<Either<StoreFailure, []>> =>
     Promise.resolve(isAway ? E.left({ kind: 'unavailable', reason: 'away' }) : E.right([]))
   const time = manualTime()
+  const clock = manualClock()
   const logger = recordingLogger()
   const ports = {
     stores: {
       store: {
         head: () => Promise.resolve(E.right(7n)),
+        purge: () => Promise.resolve(E.right(true)),
         async *subscribe(_: unknown, __: unknown, signal: AbortSignal) {
           await aborted(signal)
         },
@@ -90,12 +92,14 @@ const open = (...roles: ReadonlyArray<string>) => {
     everyProcessFollowers: [],
     logger,
     time: time.process(),
-    clock: manualClock(),
+    clock,
+    messageRetentionDays: 30,
     siteUrl: Promise.resolve('https://leads.example.com'),
   } as unknown as Ports
   return {
     background: backgroundWork(ports),
     time,
+    clock,
     logger,
     /** The followers that run under their leases. */
     running,
@@ -194,5 +198,26 @@ test('workers that can not read what is due are told of by name, for as long as 
   takeAway(false)
   await time.advance(3_000)
   t.deepEqual(retrying(), [])
+  await background.stop()
+})
+
+test('a removal of what was kept for long enough that fails is told of by name until it succeeds', async (t) => {
+  const { background, clock, takeAway } = open('projector')
+  const retrying = (): string | undefined =>
+    background
+      .followers()
+      .find(({ name }) => name === 'message_retention')
+      ?.retrying()
+  takeAway(true)
+  void background.begin(positionAt(7))
+  await settled()
+  t.is(retrying(), 'away')
+  t.true(clock.toNextTimer(clock.time() + 10 * 60_000), 'it is tried again soon')
+  await settled()
+  t.is(retrying(), 'away')
+  takeAway(false)
+  t.true(clock.toNextTimer())
+  await settled()
+  t.is(retrying(), undefined)
   await background.stop()
 })

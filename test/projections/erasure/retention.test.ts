@@ -9,6 +9,7 @@ import { E } from '../../../domain/prelude.js'
 import { keptDeliveries } from '../../../projections/erasure/delivery-retention.js'
 import { keptMessages } from '../../../projections/erasure/message-retention.js'
 import { retention } from '../../../projections/erasure/retention.js'
+import { failingWork, type FailingWork } from '../../../projections/subscriptions/failing-work.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { deliveries } from '../../../projections/read-models/deliveries.js'
 import { messages } from '../../../projections/read-models/messages.js'
@@ -43,6 +44,7 @@ const sweptAt = async (
   sweeps = 1,
   stored: (whole: EventStore) => EventStore = (whole) => whole,
   what: 'delivery' | 'message' = 'delivery',
+  failing = failingWork(turnTime, Infinity),
 ): Promise<History> => {
   const whole = await writeHistory(memoryEventStore(memoryLog()), history)
   const begun = stored(whole)
@@ -73,7 +75,7 @@ const sweptAt = async (
   const lease = testLease('retention')
   let ids = 10_000
   const ports = {
-    ...{ store, documents, time: turnTime, messenger: outbox, logger: recordingLogger() },
+    ...{ store, documents, time: turnTime, messenger: outbox, logger: recordingLogger(), failingWork: failing },
     commandHandler: sharedHandler(store, clock),
     clock: {
       now: clock.now,
@@ -124,6 +126,7 @@ test('while the read model is being built it is looked at again soon', async (t)
   const waits: Array<Instant> = []
   const ports = {
     ...{ store, documents, time: turnTime, logger: recordingLogger(), ids: { uuid } },
+    failingWork: failingWork(turnTime),
     commandHandler: sharedHandler(store, clock),
     clock: {
       now: clock.now,
@@ -169,8 +172,16 @@ test('a delivery that can not be read keeps no other from being removed', async 
         ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has a type that this version does not know' }))
         : whole.readLast(stream, count),
   })
-  const left = of(await sweptAt(later(end, 31 * day), 1, spoilt), 'DeliveryErased')
+  const told: Array<unknown> = []
+  const { ended, reason } = failingWork(turnTime)
+  const failing = {
+    ended,
+    reason,
+    failed: (...[, work, error]: Parameters<FailingWork['failed']>) => void told.push(work, error),
+  }
+  const left = of(await sweptAt(later(end, 31 * day), 1, spoilt, 'delivery', failing), 'DeliveryErased')
   t.is(left.length, once.length - 1)
+  t.like(told, { 0: 'retention', 1: { message: 'an event has a type that this version does not know' } })
 })
 
 const idIn = (event: { readonly stream: string }): string => event.stream.replace(/^\w+-/, '')
