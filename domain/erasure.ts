@@ -14,18 +14,18 @@ export const Asker = refined(
 const Facts = t.type({ erasure_id: ErasureId, account_id: AccountId, contact_id: ContactId, by: Asker })
 type ErasureFacts = t.TypeOf<typeof Facts>
 
-const named = {
-  webhooks: t.readonlyArray(t.type({ webhook_id: WebhookId, deliveries: NaturalNumber })),
-  dropped: t.readonlyArray(DeliveryId),
-  dropped_count: NaturalNumber,
-}
+/** The count of the webhooks is left out where all of them are named. */
+const StoredSummary = t.intersection([
+  t.type({
+    webhooks: t.readonlyArray(t.type({ webhook_id: WebhookId, deliveries: NaturalNumber })),
+    dropped: t.readonlyArray(DeliveryId),
+    dropped_count: NaturalNumber,
+  }),
+  t.partial({ webhooks_count: NaturalNumber }),
+])
 
 /** What was told of the contact to which webhooks, and the deliveries that were still due: all of them counted, the first ones named. */
-const Summary = t.type({ ...named, webhooks_count: NaturalNumber })
-export type ErasureSummary = t.TypeOf<typeof Summary>
-
-/** The count of the webhooks is left out where all of them are named. */
-const StoredSummary = t.intersection([t.type(named), t.partial({ webhooks_count: NaturalNumber })])
+export type ErasureSummary = Required<t.TypeOf<typeof StoredSummary>>
 
 /** Webhooks that a summary names at most, and deliveries: an account may have had any number of webhooks that were removed since. */
 export const mostNamed = 1_000
