@@ -12,8 +12,11 @@ export const reasonOf = (error: unknown): string => {
   return `an exception (${error.name}${place === undefined ? '' : ` at ${place}`})`
 }
 
-/** A frame of a stack in our own code; a message stands in the stack too, and what is taken here holds no value whatever it says. */
-const ownFrame = /^\s+at .*(?<!\/test)\/((?:adapters|app|domain|projections)\/[a-z/-]+\.[jt]s:\d{1,4}):\d+\)?$/m
+/** A line of a stack in our own code. */
+const ownFrame = /^[ \t]+at .*(?<!\/test)\/((?:adapters|app|domain|projections)\/[a-z/-]+\.[jt]s:\d{1,4}):\d+\)?$/m
 
-/** File and line of our own code that it came from, as far as its stack says so. */
-const placeOf = ({ stack = '' }: Error): string | undefined => ownFrame.exec(stack)?.[1]
+/** File and line of our own code that it came from, as far as its stack says so. The message, which stands before its lines, is left out. */
+const placeOf = ({ message, stack = '' }: Error): string | undefined => {
+  const start = stack.indexOf(message)
+  return start === -1 ? undefined : ownFrame.exec(stack.slice(start + message.length))?.[1]
+}

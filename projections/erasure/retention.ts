@@ -1,6 +1,6 @@
 import { later, type Instant } from '../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../domain/ports.js'
-import { orThrow } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { Cursor, Documents } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
@@ -17,8 +17,8 @@ type RetentionPorts = {
   readonly failingWork: FailingWork
 }
 
-/** For one look. `failed`: why single documents could not be removed. */
-type LookPorts = RetentionPorts & { readonly failed: Array<unknown> }
+/** For one look. `failed` is called with why a single document could not be removed. */
+type LookPorts = RetentionPorts & { readonly failed: (error: unknown) => void }
 
 /** What is kept for so many days, and then removed, one document of a read model at a time. */
 export type Kept<Document extends Json> = {
@@ -63,25 +63,25 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
     while (!lease.ending.aborted) {
       const limit = later(ports.clock.now(), -days * 24 * 60 * 60 * 1_000)
       let next = pause
-      const failed: Array<unknown> = []
+      let failure: { readonly error: unknown } | undefined
       try {
-        const part = { ...ports, failed }
+        const part = { ...ports, failed: (error: unknown) => void (failure ??= { error }) }
         const erased = (await finish(part, kept, lease)) + (await sweep(part, kept, limit, lease))
         if (erased > 0) ports.logger.info({ erased, before: limit }, `${kept.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
         // What is built is looked at when it is there.
         if (!orThrow(await ports.documents.exists(collectionOf(kept.projection)))) next = pauseWhileBuilt
       } catch (error) {
-        failed.push(error)
-        ports.logger.warn({ reason: reasonOf(error) }, `${kept.what} could not all be removed`)
+        failure = { error }
       }
-      if (failed.length === 0) {
+      if (failure === undefined) {
         failures = 0
         ports.failingWork.ended(kept.name)
       } else {
         next = backoffAfter(pauseAfterFailure, failures)
         failures += 1
-        ports.failingWork.failed(lease, kept.name, failed[0])
+        ports.failingWork.failed(lease, kept.name, failure.error)
+        ports.logger.warn({ reason: reasonOf(failure.error) }, `${kept.what} could not all be removed`)
       }
       await ports.clock.sleepUntil(later(ports.clock.now(), next), lease.ending)
     }
@@ -107,14 +107,21 @@ const sweep = async <Document extends Json>(
       const part = { index: 'of_all', equals: [state], upTo: limit, limit: batchSize }
       const page = orThrow(await ports.documents.find(collection, after === undefined ? part : { ...part, after }))
       if (lease.ending.aborted) return erased
+      const unavailable: Array<unknown> = []
+      const failed = (error: unknown): void => {
+        ports.failed(error)
+        if (isUnavailable(error)) unavailable.push(error)
+      }
       const old = page.map(({ key, document }) =>
-        aside(ports, kept, key, async () => {
+        aside({ ...ports, failed }, kept, key, async () => {
           const [last] = orThrow(await ports.store.readLast(kept.streamOf(key), 1))
           if (last === undefined || last.time > limit || last.type === kept.closedBy) return false
           return kept.remove(document as Document, lease)
         }),
       )
       erased += (await Promise.all(old)).filter(Boolean).length
+      // The store is away: to ask it for each of the others would help nobody.
+      if (page.length > 0 && unavailable.length === page.length) throw unavailable[0]
       await pace(ports, page.length, lease)
       const last = page.length < batchSize ? undefined : page.at(-1)
       // A collection holds what its own projection made.
@@ -141,7 +148,9 @@ const finish = async <Document extends Json>(ports: LookPorts, kept: Kept<Docume
 const pace = ({ clock }: RetentionPorts, count: number, { ending }: Lease): Promise<void> =>
   clock.sleepUntil(later(clock.now(), (count * 1_000) / perSecond), ending)
 
-/** One that can't be removed now keeps no other: the next look tries again. */
+const isUnavailable = (error: unknown): boolean => error instanceof StoreFailed && error.kind === 'unavailable'
+
+/** One that can't be removed now keeps no other: the next look tries again. What may succeed then is told with the look alone. */
 const aside = async (
   { logger, failed }: LookPorts,
   { what }: Pick<Kept<Json>, 'what'>,
@@ -151,8 +160,9 @@ const aside = async (
   try {
     return await work()
   } catch (error) {
-    failed.push(error)
-    logger.warn({ of: key, reason: reasonOf(error) }, `one of the ${what} could not be removed`)
+    failed(error)
+    if (!isUnavailable(error))
+      logger.warn({ of: key, reason: reasonOf(error) }, `one of the ${what} could not be removed`)
     return false
   }
 }

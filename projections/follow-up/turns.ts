@@ -71,17 +71,15 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     const contactId = events.map(contactIn).find((found) => found !== undefined)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
-  const worker = { name: followUpWorkerName, actor: 'follow-up', placeOf, isShared }
-  const ofEngagements = parkedWork<Shard>({ ...worker, records: engagement }, ports)
-  const ofMessages = parkedWork<Shard>({ ...worker, records: message }, ports)
+  const parked = parkedWork<Shard>(
+    { name: followUpWorkerName, actor: 'follow-up', placeOf, isShared, ...recorded },
+    ports,
+  )
   const failing = new LRUCache<TurnId, number>({ max: mostFailing })
-
-  const parkedFor = (id: TurnId) => (isMessageId(id) ? ofMessages : ofEngagements)
 
   /** @throws `error` where it may succeed later */
   const failed = async (shard: Shard, id: TurnId, error: unknown): Promise<Position | undefined> => {
     if (isEnding(shard.lease)) throw error
-    const parked = parkedFor(id)
     const failure = parked.finalFailure(id, error)
     if (!isShared(failure.stream)) {
       await parked.failed(shard, id, failure)
@@ -91,7 +89,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
     const position = await putOff(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
     const { message: reason } = failure
-    const own = streamOf(isMessageId(id) ? message : engagement, id)
+    const own = recorded.streamOf(id)
     if (position === undefined) await parked.failed(shard, id, new FailedForGood(own, { kind: 'corrupt', reason }))
     return position
   }
@@ -105,7 +103,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
           await backoff(0, shard.lease.ending)
           return
         }
-        await parkedFor(id).succeeded(shard, id)
+        await parked.succeeded(shard, id)
         failing.delete(id)
         // Before the read models show it, the turn would seem to be due again, and a state's limit not to be reached.
         const readModels = [projected.followUps, projected.messages]
@@ -126,8 +124,13 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         shard.wakeUp.wake()
       }
     },
-    learn: async (event) => (await ofEngagements.learn(event)) ?? (await ofMessages.learn(event)),
+    learn: parked.learn,
   }
+}
+
+const recorded = {
+  streamOf: (id: string): string => streamOf(isMessageId(id) ? message : engagement, id),
+  idIn: (stream: string): string | undefined => idIn(engagement, stream) ?? idIn(message, stream),
 }
 
 const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promise<Position | undefined> => {

@@ -3,7 +3,7 @@ import type { Position } from '../../domain/event.js'
 import type { NoticeId } from '../../domain/ids.js'
 import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
-import { parkedWork, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
+import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { isTold } from '../subscriptions/backoff.js'
@@ -54,7 +54,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
     const { store, logger, backoff } = ports
     const siteUrl = await Promise.race([ports.siteUrl, aborted(lease.ending)])
     if (siteUrl === undefined) return
-    const worker = { name: mailerName, actor: 'notice', records: notice, placeOf: () => holder }
+    const worker = { name: mailerName, actor: 'notice', ...recordedBy(notice), placeOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
     const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked }
     void aborted(lease.ending).then(holder.wakeUp.wake)

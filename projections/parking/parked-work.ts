@@ -27,13 +27,20 @@ type Worker<Place> = {
   /** Parked events are known by it, so it stays as it is. */
   readonly name: string
   readonly actor: string
-  /** The decider of the streams that record how the work ended. */
-  readonly records: { readonly category: string }
+  /** The stream that records how the work of an id ended, and the id whose stream it is. */
+  readonly streamOf: (id: string) => string
+  readonly idIn: (stream: string) => string | undefined
   /** Where work is done that needs the stream; undefined where another process does it. */
   readonly placeOf: (stream: string, events: ReadonlyArray<Recorded<DomainEvent>>) => Place | undefined
   /** Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself. */
   readonly isShared?: (stream: string) => boolean
 }
+
+/** Work whose ends are all recorded in the streams of one decider. */
+export const recordedBy = (decider: { readonly category: string }): Pick<Worker<unknown>, 'streamOf' | 'idIn'> => ({
+  streamOf: (id) => streamOf(decider, id),
+  idIn: (stream) => idIn(decider, stream),
+})
 
 export type ParkedWorkPorts = RetryPorts & { readonly store: Pick<EventStore, 'read' | 'readLast'> }
 
@@ -113,7 +120,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   worker: Worker<Place>,
   ports: ParkedWorkPorts,
 ): ParkedWork<Place> => {
-  const { name, records, placeOf, isShared = () => false } = worker
+  const { name, placeOf, isShared = () => false } = worker
   const { store } = ports
   const { park, recordRetry, answer } = recordsOf(worker, ports)
   const exceptions = exceptionsInARow()
@@ -137,7 +144,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
     if (place === undefined) return undefined
     const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
     for (const id of released) place.setAside.delete(id)
-    const id = idIn(records, event_stream)
+    const id = worker.idIn(event_stream)
     // What it failed on can be read again, or somebody has recorded since how the work ended.
     if (id === undefined || (released.length === 0 && events.at(-1)?.id !== event_id)) await answer(parked, undefined)
     else place.retried.set(id, parked)
@@ -145,7 +152,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   }
 
   return {
-    finalFailure: (id, error) => exceptions.finalFailure(streamOf(records, id), error),
+    finalFailure: (id, error) => exceptions.finalFailure(worker.streamOf(id), error),
     park: async ({ lease }, error) => {
       await park(lease, error)
     },
@@ -159,7 +166,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
       await recordRetry(lease, parked, error.message)
     },
     succeeded: async ({ lease, retried }, id) => {
-      exceptions.succeeded(streamOf(records, id))
+      exceptions.succeeded(worker.streamOf(id))
       const asked = retried.get(id)
       if (asked === undefined) return
       retried.delete(id)

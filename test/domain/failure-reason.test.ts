@@ -25,6 +25,7 @@ test('what looks like a place in the message of an exception holds no value wher
     `    at ${phone}`,
     `    at call (file:///dist/app/${phone}.js:1:1)`,
     `    at call (/dist/app/x.js:4155550123:1)`,
+    '    at y/app/john/doe.ts:4155:1',
   ]
   for (const frame of frames) t.is(reasonOf(new TypeError(`none\n${frame}`)), 'an exception (TypeError)')
 })

@@ -2,7 +2,7 @@ import { idIn, streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { webhook } from '../../../domain/webhook.js'
-import { parkedWork, type ParkedWorkPorts } from '../../parking/parked-work.js'
+import { parkedWork, recordedBy, type ParkedWorkPorts } from '../../parking/parked-work.js'
 import type { ProjectedEvent } from '../../projection.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { FailedForGood } from '../../subscriptions/retried-command.js'
@@ -33,7 +33,7 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
     const id = due ?? (idIn(webhook, stream) as WebhookId | undefined)
     return id === undefined ? undefined : queues.of(id)
   }
-  const worker = { name: deliveryWorkerName, actor: 'delivery', records: delivery, placeOf }
+  const worker = { name: deliveryWorkerName, actor: 'delivery', ...recordedBy(delivery), placeOf }
   const { finalFailure, failed, succeeded, learn } = parkedWork<WebhookQueue>(worker, ports)
 
   const set =

@@ -30,7 +30,7 @@ export type DueInShard = {
   lateAhead: { readonly steps: ReadonlyArray<FollowUpDocument>; readonly until: number }
 }
 
-export const isMessageId = (id: TurnId): id is MessageId => id.startsWith('msg_')
+export const isMessageId = (id: string): id is MessageId => id.startsWith('msg_')
 
 export type DuePorts = {
   readonly documents: Pick<Documents, 'find'>

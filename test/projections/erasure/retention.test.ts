@@ -184,6 +184,23 @@ test('a delivery that can not be read keeps no other from being removed', async 
   t.like(told, { 0: 'retention', 1: { message: 'an event has a type that this version does not know' } })
 })
 
+test('where the store is away a look ends with its first documents, instead of asking for each of the others', async (t) => {
+  const all = of(await sweptAt(later(end, 31 * day)), 'DeliveryErased').length
+  let asked = 0
+  let looks = 0
+  const away = (whole: EventStore): EventStore => ({
+    ...whole,
+    readLast: () => {
+      asked += 1
+      return Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' }))
+    },
+  })
+  const failing = { ...failingWork(turnTime), failed: () => void (looks += 1) }
+  t.deepEqual(of(await sweptAt(later(end, 31 * day), 1, away, 'delivery', failing), 'DeliveryErased'), [])
+  t.true(looks > 0 && asked > 0)
+  t.true(asked < looks * all, `${asked} of ${looks * all}`)
+})
+
 const idIn = (event: { readonly stream: string }): string => event.stream.replace(/^\w+-/, '')
 
 /** By id the message, and whether its conversation has ended. */

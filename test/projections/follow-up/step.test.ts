@@ -340,6 +340,23 @@ test('while a store is away for a turn health tells of it, until the turn is ove
   t.deepEqual(stage.parked(), [])
 })
 
+test('what fails again when somebody asked for its retry stays parked, be it a step or what a member wrote', async (t) => {
+  const stage = openFollowUpStage(t, {
+    lookUpSender: () => {
+      throw new TypeError()
+    },
+  })
+  const parked = (type: string): number => stage.parked().filter((event) => event.type === type).length
+  await stage.submit(1, 1, {})
+  await stage.write(1)
+  stage.work(1)
+  await until('both are parked', 30_000, () => parked('EventParked') === 2)
+  await stage.retryParked()
+  await until('both retries have failed', 30_000, () => parked('ParkedEventRetryFailed') === 2)
+  t.is(parked('ParkedEventHandled'), 0)
+  t.is(parked('EventParked'), 2)
+})
+
 test('a store that was away before a turn throws does not count: five exceptions in a row park it', async (t) => {
   let looks = 0
   const stage = openFollowUpStage(t, {
