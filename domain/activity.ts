@@ -49,6 +49,9 @@ export const typeOf = (label: ActivityLabel): ActivityType => types[label]
 /** In milliseconds: a scheduled call whose end nobody reports is over then. */
 export const longestCall = 60 * 60_000
 
+/** In milliseconds: a call may be scheduled for a time so far ahead. */
+export const furthestCall = 366 * 24 * 60 * 60_000
+
 /** In milliseconds: so long before its time a call may come at most. */
 const mostEarly = 60 * 60_000
 

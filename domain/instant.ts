@@ -8,8 +8,12 @@ export const instantOf = (milliseconds: number): Instant => new Date(millisecond
 
 export const millisecondsOf = (instant: Instant): number => Date.parse(instant)
 
+/** The last instant whose year has four digits: of a later one text order would no longer be time order, and nobody could decode it. */
+const lastInstant = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** So many milliseconds later, and no later than the year 9999 ends. */
 export const later = (instant: Instant, milliseconds: number): Instant =>
-  instantOf(millisecondsOf(instant) + milliseconds)
+  instantOf(Math.min(millisecondsOf(instant) + milliseconds, lastInstant))
 
 const timestamp =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(Z|z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/

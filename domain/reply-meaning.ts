@@ -77,14 +77,14 @@ const refusalWordsOf = (text: string): string => wordsOf(text).replaceAll(/\bopt
 
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
-/** What follows the first line may be the signature of a telephone. */
-const isStop = (text: string): boolean => {
-  const [line = ''] = text.trim().split('\n')
-  const rest = refusalWordsOf(line)
-    .split(' ')
-    .filter((word) => !besideStop.has(word))
-  return rest.length > 0 && rest.every((word) => stopWords.has(word))
-}
+/** By itself, whatever is said beside it: "Stop! I have one", "STOP, I have one", or the signature of a telephone in the next line. */
+const isStop = (text: string): boolean =>
+  text.split(/[.!?;,\n]+/).some((clause) => {
+    const rest = refusalWordsOf(clause)
+      .split(' ')
+      .filter((word) => !besideStop.has(word))
+    return rest.length > 0 && rest.every((word) => stopWords.has(word))
+  })
 
 const isRefusal = (text: string): boolean =>
   text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(refusalWordsOf(sentence))))

@@ -149,4 +149,6 @@ test('a clock that has not moved gives a millisecond more', (t) => {
   t.is(strictlyAfter(at(5), at(5)), at(6))
   t.is(strictlyAfter(at(900), at(5)), at(901))
   t.is(later(at(5), 1000), at(1005))
+  const last = '9999-12-31T23:59:59.999Z' as Instant
+  t.is(later(last, 3_600_000), last, 'a year has four digits')
 })

@@ -1,6 +1,7 @@
 import test from 'ava'
 import { having, sendJson, type Answer } from '../kit/network/http.js'
 import { idsOf, manage, openAccount, type Account } from '../kit/service/account.js'
+import { instantOf, later } from '../../domain/instant.js'
 import { nobody } from '../kit/domain/samples.js'
 import { lead as wholeLead, newPhone } from '../kit/service/leads.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
@@ -239,7 +240,7 @@ test('a call that was scheduled holds the steps back whatever is reported of cal
   const account = await following()
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   await soon(async () => (await messagesOf(account, contact_id)).length >= 1)
-  const properties = { at: '2999-01-01T10:00:00Z' }
+  const properties = { at: later(instantOf(Date.now()), 300 * 24 * 60 * 60_000) }
   t.is((await account.report(next_engagement_id, 'event', 'phone_call_scheduled', { properties })).status, 201)
   await account.report(next_engagement_id, 'event', 'phone_call_missed')
   const { length } = await messagesOf(account, contact_id)
@@ -261,6 +262,8 @@ test('a call that is scheduled for what is no time is refused, and nothing is re
     t.is(status, 400)
     t.deepEqual(body, { errors: ['properties.at must be an ISO 8601 timestamp'] })
   }
+  for (const at of ['2099-01-01T10:00:00Z', '9999-12-31T23:59:59Z'])
+    t.deepEqual((await schedule(at)).body, { errors: ['properties.at must be at most a year from now'] })
   t.false((await labelsOf(account, contact_id)).includes('phone_call_scheduled'))
   t.is((await schedule(null)).status, 201)
 })

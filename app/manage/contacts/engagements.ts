@@ -1,4 +1,4 @@
-import { ActivityLabel, ActivityType, longestCall, typeOf } from '../../../domain/activity.js'
+import { ActivityLabel, ActivityType, furthestCall, longestCall, typeOf } from '../../../domain/activity.js'
 import { decode, optional, t } from '../../../domain/codec.js'
 import { activityReportIdOf } from '../../../domain/derived-id.js'
 import type { EngagementState } from '../../../domain/engagement.js'
@@ -33,7 +33,7 @@ export const engagementEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<
       withAccount(ports),
       pathId('engagement_id', EngagementId, { kind: 'engagement-not-found' }),
       withBody(ReportRequest),
-      check(({ body }) => labelProblem(body) ?? callProblem(body)),
+      check(({ body }) => labelProblem(body) ?? callProblem(body, ports.clock.now())),
       bind('reportId', ({ request, account, engagement_id }) =>
         TE.fromEither(reportIdIn(ports, request, account, engagement_id)),
       ),
@@ -73,11 +73,14 @@ const callIn = (report: Pick<ReportRequest, 'label' | 'properties'>): { readonly
   return E.isLeft(at) || at.right === undefined ? {} : { callUntil: later(at.right, longestCall) }
 }
 
-/** A time that nobody can read would let the steps go on before the call. */
-const callProblem = (report: ReportRequest): Problem | undefined =>
-  E.isLeft(callTime(report))
-    ? { kind: 'invalid', messages: [`properties.at must be ${InstantFromText.name}`] }
+/** A time that nobody can read would let the steps go on before the call, and one that stands for none would hold them for ever. */
+const callProblem = (report: ReportRequest, now: Instant): Problem | undefined => {
+  const at = callTime(report)
+  if (E.isLeft(at)) return { kind: 'invalid', messages: [`properties.at must be ${InstantFromText.name}`] }
+  return at.right !== undefined && at.right > later(now, furthestCall)
+    ? { kind: 'invalid', messages: ['properties.at must be at most a year from now'] }
     : undefined
+}
 
 /** What tells a repetition of an activity report: its `Idempotency-Key`, as an id of which nobody can make out the key. */
 const reportIdIn = (
