@@ -13,7 +13,7 @@ import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
 import { attemptWith, type AttemptPorts } from './attempts/attempt.js'
 import { newDeliveries } from './attempts/new-deliveries.js'
-import { deliveryWorkerName, setAside } from './attempts/set-aside.js'
+import { deliveryWorkerName, setAside, type SetAside } from './attempts/set-aside.js'
 import { reconcileBacklog } from './jobs/backlog.js'
 import type { JobPorts } from './jobs/batch.js'
 import { bulkResends } from './jobs/bulk-resend.js'
@@ -34,7 +34,7 @@ type DeliveryWorker = {
 }
 
 type WorkerPorts = AttemptPorts &
-  Omit<JobPorts, 'expect'> & {
+  Omit<JobPorts, 'expect' | 'setAside'> & {
     /** Runs the `deliveries` read model. */
     readonly projected: Pick<LeasedFollower, 'position' | 'caughtUpTo'>
   }
@@ -50,20 +50,9 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
   const queues = leasedQueues()
   const shardHeads = shardHeadsOn(ports)
   const fresh = newDeliveries(shardHeads.isNew)
-  const { guarded, learn: learnOfRetry } = setAside({ ...ports, queues })
-  const { expect, end, inFlight } = scheduler({ ...ports, attempt: guarded(attemptWith(ports, fresh)) })
-  const jobPorts: JobPorts = { ...ports, expect }
-  const resends = bulkResends(jobPorts)
-  const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcileBacklog(jobPorts) }, ports)
-  const resending = scheduledJob({ name: 'a bulk resend', work: resends.carryOut }, ports)
-
-  /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
-  const lookForWork = (queue: WebhookQueue): void => {
-    expect(queue, 'resend')
-    expect(queue, 'retry')
-    reconciling.run(queue)
-    if (resends.areRunning(queue.webhookId)) resending.run(queue)
-  }
+  const aside = setAside({ ...ports, queues })
+  const { expect, end, inFlight } = scheduler({ ...ports, attempt: aside.guarded(attemptWith(ports, fresh)) })
+  const { resends, lookForWork, tryAgain, ended } = jobsOf({ ...ports, expect, setAside: aside.set }, ports, aside)
 
   const search = searchForWork(ports, { queues, resending: resends.webhooks, take: lookForWork })
 
@@ -99,7 +88,7 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       },
       handle: async ({ events }) => {
         // First, since it may fail: then the whole batch comes again.
-        for (const event of events) await learnOfRetry(event, expect)
+        for (const event of events) await tryAgain(event)
         events.forEach(learn)
         arrived.notifyWhenCaughtUp()
       },
@@ -117,11 +106,44 @@ export const deliveryWorker = (ports: WorkerPorts): DeliveryWorker => {
       await aborted(lease.ending)
       shardHeads.end(lease)
       fresh.forget()
-      await Promise.all(
-        queues.release(lease).flatMap((queue) => [end(queue), reconciling.ended(queue), resending.ended(queue)]),
-      )
+      await Promise.all(queues.release(lease).flatMap((queue) => [end(queue), ended(queue)]))
     },
     open: inFlight,
+  }
+}
+
+/** The longer work of the queues; what it can't do is set aside. */
+const jobsOf = (
+  jobPorts: JobPorts,
+  ports: Pick<WorkerPorts, 'logger' | 'backoff' | 'failingWork'>,
+  { guardedJob, answeringJob, learn }: SetAside,
+) => {
+  const { expect } = jobPorts
+  const resends = bulkResends(jobPorts)
+  const reconcile = answeringJob(reconcileBacklog(jobPorts))
+  const reconciling = scheduledJob({ name: 'reconciling a backlog', work: reconcile }, ports)
+  const resending = scheduledJob({ name: 'a bulk resend', work: guardedJob(resends.carryOut) }, ports)
+
+  /** Looks for all that may be due to the webhook, or was left undone by this process or another. */
+  const lookForWork = (queue: WebhookQueue): void => {
+    expect(queue, 'resend')
+    expect(queue, 'retry')
+    reconciling.run(queue)
+    if (resends.areRunning(queue.webhookId)) resending.run(queue)
+  }
+
+  return {
+    resends,
+    lookForWork,
+    /** Has what was set aside tried again where the event asks for it. */
+    tryAgain: async (event: ProjectedEvent): Promise<void> => {
+      const queue = await learn(event)
+      if (queue === undefined) return
+      // It may wait for any of these: a resend must be looked for as a resend.
+      expect(queue, 'caught-up')
+      lookForWork(queue)
+    },
+    ended: (queue: WebhookQueue) => Promise.all([reconciling.ended(queue), resending.ended(queue)]),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import { loadOrThrow } from '../../subscriptions/retried-command.js'
 import { notSetAside } from '../queue/due.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
@@ -25,7 +26,7 @@ const collection = collectionOf(deliveries)
  * due is held. After it was turned on, what was held or had failed before is caught up with or skipped, as whoever
  * turned it on chose. After it was removed, all is abandoned. Each step is recorded by the delivery that it concerns,
  * so a job that was interrupted begins anew and does nothing twice.
- * @throws where a store fails
+ * @throws where a store fails, and FailedForGood where the webhook can't be read
  */
 export const reconcileBacklog =
   (ports: JobPorts) =>
@@ -95,8 +96,13 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
   await roomInQueue(ports, queue)
   const now = ports.clock.now()
   // A millisecond apart, since what is due at the same time has no order; in the past, so that all of them are due now.
-  await execute(ports, queue, batch, (index) => ({ type: 'ResumeDelivery', dueAt: later(now, index - batch.length) }))
-  ports.expect(queue, 'caught-up')
+  const resumeAt = (index: number) => ({ type: 'ResumeDelivery', dueAt: later(now, index - batch.length) }) as const
+  try {
+    await execute(ports, queue, batch, resumeAt)
+  } finally {
+    // Where it failed at some of them the others wait all the same, and what comes next waits for these.
+    ports.expect(queue, 'caught-up')
+  }
 }
 
 /** Until most of those that were caught up with before have been posted. */
@@ -122,7 +128,7 @@ const throttle = ({ clock }: JobPorts, { lease }: WebhookQueue, count: number, r
   clock.sleepUntil(later(clock.now(), (count * 1_000) / rate), lease.ending)
 
 const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQueue): Promise<WebhookState> =>
-  orThrow(await commandHandler.load(webhook, webhookId)).state
+  (await loadOrThrow(commandHandler, webhook, webhookId)).state
 
 /** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
 const dueNow = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<Batch> => {
@@ -132,13 +138,13 @@ const dueNow = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<Bat
   return due
 }
 
-/** A batch of what waits for the webhook to be turned on, in the order in which it is caught up with. */
+/** A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up with. */
 const backlogAfter = async (
   { documents }: JobPorts,
-  { webhookId }: WebhookQueue,
+  { webhookId, setAside }: WebhookQueue,
   after: Cursor | undefined,
 ): Promise<Batch> => {
   const from = after === undefined ? {} : { after }
-  const query = { index: 'backlog', equals: [webhookId], limit: batchSize, ...from }
+  const query = { index: 'backlog', equals: [webhookId], limit: batchSize, except: [...setAside.keys()], ...from }
   return orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
 }

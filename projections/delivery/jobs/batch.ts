@@ -1,13 +1,16 @@
+import { streamOf } from '../../../domain/decider.js'
 import { delivery, type DeliveryCommand } from '../../../domain/delivery.js'
-import { beginning } from '../../../domain/event.js'
-import { StatedFailure } from '../../../domain/failure-reason.js'
+import { beginning, type Position } from '../../../domain/event.js'
+import type { DeliveryId } from '../../../domain/ids.js'
 import type { Clock, CommandHandler, EventStore, Ids } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Documents } from '../../ports.js'
+import { errorOf } from '../../parking/final-failure.js'
 import type { DeliveryDocument } from '../../read-models/deliveries.js'
 import type { Backoff } from '../../subscriptions/backoff.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
+import { FailedForGood, positionOf } from '../../subscriptions/retried-command.js'
 import type { ExpectedKind, WebhookQueue } from '../queue/webhook-queue.js'
 
 /** What the jobs need: reconciling a backlog, and carrying out a bulk resend. */
@@ -22,33 +25,54 @@ export type JobPorts = {
   readonly backoff: Backoff
   /** Called where the job made deliveries due, in a way that the read model shows. */
   readonly expect: (queue: WebhookQueue, kind: ExpectedKind) => void
+  /**
+   * Parks a delivery that can't be changed, and sets it aside.
+   * @throws `error` where trying again may help
+   */
+  readonly setAside: (queue: WebhookQueue, id: DeliveryId, error: unknown) => Promise<unknown>
 }
 
 /** Deliveries that a job changes together, and that wait in a queue because of a job at most. */
 export const batchSize = 32
 
 /**
- * Executes a command on each delivery and waits until the read model shows what became of them. False where none changed: all
- * were so already, or are erased.
- * @throws where the store fails
+ * Executes a command on each delivery and waits until the read model shows what became of them; one that can't be changed is set
+ * aside, and keeps no other. False where none changed: all were so already, are erased, or are set aside.
+ * @throws where the store fails, once the read model shows what became of the others
  */
 export const executeOnBatch = async (
-  { commandHandler, ids, projected }: JobPorts,
-  { lease }: WebhookQueue,
+  ports: JobPorts,
+  queue: WebhookQueue,
   batch: ReadonlyArray<DeliveryDocument>,
   commandFor: (index: number) => DeliveryCommand,
 ): Promise<boolean> => {
-  const { execute } = guardedCommandHandler(commandHandler, lease)
-  const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
+  const ends = await Promise.allSettled(
+    batch.map(({ id }, index) =>
+      execute(ports, queue, id, commandFor(index)).catch(async (error: unknown) => {
+        await ports.setAside(queue, id, error)
+        return undefined
+      }),
+    ),
+  )
   let newest = beginning
-  for (const done of await Promise.all(batch.map(({ id }, index) => execute(delivery, id, commandFor(index), cause)))) {
-    if (E.isLeft(done)) {
-      if (done.left.kind === 'delivery-erased') continue
-      throw new StatedFailure(`a delivery was ${done.left.kind}`)
-    }
-    for (const { position } of done.right.events) if (position > newest) newest = position
-  }
-  if (newest === beginning) return false
-  await projected.caughtUpTo(newest, lease.ending)
-  return true
+  for (const end of ends)
+    if (end.status === 'fulfilled' && end.value !== undefined && end.value > newest) newest = end.value
+  if (newest !== beginning) await ports.projected.caughtUpTo(newest, queue.lease.ending)
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return newest !== beginning
+}
+
+/** @throws FailedForGood where its stream can't be read or never takes it, and what else it failed with */
+const execute = async (
+  { commandHandler, ids }: JobPorts,
+  { lease }: WebhookQueue,
+  id: DeliveryId,
+  command: DeliveryCommand,
+): Promise<Position | undefined> => {
+  const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
+  const done = await guardedCommandHandler(commandHandler, lease).execute(delivery, id, command, cause)
+  if (E.isRight(done)) return positionOf(done.right)
+  if (done.left.kind === 'delivery-erased') return undefined
+  if (done.left.kind === 'corrupt') throw new FailedForGood(streamOf(delivery, id), done.left)
+  throw errorOf('a delivery', done.left)
 }

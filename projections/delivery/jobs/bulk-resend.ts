@@ -1,16 +1,17 @@
-import { idIn } from '../../../domain/decider.js'
+import { idIn, streamOf } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
-import { StatedFailure } from '../../../domain/failure-reason.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Cursor } from '../../ports.js'
+import { errorOf } from '../../parking/final-failure.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isEnding } from '../../subscriptions/leases.js'
+import { FailedForGood, loadOrThrow } from '../../subscriptions/retried-command.js'
 import { notSetAside } from '../queue/due.js'
 import type { WebhookQueue } from '../queue/webhook-queue.js'
 import { batchSize, executeOnBatch, type JobPorts } from './batch.js'
@@ -24,7 +25,10 @@ type BulkResends = {
   readonly areRunning: (webhookId: WebhookId) => boolean
   /** The webhooks that have any. */
   readonly webhooks: () => ReadonlyArray<WebhookId>
-  /** Carries out those of one webhook. May reject where a store fails. */
+  /**
+   * Carries out those of one webhook that are not set aside.
+   * @throws where a store fails, and FailedForGood where one can't be read or never ends
+   */
   readonly carryOut: (queue: WebhookQueue) => Promise<void>
 }
 
@@ -47,7 +51,7 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
     webhooks: () => [...running.values()],
     carryOut: async (queue) => {
       for (const [id, webhookId] of running) {
-        if (webhookId !== queue.webhookId) continue
+        if (webhookId !== queue.webhookId || queue.setAside.has(id)) continue
         await carryOutResend(ports, queue, id)
         if (!isEnding(queue.lease)) running.delete(id)
       }
@@ -76,8 +80,8 @@ const pageSize = 500
 const collection = collectionOf(deliveries)
 
 /**
- * Requests the resend of each failed delivery of the period, oldest first, and completes it when all of them are posted. Each
- * delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
+ * Requests the resend of each failed delivery of the period that is not set aside, oldest first, and completes it when all of them
+ * are posted. Each delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
  */
 const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<void> => {
   const { store, documents, commandHandler, projected, backoff } = ports
@@ -86,11 +90,12 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
   await projected.caughtUpTo(orThrow(await store.head()), lease.ending)
   let after: Cursor | undefined
   while (!isEnding(lease)) {
-    const state = orThrow(await commandHandler.load(resend, id)).state
+    const { state } = await loadOrThrow(commandHandler, resend, id)
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
     const part = { index: 'by_state', equals: [stateOf(webhookId, 'failed')], upTo: state.to }
-    const page = orThrow(await documents.find(collection, { ...part, after: from, limit: batchSize }))
+    const except = [...queue.setAside.keys()]
+    const page = orThrow(await documents.find(collection, { ...part, after: from, except, limit: batchSize }))
     await request(
       ports,
       queue,
@@ -113,7 +118,12 @@ const request = async (
   batch: ReadonlyArray<DeliveryDocument>,
 ): Promise<void> => {
   const command = { type: 'RequestResend', resendId: id, dueAt: ports.clock.now() } as const
-  if (await executeOnBatch(ports, queue, batch, () => command)) ports.expect(queue, 'resend')
+  try {
+    await executeOnBatch(ports, queue, batch, () => command)
+  } finally {
+    // Some may have been requested by one that was interrupted, or although others failed: nobody would begin them.
+    ports.expect(queue, 'resend')
+  }
 }
 
 const waitingResends = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<number> =>
@@ -123,5 +133,7 @@ const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQue
   const command: ResendCommand = { type: 'CompleteResend' }
   const cause = { actor: 'delivery', event: 'last-of-stream', eventId: ids.uuid } as const
   const done = await guardedCommandHandler(commandHandler, lease).execute(resend, id, command, cause)
-  if (E.isLeft(done)) throw new StatedFailure(`a resend was ${done.left.kind}`)
+  if (E.isRight(done)) return
+  if (done.left.kind === 'corrupt') throw new FailedForGood(streamOf(resend, id), done.left)
+  throw errorOf('a resend', done.left)
 }

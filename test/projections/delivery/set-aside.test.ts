@@ -7,10 +7,20 @@ import type { ParkedEventId } from '../../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts } from '../../../domain/parked-event.js'
 import type { EventStore, StoreFailure } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { resend } from '../../../domain/resend.js'
 import { webhook } from '../../../domain/webhook.js'
 import { accountId, at, deliveryId, resendId, uuid, webhookId } from '../../kit/domain/samples.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
-import { delivered, numberOf, openStage, turnOff, upTo, type Answer } from '../../kit/parts/delivery-stage.js'
+import {
+  delivered,
+  numberOf,
+  openStage,
+  refused,
+  turnOff,
+  turnOn,
+  upTo,
+  type Answer,
+} from '../../kit/parts/delivery-stage.js'
 import { rightOf } from '../../kit/right-of.js'
 import { settled } from '../../kit/time/turns.js'
 
@@ -32,9 +42,9 @@ const openSpoiled = async (t: ExecutionContext, answer: Answer = () => Promise.r
       const failure = rest[0] === 'no-stream' ? appends.get(stream.split('-')[0] ?? '') : appends.get(stream)
       return failure === undefined ? store.append(stream, ...rest) : Promise.resolve(E.left(failure))
     },
-    read: (stream) => {
+    read: (stream, ...range) => {
       const failure = reads.get(stream)
-      return failure === undefined ? store.read(stream) : Promise.resolve(E.left(failure))
+      return failure === undefined ? store.read(stream, ...range) : Promise.resolve(E.left(failure))
     },
   })
   const stage = await openStage(spoiled)
@@ -322,4 +332,131 @@ test('a store that is away however often is no reason to park anything', async (
   await until(async () => (await state(1)).kind === 'succeeded')
   t.is(sent.length, 1)
   await until(() => retrying() === undefined)
+})
+
+/** Forty deliveries to a webhook that is off, which are held, or have failed; and a worker of its shard. */
+const openBacklog = async (t: ExecutionContext, were: 'held' | 'failed', answer?: Answer) => {
+  const stage = await openSpoiled(t, answer)
+  const { project, caughtUp, addWebhook, change, makeDue, exhaust, clock, until, work } = stage
+  project()
+  await addWebhook(1)
+  await change(1, turnOff)
+  for (const n of upTo(40)) {
+    await makeDue(n, 1, 2)
+    if (were === 'failed') await exhaust(n)
+  }
+  await caughtUp()
+  const opened = work()
+  const distinct = (): number => new Set(opened.sent.map(numberOf)).size
+  return {
+    ...stage,
+    ...opened,
+    distinct,
+    /** Resolves once so many of them were posted; the clock goes on meanwhile. */
+    posted: (count: number) =>
+      until(() => {
+        clock.toNextTimer()
+        return distinct() >= count
+      }),
+  }
+}
+
+for (const [what, spoil] of [
+  ['can not be read', ({ reads }) => reads],
+  ['never takes what is to be recorded', ({ appends }) => appends],
+] as ReadonlyArray<readonly [string, (stage: Awaited<ReturnType<typeof openSpoiled>>) => Map<string, StoreFailure>]>) {
+  test(`a webhook that is turned on catches up although a delivery ${what}, and with that too once it is tried again`, async (t) => {
+    const stage = await openBacklog(t, 'held')
+    const { hold, change, distinct, posted, parkedOne, retry, retrying, state, until } = stage
+    const spoilt = spoil(stage)
+    spoilt.set(deliveryStream(1), corrupt)
+    hold(1)
+    await change(1, turnOn(true))
+    await posted(39)
+    const { parked_event_id: id, ...facts } = await parkedOne()
+    t.like(facts, { process_manager: 'delivery_worker', event_stream: deliveryStream(1), reason: 'it is refused' })
+    t.is(await retry(id), 'ParkedEventRetryFailed')
+    await settled()
+    t.is(retrying(), undefined, 'nothing is tried again and again')
+    t.is(distinct(), 39)
+
+    spoilt.clear()
+    t.is(await retry(id), 'ParkedEventHandled')
+    await until(async () => (await state(1)).kind === 'succeeded')
+    t.is(distinct(), 40)
+    await parkedOne()
+  })
+
+  test(`a bulk resend is complete although a delivery ${what}, which may be asked for anew once it is tried again`, async (t) => {
+    const stage = await openBacklog(t, 'failed', () => Promise.resolve(refused))
+    const { hold, resend: start, resendState, distinct, sent, until, parkedOne, retry, retrying, log } = stage
+    const spoilt = spoil(stage)
+    spoilt.set(deliveryStream(1), corrupt)
+    hold(1)
+    const ids = { accountId: accountId(), webhookId: webhookId(), from: at(), to: at(1_000) }
+    await start(1, { type: 'StartResend', resendId: resendId(1), ...ids })
+    await until(async () => (await resendState(1)) === 'completed')
+    t.is(distinct(), 39)
+    t.is(sent.length, 39)
+    const asked = (await log()).filter(({ type }) => type === 'DeliveryResendRequested')
+    t.is(asked.length, 39, 'what could not be asked for is not counted')
+    const { parked_event_id: id } = await parkedOne()
+    await until(() => retrying() === undefined)
+
+    spoilt.clear()
+    t.is(await retry(id), 'ParkedEventHandled')
+    await start(2, { type: 'StartResend', resendId: resendId(2), ...ids })
+    await until(async () => (await resendState(2)) === 'completed')
+    t.is(distinct(), 40)
+  })
+}
+
+test('where a store is away for single deliveries what was caught up with before is posted all the same', async (t) => {
+  const stage = await openBacklog(t, 'held')
+  const { hold, change, reads, posted, parked, distinct, until, retrying } = stage
+  for (const n of [1, 40]) reads.set(deliveryStream(n), away)
+  hold(1)
+  await change(1, turnOn(true))
+  await posted(38)
+  await until(() => retrying() === 'a delivery: away')
+  t.is(distinct(), 38)
+  t.deepEqual(await parked(), [])
+  reads.clear()
+  await posted(40)
+})
+
+test('a webhook that can not be read is parked by its backlog too, which goes on when it is tried again', async (t) => {
+  const stage = await openBacklog(t, 'held')
+  const { hold, change, reads, sent, caughtUp, posted, parkedOne, retry, retrying } = stage
+  await change(1, turnOn(true))
+  await caughtUp()
+  const stream = streamOf(webhook, webhookId(1))
+  reads.set(stream, corrupt)
+  hold(1)
+  const { parked_event_id: id, event_stream } = await parkedOne()
+  t.is(event_stream, stream)
+  t.is(await retry(id), 'ParkedEventRetryFailed')
+  await settled()
+  t.is(retrying(), undefined)
+  t.is(sent.length, 0)
+  reads.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  await posted(40)
+})
+
+test('a bulk resend that can not be read is parked, and keeps no other of its webhook', async (t) => {
+  const stage = await openBacklog(t, 'failed')
+  const { hold, resend: start, resendState, reads, distinct, until, parkedOne, retry } = stage
+  const ids = { accountId: accountId(), webhookId: webhookId() }
+  await start(1, { type: 'StartResend', resendId: resendId(1), ...ids, from: at(), to: at(1_000) })
+  reads.set(streamOf(resend, resendId(1)), corrupt)
+  await start(2, { type: 'StartResend', resendId: resendId(2), ...ids, from: at(), to: at(1_000) })
+  hold(1)
+  await until(async () => (await resendState(2)) === 'completed')
+  t.is(distinct(), 40)
+  const { parked_event_id: id, event_type } = await parkedOne()
+  t.is(event_type, 'ResendStarted')
+  reads.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  await until(async () => (await resendState(1)) === 'completed')
 })
