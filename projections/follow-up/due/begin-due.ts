@@ -1,13 +1,15 @@
 import { aborted } from '../../../domain/abortable.js'
+import { byAccount, rankedInAccount } from '../../../domain/fair-turns.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
 import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
-import { answerQueue, byAccount, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
+import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
-/** Steps that are under way in a shard at most, and as many answers. */
+/** Steps that are under way in a shard at most, and as many answers; and of one account: those that hang leave places for others. */
 const mostUnderWay = 16
+const mostOfAccount = 12
 
 /** Copies that a provider erases at once for a shard, at most. */
 const mostErasing = 2
@@ -29,7 +31,7 @@ const lateInterval = 125
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
 export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: TurnId) => void): Promise<void> => {
   const { clock, time, failingWork } = ports
-  const { lease, underWay } = shard
+  const { lease } = shard
   const woken = shard.wakeUp.signal()
   const now = clock.now()
   const isPaced = time.now() < shard.latePaceUntil
@@ -45,21 +47,20 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   failingWork.ended(lease.name)
   if (isEnding(lease)) return
   const isDueNow = isDueAt(now)
-  const answersUnderWay = [...underWay.keys()].filter((id) => isMessageId(id) && !shard.erasing.has(id)).length
-  const room = mostUnderWay - (underWay.size - answersUnderWay - shard.checking.size - shard.erasing.size)
-  const writing = [...shard.writingTo.values()].map(({ account_id }) => account_id)
-  const fairly = <Document extends Due>(queue: ReadonlyArray<Document>, most: number): ReadonlyArray<Document> =>
-    byAccount(queue.filter(isDueNow), writing)
-      .slice(0, Math.max(most, 0))
-      .map(({ one }) => one)
-  const dueAnswers = fairly(answers, mostUnderWay - answersUnderWay)
+  const stepsOf = accountsWrittenFor(shard, 'steps')
+  const dueAnswers = withRoom(answers.filter(isDueNow), accountsWrittenFor(shard, 'answers'))
   const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = fairly(first, room)
+  const dueFirst = withRoom(first.filter(isDueNow), stepsOf)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
   const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)
-  const begunLate = dueLate.slice(0, Math.max(Math.min(room - dueFirst.length, roomForLate), 0))
+  const firstOf = dueFirst.map(({ account_id }) => account_id)
+  const room = Math.min(mostUnderWay - stepsOf.length - dueFirst.length, roomForLate)
+  const begunLate = rankedInAccount(dueLate, [...stepsOf, ...firstOf])
+    .filter(({ rank }) => rank < mostOfAccount)
+    .slice(0, Math.max(room, 0))
+    .map(({ one }) => one)
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
@@ -87,6 +88,20 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   // Ends the timers of those that lost the race.
   shard.wakeUp.wake()
 }
+
+/** Whose messages are under way in a shard, each as often as it has one. */
+const accountsWrittenFor = ({ writingTo }: DueInShard, kind: 'steps' | 'answers'): ReadonlyArray<AccountId> =>
+  [...writingTo].filter(([id]) => isMessageId(id) === (kind === 'answers')).map(([, { account_id }]) => account_id)
+
+/** Those for which there is room beside what is under way. */
+const withRoom = <Document extends Due>(
+  due: ReadonlyArray<Document>,
+  underWay: ReadonlyArray<AccountId>,
+): ReadonlyArray<Document> =>
+  byAccount(due, underWay)
+    .filter(({ rank }) => rank < mostOfAccount)
+    .slice(0, Math.max(mostUnderWay - underWay.length, 0))
+    .map(({ one }) => one)
 
 /** The checks for which there is room. */
 const checksOf = (

@@ -108,18 +108,3 @@ export const waitingOfAll = async <Document extends Due>(
   wanted: Wanted,
 ): Promise<ReadonlyArray<Document>> =>
   withNewest(ports, shard, queue, wanted, await waiting<Document>(ports, shard, queue, wanted))
-
-/** One of each account after the other, after the number of those under way; `rank` is how many of its account are before it. */
-export const byAccount = <Document extends Due>(
-  due: ReadonlyArray<Document>,
-  underWay: Iterable<AccountId>,
-): ReadonlyArray<{ readonly one: Document; readonly rank: number }> => {
-  const counts = new Map<AccountId, number>()
-  const next = (account: AccountId): number => {
-    const rank = counts.get(account) ?? 0
-    counts.set(account, rank + 1)
-    return rank
-  }
-  for (const account of underWay) next(account)
-  return due.map((one) => ({ one, rank: next(one.account_id) })).toSorted((one, other) => one.rank - other.rank)
-}

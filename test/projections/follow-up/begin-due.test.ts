@@ -18,8 +18,8 @@ import { isOver, settled, turnTime } from '../../kit/time/turns.js'
 
 const lease = testLease('contacts_0')
 
-const due = (id: MessageId, contact: ContactId, next_at = at()): Change => {
-  const document = { id, account_id: accountId(), contact_id: contact, queue: answerQueueOf(lease.name), next_at }
+const due = (id: MessageId, contact: ContactId, next_at = at(), account_id = accountId()): Change => {
+  const document = { id, account_id, contact_id: contact, queue: answerQueueOf(lease.name), next_at }
   return { key: id, document, position: positionAt(1) }
 }
 
@@ -87,6 +87,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     look,
     /** Another step comes. */
     add: async (one: Change) => rightOf(await documents.apply(collectionOf(followUps), [one], positionAt(2))),
+    addAnswer: async (one: Change) => rightOf(await documents.apply(collectionOf(messages), [one], positionAt(2))),
     /** All that is under way has been done. */
     finish: async (): Promise<void> => {
       const done = [...shard.underWay.keys()].map((key): Change => ({
@@ -250,8 +251,25 @@ for (const kind of ['first', 'consent'] as const) {
   })
 }
 
-test('an account that is alone gets all the places', async (t) => {
-  const crowd = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
-  const { look } = await openShard([], crowd)
-  t.is((await look()).begun.length, 16)
+test('however many turns of one account hang, those of others have places of their own', async (t) => {
+  const steps = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
+  const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
+  const answers = Array.from({ length: 100 }, (_, n) => due(messageId(n + 1), contactId(n + 301), later(at(), -n)))
+  const { add, addAnswer, look } = await openShard(answers, [...steps, ...late])
+  const atFirst = (await look()).begun
+  const ofSteps = atFirst.filter((id) => id.startsWith('neg_'))
+  t.deepEqual([ofSteps.length, atFirst.length - ofSteps.length], [12, 12], 'three quarters of the places of each kind')
+  t.deepEqual((await look()).begun, [], 'its others wait until one of these has ended')
+  await add(step(1_001, at(), at(), 'first', accountId(2)))
+  await addAnswer(due(messageId(1_001), contactId(1_002), at(), accountId(2)))
+  t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
+  await add(step(1_003, later(at(), -3_600_000), at(1), 'later', accountId(2)))
+  t.deepEqual((await look()).begun, [engagementId(1_003)], 'a late one, too')
+})
+
+test('late steps of an account have their share of its places', async (t) => {
+  const steps = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
+  const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
+  const { look } = await openShard([], [...steps, ...late])
+  t.is((await look()).begun.length, 12)
 })
