@@ -1,9 +1,11 @@
 import { aborted } from '../../domain/abortable.js'
-import type { Position } from '../../domain/event.js'
-import type { NoticeId } from '../../domain/ids.js'
+import { byAccount } from '../../domain/fair-turns.js'
+import type { AccountId, NoticeId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
+import type { Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
 import { isTold } from '../subscriptions/backoff.js'
@@ -32,14 +34,20 @@ type MailerPorts = AttemptPorts & {
 /** One process at a time mails, under a lease on this name. */
 export const mailerName = 'mailer'
 
-/** E-mails that are in flight at most. */
+/** E-mails that are in flight at most, and of one account: those that hang leave a place for others. */
 const mailsAtOnce = 4
+const mailsOfAccount = 3
+
+/** Notices that are read at a look: of the first of them there may be too many of one account. */
+const noticesRead = 100
 
 /** The holder of the lease, and what it mails with. */
 type LeaseHolder = ParkedUnderLease & {
   readonly siteUrl: string
   readonly wakeUp: WakeUp
   readonly parked: ParkedWork<LeaseHolder>
+  /** What is being mailed; `ended` never rejects. */
+  readonly inFlight: Map<NoticeId, { readonly account_id: AccountId; readonly ended: Promise<void> }>
 }
 
 /**
@@ -56,7 +64,10 @@ export const mailer = (ports: MailerPorts): Mailer => {
     if (siteUrl === undefined) return
     const worker = { name: mailerName, actor: 'notice', ...recordedBy(notice), placeOf: () => holder }
     const parked: ParkedWork<LeaseHolder> = parkedWork(worker, ports)
-    const holder: LeaseHolder = { lease, siteUrl, wakeUp: wakeUp(), setAside: new Map(), retried: new Map(), parked }
+    const holder: LeaseHolder = {
+      ...{ lease, siteUrl, wakeUp: wakeUp(), parked },
+      ...{ setAside: new Map(), retried: new Map(), inFlight: new Map() },
+    }
     void aborted(lease.ending).then(holder.wakeUp.wake)
     const ofNotices = follow(dueNotices(ports, holder), { store, logger, backoff })
     following = ofNotices
@@ -73,6 +84,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
       }
     }
     following = undefined
+    await Promise.all([...holder.inFlight.values()].map(({ ended }) => ended))
     await ofNotices.stop()
   }
 
@@ -104,40 +116,69 @@ const dueNotices = ({ projected }: MailerPorts, { lease, parked, wakeUp: { wake 
   skip: () => Promise.resolve(),
 })
 
-/** Mails what is due now. Where nothing is, sleeps until the next notice is due or something wakes it. */
+/** Begins to mail what is due, as far as there is room. Then it sleeps until the next notice is due or something wakes it. */
 const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> => {
-  const { documents, clock, projected, backoff, failingWork } = ports
-  const { lease, setAside } = holder
+  const { clock, failingWork } = ports
+  const { lease, inFlight } = holder
   const woken = holder.wakeUp.signal()
-  const query = { index: 'due', equals: [], limit: mailsAtOnce, except: [...setAside.keys()] }
-  const found = orThrow(await documents.find(collectionOf(notices), query))
-  failingWork.ended(mailerName)
-  const next = found.map(({ document }) => document as NoticeDocument)
+  if (inFlight.size >= mailsAtOnce) return aborted(woken)
   const now = clock.now()
-  const due = next.filter(({ next_attempt_at }) => next_attempt_at !== undefined && next_attempt_at <= now)
+  const waiting = await waitingNotices(ports, holder, now)
+  failingWork.ended(mailerName)
   if (isEnding(lease)) return
-  if (due.length === 0) {
-    const first = next[0]?.next_attempt_at
-    return first === undefined ? aborted(woken) : clock.sleepUntil(first, woken)
-  }
-  const recorded = await Promise.all(due.map(({ id }) => attempt(ports, holder, id)))
-  // Before the read model shows how they ended it would show them as due again.
-  for (const position of recorded) {
-    if (position === undefined) await backoff(0, lease.ending)
-    else await projected.caughtUpTo(position, lease.ending)
-  }
+  const mailing = [...inFlight.values()].map(({ account_id }) => account_id)
+  const due = byAccount(waiting.filter(isDueAt(now)), mailing)
+    .filter(({ rank }) => rank < mailsOfAccount)
+    .slice(0, mailsAtOnce - inFlight.size)
+  for (const { one } of due) inFlight.set(one.id, { account_id: one.account_id, ended: attempt(ports, holder, one.id) })
+  const next = waiting.find((one) => !isDueAt(now)(one))?.next_attempt_at
+  return next === undefined ? aborted(woken) : clock.sleepUntil(next, woken)
 }
 
-const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<Position | undefined> => {
+const isDueAt =
+  (now: Instant) =>
+  ({ next_attempt_at }: NoticeDocument): boolean =>
+    next_attempt_at !== undefined && next_attempt_at <= now
+
+/** Those that are next, and where all of these are due those as well that became so last. None of them is in flight or set aside. */
+const waitingNotices = async (
+  { documents }: MailerPorts,
+  { setAside, inFlight }: LeaseHolder,
+  now: Instant,
+): Promise<ReadonlyArray<NoticeDocument>> => {
+  const except = [...setAside.keys(), ...inFlight.keys()]
+  const read = async (bounds: Pick<Query, 'upTo' | 'descending'>): Promise<ReadonlyArray<NoticeDocument>> => {
+    const query = { ...bounds, index: 'due', equals: [], limit: noticesRead, except }
+    return orThrow(await documents.find(collectionOf(notices), query)).map(({ document }) => document as NoticeDocument)
+  }
+  const oldest = await read({})
+  if (oldest.length < noticesRead || !oldest.every(isDueAt(now))) return oldest
+  const newest = await read({ upTo: now, descending: true })
+  const known = new Set(oldest.map(({ id }) => id))
+  return [...oldest, ...newest.filter(({ id }) => !known.has(id))]
+}
+
+/** Never rejects. */
+const attempt = async (ports: MailerPorts, holder: LeaseHolder, id: NoticeId): Promise<void> => {
+  const { projected, backoff, failingWork, logger } = ports
+  const { lease, parked, inFlight, wakeUp } = holder
   try {
     const position = await attemptNotice(ports, holder, id).catch(setAside(holder, id))
-    ports.failingWork.ended(id)
-    if (position !== undefined) await holder.parked.succeeded(holder, id)
-    return position
+    failingWork.ended(id)
+    if (position === undefined) {
+      await backoff(0, lease.ending)
+      return
+    }
+    await parked.succeeded(holder, id)
+    // Before the read model shows how it ended it would show it as due again.
+    await projected.caughtUpTo(position, lease.ending)
   } catch (error) {
-    ports.logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
-    ports.failingWork.failed(holder.lease, id, error)
-    return undefined
+    logger.error({ notice: id, reason: reasonOf(error) }, 'the mailing of a notice could not be recorded')
+    failingWork.failed(lease, id, error)
+    await backoff(0, lease.ending)
+  } finally {
+    inFlight.delete(id)
+    wakeUp.wake()
   }
 }
 

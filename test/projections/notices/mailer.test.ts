@@ -1,10 +1,11 @@
 import test from 'ava'
+import { account, type AccountCommand } from '../../../domain/account.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { delivery } from '../../../domain/delivery.js'
 import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
-import { millisecondsOf } from '../../../domain/instant.js'
+import { later, millisecondsOf } from '../../../domain/instant.js'
 import { notice, type MailOutcome } from '../../../domain/notice.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import type { EventStore } from '../../../domain/ports.js'
@@ -29,6 +30,7 @@ import {
   memberId,
   noticeFacts,
   noticeId,
+  openAccountCommand,
   uuid,
   webhookSettings,
 } from '../../kit/domain/samples.js'
@@ -103,6 +105,18 @@ const openStage = async (
       const made = { notice_id: noticeId(n), member_id: memberId(n), due_at: clock.now() }
       const facts = noticeFacts({ ...made, turned_off_id: turnedOff?.id ?? '' })
       rightOf(await commandHandler.execute(notice, noticeId(n), { type: 'MakeDue', facts }, cause))
+    },
+    /** The same in another account. */
+    makeDueElsewhere: async (n: number) => {
+      const other = { account_id: accountId(2), member_id: memberId(n) }
+      const inOther = async (command: AccountCommand): Promise<void> => {
+        rightOf(await commandHandler.execute(account, other.account_id, command, cause))
+      }
+      await inOther({ ...openAccountCommand, accountId: other.account_id })
+      await inOther({ type: 'AddMember', memberId: other.member_id, email: 'other@example.com', role: 'admin' })
+      const made = { notice_id: noticeId(n), due_at: clock.now(), turned_off_id: turnedOff?.id ?? '' }
+      const command = { type: 'MakeDue', facts: noticeFacts({ ...other, ...made }) } as const
+      rightOf(await commandHandler.execute(notice, noticeId(n), command, cause))
     },
     makeDelivery: async (n: number, held: boolean) => {
       const facts = deliveryFacts({ delivery_id: deliveryId(n) })
@@ -247,6 +261,34 @@ test('addresses that fail keep no other notice waiting', async (t) => {
   mail(({ to }) => Promise.resolve(to === 'member-8@example.com' ? 'sent' : greylisted))
   await until(async () => (await state(8)).kind === 'over')
   t.is((await state(1)).kind, 'due')
+  await close()
+})
+
+test('mails that hang keep no place but their own', async (t) => {
+  const { makeDue, mail, until, state, close } = await openStage()
+  for (let n = 1; n <= 12; n += 1) await makeDue(n)
+  const hanging: Array<(outcome: MailOutcome) => void> = []
+  const hangs: Answer = () => new Promise((resolve) => hanging.push(resolve))
+  const { sent } = mail((one) => (/member-[12]@/.test(one.to) ? hangs(one) : isSent(one)))
+  for (let n = 3; n <= 12; n += 1) await until(async () => (await state(n)).kind === 'over')
+  t.is(sent.length, 12)
+  for (const end of hanging) end(greylisted)
+  await close()
+})
+
+test('however many mails of one account hang and wait, that of another goes out', async (t) => {
+  const { clock, makeDue, makeDueElsewhere, mail, until, state, close } = await openStage()
+  for (let n = 1; n <= 120; n += 1) await makeDue(n)
+  const hanging: Array<(outcome: MailOutcome) => void> = []
+  const { sent } = mail((one) =>
+    one.to === 'other@example.com' ? isSent(one) : new Promise((resolve) => hanging.push(resolve)),
+  )
+  await until(() => sent.length > 0)
+  clock.set(later(clock.now(), 1_000))
+  await makeDueElsewhere(900)
+  await until(async () => (await state(900)).kind === 'over')
+  t.is(sent.length, 4)
+  for (const end of hanging) end(greylisted)
   await close()
 })
 
