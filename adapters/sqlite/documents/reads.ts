@@ -23,17 +23,17 @@ import {
   type StoredRow,
 } from './sql.js'
 import type { DocumentTables } from './tables.js'
+import { othersHadTheirTurn, readingTurns } from './turns.js'
 
 /** Documents that a walk reads at once, and rows that a count does. */
 const pageSize = 1000
 const countedAtOnce = 10_000
 
-/** Reads are synchronous: between two pages everything else has its turn. */
-const othersHadTheirTurn = (): Promise<void> => new Promise(setImmediate)
-
 export const documentReads = (
   tables: DocumentTables,
 ): Pick<Documents, 'get' | 'find' | 'count' | 'values' | 'all'> => ({
+  find: finding(tables),
+
   get: (collection, keys) =>
     Promise.resolve(
       tables.read<ReadonlyMap<string, Stored>>(collection, new Map(), (prepare, table) => {
@@ -44,16 +44,6 @@ export const documentReads = (
           if (row !== undefined) found.set(key, decodeStored(row))
         }
         return found
-      }),
-    ),
-
-  find: (collection, query) =>
-    Promise.resolve(
-      tables.read<ReadonlyArray<Entry>>(collection, [], (prepare, table) => {
-        const { sql, values } = selection(collection, table, query)
-        return prepare<EntryRow>(sql)
-          .all(...values)
-          .map(decodeEntry)
       }),
     ),
 
@@ -85,6 +75,20 @@ export const documentReads = (
     }
   },
 })
+
+const finding = (tables: DocumentTables): Documents['find'] => {
+  const turnAfter = readingTurns()
+  return (collection, query) => {
+    const found = tables.read<ReadonlyArray<Entry>>(collection, [], (prepare, table) => {
+      const { sql, values } = selection(collection, table, query)
+      return prepare<EntryRow>(sql)
+        .all(...values)
+        .map(decodeEntry)
+    })
+    const turn = turnAfter(E.isRight(found) ? found.right.length : 0)
+    return turn === undefined ? Promise.resolve(found) : turn.then(() => found)
+  }
+}
 
 const countAll = async (tables: DocumentTables, collection: Collection): Promise<Either<StoreFailure, number>> => {
   let documents = 0
