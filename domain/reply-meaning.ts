@@ -19,32 +19,83 @@ export type ReplyMeaning = t.TypeOf<typeof ReplyMeaning>
 /** What a provider that answers opt-outs, opt-ins and requests for help itself may take a text for. */
 export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'help'>
 
-/** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where no word but `besideStop` stands beside it. */
+/** The words by which carriers, and 47 CFR 64.1200(a)(10), know an opt-out; each counts where nothing but `besideStop` stands beside it. */
 const stopKeywords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout']
-const stopWords: ReadonlySet<string> = new Set([...stopKeywords, ...['alto', 'basta', 'cancelar', 'pare', 'parar']])
-const besideStop: ReadonlySet<string> = new Set([
-  ...['please', 'pls', 'plz', 'now', 'already', 'it', 'this', 'all', 'just', 'ok', 'okay', 'thanks', 'thank', 'you'],
-  ...['por', 'favor', 'ya', 'gracias'],
+const stopWords: ReadonlySet<string> = new Set([
+  ...stopKeywords,
+  ...['remove', 'alto', 'basta', 'cancelar', 'pare', 'paren', 'parar'],
 ])
+const besideStop = new RegExp(
+  `\\b(?:${[
+    ...[
+      'please',
+      'pls',
+      'plz',
+      'now',
+      'right now',
+      'immediately',
+      'asap',
+      'already',
+      'it',
+      'this',
+      'all',
+      'just',
+      'and',
+      'no',
+    ],
+    ...[
+      'ok',
+      'okay',
+      'thanks',
+      'thank you',
+      'no thanks',
+      'no thank you',
+      'i said',
+      'im not interested',
+      'i am not interested',
+    ],
+    ...['not interested', 'por favor', 'ya', 'y', 'gracias', 'no gracias', 'no me interesa', 'no estoy interesad[oa]'],
+  ]
+    // The longest first: a shorter one would leave its rest.
+    .toSorted((one, other) => other.length - one.length)
+    .join('|')})\\b`,
+  'g',
+)
+
+const texts = '(text |sms )?(messages|texts|txts|sms)'
+/** "Not after eight" asks for another time. */
+const atAnyTime =
+  '(?! (after|at|before|between|during|in the|on|past|so late|this late|tonight|today|until|till|while)\\b)'
 
 /** Plain refusals, in English and Spanish, wherever in a sentence they stand. */
 const refusals: ReadonlyArray<RegExp> = [
-  /\b(stop|quit) (texting|txting|messaging|contacting|sending|calling|bothering|writing)\b/,
+  /\b(stop|quit) (texting|txting|messaging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
   /\bplease stop( it| this| now| already| thanks| thank you)?$/,
+  /\b(can|could|will|would) (you|u) (please |just )*stop$/,
+  /\b(want|need|told|asked|said for|like) (you|u) to (please )?stop$/,
   /\b(dont|do not|never) (text|txt|message|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)/,
-  /\bno more (text |sms )?(messages|texts|txts|sms)\b/,
-  /\bstop (all |the |these |those |your )*(text |sms )?(messages|texts|txts|sms)\b/,
+  /^no more( please| thanks| thank you)?$/,
+  new RegExp(`\\bno more ${texts}\\b`),
+  new RegExp(`\\b(stop|cancel|end) (all |the |these |those |your )*${texts}\\b`),
+  new RegExp(
+    `\\b(dont|do not|no longer) (want|wish|need)( to (get|receive))?( any| more| further| of| your| these| those| the)* ${texts}\\b${atAnyTime}`,
+  ),
+  new RegExp(
+    `\\b(dont|do not|no longer) (want|wish) to (hear from|be (texted|messaged|contacted|bothered))\\b${atAnyTime}`,
+  ),
   /\brevoke (my )?consent\b/,
   /^i optout\b/,
   /\b(remove me|delete me|unsubscribe me|take me off|opt me out)\b/,
-  /\b(remove|delete|lose) my number\b/,
+  /\b(remove|delete|lose|erase) (my|this) (number|info|information|phone number)\b/,
   /\b(want|wish|like) to (optout|unsubscribe)\b/,
   /\bwrong (number|person)\b(?! \d)/,
-  /\bleave me alone\b/,
+  /\bleave (me|us) alone\b/,
+  /^go away\b/,
+  /\b(fuck|piss) off\b/,
   /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|( por favor)?( gracias)?$)/,
   /\bno me llame[ns]? (mas|nunca)\b/,
   /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
-  /\bno (quiero )?mas (mensajes|textos)\b/,
+  /\bno (quiero )?(recibir )?mas (mensajes|textos)\b/,
   /\bdej(a|e|en|es) de (escribirme|mandarme|enviarme|contactarme|molestarme)\b/,
   /\b(quite|quiten|saque|saquen)me de\b/,
   /\b(borre|borren|elimine|eliminen|quite|quiten) mi numero\b/,
@@ -72,19 +123,23 @@ const wordsOf = (text: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** The same where `opt out` is one word. */
-const refusalWordsOf = (text: string): string => wordsOf(text).replaceAll(/\bopt out\b/g, 'optout')
+/** The same where `opt out` is one word, and so is a STOP of more letters. */
+const refusalWordsOf = (text: string): string =>
+  wordsOf(text)
+    .replaceAll(/\bopt out\b/g, 'optout')
+    .replaceAll(/\bstop+\b/g, 'stop')
 
 const holds = (words: string, phrase: string): boolean => ` ${words} `.includes(` ${phrase} `)
 
 /** By itself, whatever is said beside it: "Stop! I have one", "STOP, I have one", or the signature of a telephone in the next line. */
 const isStop = (text: string): boolean =>
-  text.split(/[.!?;,\n]+/).some((clause) => {
-    const rest = refusalWordsOf(clause)
-      .split(' ')
-      .filter((word) => !besideStop.has(word))
-    return rest.length > 0 && rest.every((word) => stopWords.has(word))
-  })
+  text
+    .replaceAll(/\bs[ ._*-]+t[ ._*-]+o[ ._*-]+p\b/gi, 'stop')
+    .split(/[.!?;,\n]+/)
+    .some((clause) => {
+      const rest = refusalWordsOf(clause).replaceAll(besideStop, ' ').trim()
+      return rest !== '' && rest.split(/ +/).every((word) => stopWords.has(word))
+    })
 
 const isRefusal = (text: string): boolean =>
   text.split(/[.!?;\n]+/).some((sentence) => refusals.some((refusal) => refusal.test(refusalWordsOf(sentence))))

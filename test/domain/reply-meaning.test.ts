@@ -43,6 +43,18 @@ test('a word of opting out counts where it stands alone, in any case and with pu
     'Alto',
     'cancelar por favor',
     'ya pare',
+    'S.T.O.P.',
+    's t o p',
+    'STOPPP',
+    'Not interested stop',
+    'Stop not interested',
+    "Stop, I'm not interested",
+    'I said stop',
+    'remove',
+    'opt out and remove',
+    'No thanks, remove please',
+    'stop right now',
+    'No gracias, no me interesa, paren ya',
   ]
   t.deepEqual(
     alone.filter((text) => meaningOf(text, rules, false) !== 'opted_out'),
@@ -88,6 +100,18 @@ test('a plain refusal opts out wherever in a text it stands, in English and Span
     'I opt out',
     'No me escriba por favor',
     'no me llame más',
+    "I don't want any more messages",
+    'I do not want these texts',
+    'I no longer want to receive texts',
+    "I don't want to hear from you",
+    'do not want to be contacted',
+    'Cancel these messages',
+    'I asked you to stop',
+    'Can you please stop?',
+    'No more!',
+    'Remove this number please',
+    'Go away',
+    'No quiero recibir más mensajes',
   ]
   t.deepEqual(
     refusals.filter((text) => meaningOf(text, rules, false) !== 'opted_out'),
@@ -113,6 +137,15 @@ test('what only looks like a refusal is a reply', (t) => {
     'Is there one more message?',
     'ok thanks',
     'please',
+    'not interested',
+    'No, thanks',
+    "I don't want texts after 8",
+    "I don't want to be contacted before noon, call me at 5",
+    'I said I could stop by at 5',
+    'No, end of the month',
+    'Can you stop by?',
+    'I want no more than the basics',
+    'Of cars I have no more',
   ]
   for (const text of replies) t.is(meaningOf(text, { reply_rules: [] }, false), 'reply', text)
 })
