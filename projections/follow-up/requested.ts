@@ -22,8 +22,7 @@ import type { StepPorts } from './step.js'
  * @throws FailedForGood, and where a store fails
  */
 export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageId): Promise<Position | undefined> => {
-  const { commandHandler, clock, rates, time } = ports
-  const madeAt = time.now()
+  const { commandHandler, clock, rates } = ports
   const { state } = await loadOrThrow(commandHandler, message, id)
   if (!('request' in state) || state.request === undefined) return undefined
   const facts = state.kind === 'requested' ? state.ids : state.facts
@@ -49,14 +48,14 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
     if (!(await mayTry(ports, lease, account_id, isProbe))) return undefined
     // Answers and what members write take their places too, and wait for none.
     rates.placeOf(account.sender, id, now)
-    const holds = async (): Promise<boolean> => {
+    // No engagement records that it is begun, as it does of a step: what ended it meanwhile is seen here, so it is read last.
+    const isStillDecided = async (): Promise<boolean> => {
       const current = { ...(await partiesOf(ports, facts)), engagement: await conversation(), now: clock.now() }
       // What was sent in the last day has this message by now, and a sender that is held waits for its probe.
       const { sentInLastDay } = parties
       return nextTryOf({ ...current, sentInLastDay, heldUntil, message: state, settings }).kind === 'send'
     }
-    const decision = { madeAt, holds }
-    return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, decision })
+    return sendMessage(ports, { ...sending, ...next, from: account.sender?.from, isProbe, isStillDecided })
   }
   const checked =
     next.kind === 'check-consent' ? await checkConsent(ports, lease, belongsTo.attribution, next.check) : undefined

@@ -25,7 +25,7 @@ import { partiesOf, type OpenAccount, type Parties, type PartiesPorts } from './
 import type { SendingRates } from './sending/rate.js'
 import type { SegmentReservations } from './sending/segment-reservations.js'
 import { learnOptOut } from './sending/sender-opt-outs.js'
-import { sendMessage, settleMessage, type Decision, type Sending, type SendingPorts } from './sending/try.js'
+import { sendMessage, settleMessage, type Deciding, type Sending, type SendingPorts } from './sending/try.js'
 
 export type StepPorts = SendingPorts &
   ConsentPorts &
@@ -37,6 +37,9 @@ export type StepPorts = SendingPorts &
     readonly rates: SendingRates
     readonly reservations: SegmentReservations
   }
+
+/** In milliseconds. */
+const decisionHoldsFor = 1_000
 
 /**
  * Does what the turn of an engagement asks for: at most one step, or where it has ended the closing of its last message. Resolves with the
@@ -68,8 +71,10 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     const sending: Sending = { facts, to: parties.to, lease, after }
     if (next.kind === 'settle') return settleMessage(ports, sending)
     const isNew = followUp.messageId !== next.messageId || lastMessage?.kind === 'unknown'
-    const decision = { madeAt, holds: () => wouldSend(ports, known, state) }
-    return sendStep(ports, parties, { ...sending, decision }, next, isNew ? last : undefined)
+    // Its engagement has recorded that it is begun: unless the store was away since, nothing has changed.
+    const isStillDecided = async (): Promise<boolean> =>
+      time.now() - madeAt <= decisionHoldsFor || (await wouldSend(ports, known, state))
+    return sendStep(ports, parties, { ...sending, isStillDecided }, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone') return postponeStep(ports, lease, id, parties.account, next, now)
   const command = commandFor(next, now)
@@ -106,7 +111,7 @@ const wouldSend = async (
 const sendStep = async (
   ports: StepPorts,
   { account, heldUntil }: Parties,
-  sending: Sending & { readonly decision: Decision },
+  sending: Sending & Deciding,
   { step, attempt, messageId, text, links, validUntil }: OfKind<'send'>,
   beginsAfter: CausingEvent | undefined,
 ): Promise<Position | undefined> => {

@@ -30,7 +30,7 @@ export type Sending = {
   readonly after: ((now: Instant) => AfterStep) | undefined
 }
 
-type Text = {
+type Text = Deciding & {
   readonly text: string
   readonly links?: TrackedLinks | undefined
   readonly validUntil: Instant | undefined
@@ -38,22 +38,15 @@ type Text = {
   readonly from: string | undefined
   /** Whether it is the one message by which a sender that was blocked is tried. */
   readonly isProbe: boolean
-  readonly decision: Decision
 }
 
-/** That a message is to be sent. */
-export type Decision = {
-  /** By the `time` of this process. */
-  readonly madeAt: number
-  /** Whether the same would be decided now. */
-  readonly holds: () => Promise<boolean>
+export type Deciding = {
+  /**
+   * Whether it would be decided now that it is sent. Recording that it is tried takes as long as the store is away, and who was answered
+   * meanwhile that a conversation has ended must not get it.
+   */
+  readonly isStillDecided: () => Promise<boolean>
 }
-
-/**
- * In milliseconds: recording that a message is tried takes as long as the store is away. Who was answered meanwhile that a conversation has
- * ended must not get it.
- */
-const decisionHoldsFor = 1_000
 
 /**
  * In milliseconds: a provider lists what it has just taken by then. Where it does not answer, it is asked again after twice as long each
@@ -93,8 +86,7 @@ export const sendMessage = async (
   // The provider has reported on an earlier try.
   if (begun.state.kind !== 'sending') return positionOf(begun)
   const { attempt, begunAt } = begun.state
-  if (ports.time.now() - sent.decision.madeAt > decisionHoldsFor && !(await sent.decision.holds()))
-    return missed(ports, sent, attempt)
+  if (!(await sent.isStillDecided())) return missed(ports, sent, attempt)
   const outgoing: OutgoingMessage = { id: facts.message_id, to, text: begun.state.text, from, validUntil }
   const outcome = await messenger.send(outgoing)
   if (outcome.kind !== 'unknown') {

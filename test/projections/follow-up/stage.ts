@@ -260,6 +260,11 @@ export const openFollowUpStage = (
     executeOnEngagement: async (n: number, command: EngagementCommand) => {
       rightOf(await execute(engagement, engagementId(n), command, cause))
     },
+    /** The contact of the lead number `n` opts out, and the reactions to that are still to come. */
+    optOut: async (n: number) => {
+      const optOut = { type: 'OptOut', engagementId: engagementId(n) } as const
+      rightOf(await execute(contact, contactId(n), optOut, cause))
+    },
     /** The first message of the lead number `n` is erased. */
     eraseMessage: async (n: number) => {
       const message_id = stepMessageIdOf(engagementId(n), 0)

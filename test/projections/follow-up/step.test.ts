@@ -77,8 +77,8 @@ test('where nothing changes while the store is away the step is sent, once', asy
   }
 })
 
-test('what a member writes is not sent where a sale ends the conversation while the store is away', async (t) => {
-  const stage = openFollowUpStage(t, { time: waitedTime() })
+test('what a member writes is not sent where a sale ends the conversation while it is recorded that it is tried', async (t) => {
+  const stage = openFollowUpStage(t)
   await stage.prepare()
   await stage.submit(1, 1, {})
   await stage.write(1)
@@ -86,6 +86,22 @@ test('what a member writes is not sent where a sale ends the conversation while 
   await stage.takeTurnWhileAway(messageId(1), 'message', () => stage.executeOnEngagement(1, end))
   t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'])
+})
+
+test('what a member writes is not sent where the contact opts out, or its account is disabled, while it is recorded that it is tried', async (t) => {
+  for (const change of ['opts out', 'is disabled']) {
+    let isDisabled = false
+    const stage = openFollowUpStage(t, { owner: () => ({ enabled: !isDisabled }) })
+    await stage.prepare()
+    await stage.submit(1, 1, {})
+    await stage.write(1)
+    await stage.takeTurnWhileAway(messageId(1), 'message', async () => {
+      if (change === 'opts out') await stage.optOut(1)
+      isDisabled = change === 'is disabled'
+    })
+    t.deepEqual(stage.sent, [], change)
+    t.deepEqual(stage.recorded(), ['MessageRequested', 'MessageBegun', 'MessageAttemptFailed'], change)
+  }
 })
 
 test('the one message that tries a sender which is held goes out, also where the store was away', async (t) => {
