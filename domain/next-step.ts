@@ -22,10 +22,10 @@ type Situation = {
   readonly settings: PlaybookSettings
   readonly contact: ContactState
   /**
-   * Of a newer engagement of the contact that was not filtered: its playbook writes to the contact instead, once its consent is verified
-   * where that is awaited. Undefined where there is none.
+   * Of a newer engagement of the contact that was not filtered: its playbook writes to the contact instead, once it has begun, and its
+   * consent is verified where that is awaited. Undefined where there is none.
    */
-  readonly newer: 'awaits-consent' | 'writes' | undefined
+  readonly newer: 'awaits-beginning' | 'awaits-consent' | 'writes' | undefined
   readonly account: { readonly title: string; readonly enabled: boolean }
   /** Until when the provider lets nothing through that the account sends; undefined where it does. */
   readonly heldUntil: Instant | undefined
@@ -88,7 +88,8 @@ export const nextStepOf = (situation: Situation): NextStep => {
   if (due === null || template === undefined) return { kind: 'end-silence', givesUpAt: after?.gives_up_at }
   if (due > now || isAfter(heldUntil(engagement), now)) return nothing
   const { engagement_id: id } = engagement.attribution
-  if (newer === 'awaits-consent') return { ...postpone.forNewerLead(now), step }
+  if (newer === 'awaits-beginning') return { ...postpone.forNewerBeginning(now), step }
+  if (newer === 'awaits-consent') return { ...postpone.forNewerConsent(now), step }
   if (newer === 'writes') return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
   return dueStep(
     situation,

@@ -9,6 +9,9 @@ export type Postponement = { readonly kind: 'postpone'; readonly until: Instant;
  */
 export const lookAgainAfter = 6 * 60 * 60_000
 
+/** In milliseconds: how soon it is looked at again whether a newer lead has begun, which it does within moments unless something crashed. */
+const beginningLookAgainAfter = 60_000
+
 /** In milliseconds: how soon it is looked at again whether the consent of a newer lead was verified. */
 const consentLookAgainAfter = 60 * 60_000
 
@@ -42,9 +45,9 @@ export const postpone = {
   whileDisabled: (now: Instant) => because(accountDisabled)(later(now, lookAgainAfter)),
   /** It waits no longer. */
   noLonger: because('the account may send again'),
-  /** Its consent may still be refused. */
-  forNewerLead: (now: Instant) =>
-    because('a newer lead awaits its beginning or its consent')(later(now, consentLookAgainAfter)),
+  forNewerBeginning: (now: Instant) => because('a newer lead is about to begin')(later(now, beginningLookAgainAfter)),
+  /** It may still be refused. */
+  forNewerConsent: (now: Instant) => because('a newer lead awaits its consent')(later(now, consentLookAgainAfter)),
   forConsent,
   forOtherCheck: (now: Instant) => forConsent(later(now, ownConsentLookAgainAfter)),
   whileUnreadable: (now: Instant) => because('what it needs can not be read')(later(now, unreadableLookAgainAfter)),

@@ -183,9 +183,9 @@ const newerThan = async (
   { commandHandler }: StepPorts,
   { contact: person }: Parties,
   id: EngagementId,
-): Promise<'awaits-consent' | 'writes' | undefined> => {
+): Promise<'awaits-beginning' | 'awaits-consent' | 'writes' | undefined> => {
   if (person.kind !== 'known' || person.newest === undefined || person.newest.engagementId === id) return undefined
-  let isAwaiting = false
+  let awaits: 'awaits-beginning' | 'awaits-consent' | undefined
   const { newest, unconverted } = person
   for (const newer of new Set([newest.engagementId, ...unconverted.slice(unconverted.indexOf(id) + 1)])) {
     const { state } = await loadOrThrow(commandHandler, engagement, newer)
@@ -194,9 +194,9 @@ const newerThan = async (
     if (state.kind === 'started' && (state.followUp === undefined || state.awaitedConsent === undefined))
       return 'writes'
     // One that has not begun is about to: a process that takes over begins with what the one before left undone.
-    isAwaiting = true
+    awaits = state.kind === 'unknown' ? 'awaits-beginning' : (awaits ?? 'awaits-consent')
   }
-  return isAwaiting ? 'awaits-consent' : undefined
+  return awaits
 }
 
 const afterStepOf = (settings: PlaybookSettings, { contact: person }: Parties, step: number, key: EngagementId) => {

@@ -75,7 +75,7 @@ type Known = {
   readonly engaged?: ReadonlyArray<EngagementEvent>
   readonly contact?: ReadonlyArray<ContactEvent>
   readonly message?: ReadonlyArray<MessageEvent>
-  readonly newer?: 'awaits-consent' | 'writes'
+  readonly newer?: 'awaits-beginning' | 'awaits-consent' | 'writes'
   readonly enabled?: boolean
   readonly quiet?: typeof defaultSettings.quiet_hours
   readonly sent?: ReadonlyArray<ReturnType<typeof at>>
@@ -169,6 +169,10 @@ test('of a contact with a newer lead the older one is followed up no more', (t) 
 
 test('of a contact whose newer lead awaits its consent the older one waits, since that may be refused', (t) => {
   t.like(next(at(minute), { newer: 'awaits-consent' }), { kind: 'postpone', step: 0, until: at(61 * minute) })
+})
+
+test('of a contact whose newer lead is about to begin the older one waits a minute', (t) => {
+  t.like(next(at(minute), { newer: 'awaits-beginning' }), { kind: 'postpone', step: 0, until: at(2 * minute) })
 })
 
 test('nothing goes to a contact that opted out, or whose account is disabled', (t) => {

@@ -255,12 +255,31 @@ test('a newer lead takes over the messages of its contact', async (t) => {
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
 
+test('of two leads of one number in the same millisecond the newer one writes at once, whichever was engaged first, and the other never does', async (t) => {
+  for (const [first, second] of [
+    [1, 2],
+    [2, 1],
+  ] as const) {
+    const stage = openFollowUpStage(t)
+    await stage.prepare()
+    await stage.submit(first, 1, {}, 1)
+    await stage.submit(second, 1, {}, 1)
+    await stage.takeTurn(1)
+    await stage.takeTurn(2)
+    t.deepEqual(stage.recorded(), ['StepsEnded', 'StepBegun', 'MessageBegun', 'MessageSent'])
+  }
+})
+
 test('a newer lead whose conversation a crash kept from beginning holds up the older one', async (t) => {
   const stage = await openStage(t)
   await stage.submit(2, 1, {}, 1, at(), false)
   await stage.takeTurn(1)
-  t.deepEqual(stage.sent, [])
   t.deepEqual(stage.recorded(), ['StepPostponed'])
+  await stage.react()
+  stage.toTime(at(60_000))
+  await stage.takeTurn(1)
+  t.deepEqual(stage.recorded(), ['StepPostponed', 'StepsEnded'])
+  t.deepEqual(stage.sent, [])
 })
 
 test('a newer lead of a playbook without steps takes over, though nobody may ever ask for its consent', async (t) => {
