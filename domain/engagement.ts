@@ -15,7 +15,7 @@ import {
   ActivityReportId,
   SourceId,
 } from './ids.js'
-import { Instant, latest, later, strictlyAfter } from './instant.js'
+import { BoundedInstant, Instant, latest, later, strictlyAfter } from './instant.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState } from './residence-state.js'
 import { consentFailingSince, nextConsentCheckAt } from './retry-schedule.js'
@@ -60,7 +60,7 @@ export const EngagementEvent = t.union([
     'ActivityRecorded',
     t.intersection([
       t.type({ activity: Activity, record_id: t.union([RecordId, t.null]) }),
-      t.partial({ report_id: ActivityReportId, remark: NaturalNumber, call_until: Instant }),
+      t.partial({ report_id: ActivityReportId, remark: NaturalNumber, call_until: BoundedInstant }),
     ]),
   ),
   /** `reason`: the outcome's label, `conversion`, `erased`, or `superseded`: the contact has too many newer engagements. */

@@ -80,8 +80,10 @@ export const isRealDate = (text: string): boolean => {
 }
 
 /** Whether `instantOf` writes it so: a day that the calendar lacks is written as another one. */
-const isWritten = (text: string): boolean => {
-  const milliseconds = text.length === 24 ? Date.parse(text) : Number.NaN
+const isWritten = (text: string): boolean => text.length === 24 && isRewritten(text)
+
+const isRewritten = (text: string): boolean => {
+  const milliseconds = Date.parse(text)
   return !Number.isNaN(milliseconds) && instantOf(milliseconds) === text
 }
 
@@ -89,6 +91,17 @@ const isWritten = (text: string): boolean => {
 export const Instant = refined(
   'a UTC timestamp with milliseconds',
   (value): value is Instant => typeof value === 'string' && isWritten(value),
+)
+
+/** Where older versions could store one beyond the year 9999, such as +010000-01-01T00:59:59.000Z: it is read as the last one before. */
+export const BoundedInstant = new t.Type<Instant, Instant, unknown>(
+  Instant.name,
+  Instant.is,
+  (value, context) =>
+    typeof value === 'string' && value.startsWith('+') && isRewritten(value)
+      ? t.success(instantOf(lastInstant))
+      : Instant.validate(value, context),
+  t.identity,
 )
 
 /** Any ISO 8601 timestamp a client may send, decoded to UTC. */

@@ -29,7 +29,7 @@ export const decodeStoredEvent = (type: string, version: number, data: unknown):
   const steps = upcasts[type]
   const current = steps === undefined ? data : steps.slice(version - 1).reduce((value, step) => step(value), data)
   const event = { type, data: current }
-  // No codec of an event changes what it decodes, and to check takes half as long and no memory.
+  // No codec of an event changes what it lets through, and to check takes half as long and no memory.
   if (codec.is(event)) return E.right(event)
   const decoded = decode(codec, event)
   if (E.isRight(decoded)) return decoded

@@ -55,6 +55,17 @@ test('an event of a type or a version that is not known is corrupt, and the reas
   }
 })
 
+test('a call that an older version stored as lasting beyond the year 9999 lasts to its end', (t) => {
+  const { data } = golden.find(({ name }) => name === 'ActivityRecorded.v1-call.json') ?? { data: {} }
+  const untilOf = (call_until: string): unknown => {
+    const decoded = decodeStoredEvent('ActivityRecorded', 1, { ...(data as object), call_until })
+    return E.isRight(decoded) && decoded.right.type === 'ActivityRecorded' ? decoded.right.data.call_until : undefined
+  }
+  t.is(untilOf('+010000-01-01T00:59:59.000Z'), '9999-12-31T23:59:59.999Z')
+  for (const none of ['+010000-13-01T00:59:59.000Z', '10000-01-01T00:59:59.000Z', 'never'])
+    t.is(untilOf(none), undefined)
+})
+
 test('an event whose data does not decode is corrupt: the reason names the field and not its value', (t) => {
   const { data } = golden.find(({ type }) => type === 'MemberAdded') ?? { data: {} }
   const decoded = decodeStoredEvent('MemberAdded', 1, { ...(data as object), role: 'ada@example.com' })

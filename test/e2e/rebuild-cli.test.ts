@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { readModels } from '../../projections/read-models/registry.js'
 import { bearer, having, send } from '../kit/network/http.js'
 import { runProgram, type Ended } from '../kit/parts/program.js'
-import { openAccount, type Account } from '../kit/service/account.js'
+import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
+import { loggedOf } from '../kit/service/logged-events.js'
 import { operatorKey } from '../kit/service/settings.js'
 import { byHand } from '../kit/stores/sqlite.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
@@ -197,6 +198,35 @@ test('an event that can not be folded stops a rebuild, and what is served stays 
   t.regex(stderr, /^leadloop can't rebuild\. The rebuild stopped: ContactCreated can't be decoded: data\./m)
   t.regex(stderr, / What is served stays as it was\.\n$/)
   t.deepEqual(served(folder), before)
+})
+
+test('a call that an older version stored as lasting beyond the year 9999 is read as lasting to its end: by a rebuild, a replay and a STOP', async (t) => {
+  const { folder, account } = livedIn(t)
+  const { contact, engagement } = byHand(folder, (database) => {
+    const grace = `SELECT key AS contact, stream AS engagement FROM contacts JOIN events
+      ON type = 'ActivityRecorded' AND data ->> '$.activity.contact_id' = key WHERE body ->> '$.first_name' = 'Grace'`
+    return database.prepare(grace).get() as { readonly contact: string; readonly engagement: string }
+  })
+  byHand(folder, (database) =>
+    database
+      .prepare(
+        `UPDATE events SET data = json_set(data, '$.call_until', '+010000-01-01T00:59:59.000Z')
+         WHERE stream = ? AND type = 'ActivityRecorded'`,
+      )
+      .run(engagement),
+  )
+  const { code, stderr } = await rebuild(folder)
+  t.is(code, 0, stderr)
+
+  const site = await serviceFor(t, folder)
+  const [started] = (await loggedOf(site, engagement.replace('engagement-', ''))).filter(
+    ({ type }) => type === 'ActivityRecorded',
+  )
+  t.is(started?.data['call_until'], '9999-12-31T23:59:59.999Z')
+  const said = await manage(site, 'POST', `/accounts/${account.id}/contacts/${contact}/messages`, { text: 'STOP' })
+  t.is(said.status, 201)
+  const found = await send(`${site.url}/api/v3/contacts/${contact}`, { headers: bearer(account.apiKey) })
+  t.like(having(found, 'contact'), { opted_out: true })
 })
 
 test('a service that runs builds its read models anew itself, and answers all the while', async (t) => {
