@@ -21,6 +21,12 @@ const fieldName = '[^\\s{}:]+'
 
 const placeholder = new RegExp(`\\{\\{\\s*(${fieldName})\\s*\\}\\}`, 'g')
 
+/** One, or several with commas between them, as in an address. */
+const list = new RegExp(`${placeholder.source}(?:,\\s*${placeholder.source})*`, 'g')
+
+/** Behind a name stands the comma of a salutation: `Hi {{first_name}}, {{account}} here`. */
+const salutation = /^\{\{\s*(?:first|last)_name\s*\}\}/
+
 const canBeNamed = (name: string): boolean => new RegExp(`^${fieldName}$`).test(name)
 
 /** `{{link:https://…}}`: a link whose opening is noticed. */
@@ -63,18 +69,41 @@ export const messageOf = (template: string, values: FieldValues, linkAt: (index:
     count += 1
     return linkAt(count - 1)
   }
-  return template
-    .replaceAll(link, nextLink)
-    .replaceAll(placeholder, (_, name: string) => shown(Object.hasOwn(values, name) ? values[name] : ''))
-    .replaceAll(new RegExp(`\\(\\s*${blank}\\s*\\)|"\\s*${blank}\\s*"|“\\s*${blank}\\s*”`, 'g'), blank)
+  const valueOf = (_: string, name: string): string => shown(Object.hasOwn(values, name) ? values[name] : '')
+  const filled = template.replaceAll(link, nextLink).replaceAll(list, (fields) => {
+    const parts = fields.split(/(?<=\}\}),\s*/).map((field) => field.replaceAll(placeholder, valueOf))
+    const kept = parts.filter((part) => part !== blank)
+    if (kept.length === parts.length || salutation.test(fields)) return fields.replaceAll(placeholder, valueOf)
+    return kept.length === 0 ? blank : kept.join(', ')
+  })
+  return withoutBlanks(filled).trim()
+}
+
+const blanks = `(?:\\s*${blank})+`
+
+const enclosed = new RegExp(
+  ['()', '[]', '""', '“”', '‘’', '«»', '**', '__']
+    .map(([open = '', close = '']) => `\\${open}${blanks}\\s*\\${close}`)
+    .join('|'),
+  'g',
+)
+
+/** What stands beside a blank value goes with it: the rules in their order, each with what it leaves. */
+const withoutBlanks = (text: string): string =>
+  text
+    .replaceAll(enclosed, blank)
+    .replaceAll(new RegExp(`${blank}['’]s(?!\\p{L})`, 'gu'), blank)
+    // Where a sentence began with it, it begins with what follows.
     .replaceAll(
-      new RegExp(`(^|[.!?]\\s+|\\n\\s*)(?:${blank}[\\s,;:]*)+(\\p{Ll})?`, 'gu'),
+      new RegExp(`(^|[.!?…]\\s+|\\n\\s*|[¿¡(["“«‘])(?:${blank}(?:[\\s,;:.!?…]|[-–—]\\s)*)+((?!https?:)\\p{Ll})?`, 'gu'),
       (_, before: string, letter: string | undefined) => `${before}${(letter ?? '').toUpperCase()}`,
     )
-    .replaceAll(new RegExp(`,\\s*(?:${blank}\\s*)+(?=[.,;:!?\\n]|$)`, 'g'), '')
-    .replaceAll(new RegExp(`\\s*${blank}`, 'g'), '')
-    .trim()
-}
+    // Of two marks around it one stays.
+    .replaceAll(new RegExp(`([:;]|\\s[-–—])${blanks}\\s*[,;:]`, 'g'), '$1')
+    .replaceAll(new RegExp(`,${blanks}(?:[^\\S\\n]*(?=[.,;:!?…\\n]|$)|(?=\\s+[-–—]\\s))`, 'g'), '')
+    .replaceAll(new RegExp(`${blanks}[^\\S\\n]*(?=[,;.!?…])`, 'g'), '')
+    .replaceAll(new RegExp(`(\\s*)${blank}(?:\\s*${blank})*(?=[\\p{L}\\p{N}])`, 'gu'), '$1')
+    .replaceAll(new RegExp(blanks, 'g'), '')
 
 const shown = (value = ''): string => {
   const text = value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()

@@ -36,12 +36,36 @@ for (const [template, text] of [
   ['We call you ({{first_name}}) soon', 'We call you soon'],
   ['Thanks {{first_name}}\nReply STOP', 'Thanks\nReply STOP'],
   ['{{first_name}}', ''],
+  ['Hi {{first_name}} , thanks', 'Hi, thanks'],
+  ['Bonjour {{first_name}} !', 'Bonjour!'],
+  ['{{first_name}}! Your quote is ready.', 'Your quote is ready.'],
+  ['{{first_name}} - your quote', 'Your quote'],
+  ['Thanks. {{first_name}}. We call you.', 'Thanks. We call you.'],
+  ['¿{{first_name}}, está?', '¿Está?'],
+  ['Hi, {{first_name}} - your quote', 'Hi - your quote'],
+  ['Your quote: {{first_name}}, call us', 'Your quote: call us'],
+  ["{{first_name}}'s quote is ready", 'Quote is ready'],
+  ['We call you [{{first_name}} {{last_name}}] *{{first_name}}* soon', 'We call you soon'],
+  ['Hello {{first_name}}{{last_name}} there', 'Hello there'],
+  ['{{first_name}} https://www.example.com', 'https://www.example.com'],
 ] as const) {
   test(`a blank value reads well in: ${template.replaceAll('\n', ' / ')}`, (t) => {
     t.is(messageOf(template, {}), text)
     t.is(messageOf(template, { first_name: ' \t', last_name: '' }), text)
   })
 }
+
+test('of two values of which one is blank the other reads well', (t) => {
+  const [first, last] = [{ first_name: 'Ada' }, { last_name: 'Lovelace' }]
+  t.is(messageOf('Dear {{first_name}} {{last_name}}, hi', first), 'Dear Ada, hi')
+  t.is(messageOf('Dear {{first_name}} {{last_name}}, hi', last), 'Dear Lovelace, hi')
+  t.is(messageOf('Dear {{first_name}}{{last_name}}, hi', last), 'Dear Lovelace, hi')
+  t.is(messageOf('Hi {{first_name}}, {{account}} again.', { account: 'Acme' }), 'Hi, Acme again.')
+  const address = 'You live at {{street}}, {{city}}, {{state}}, right?'
+  t.is(messageOf(address, { street: '1 Main Street', state: 'CA' }), 'You live at 1 Main Street, CA, right?')
+  t.is(messageOf(address, { city: 'Reno' }), 'You live at Reno, right?')
+  t.is(messageOf('{{city}},{{state}}', { city: '{{state}}', state: 'NV' }), '{{state}},NV')
+})
 
 test('a field may have any name without braces, colons and spaces', (t) => {
   for (const name of ['PetName', 'Größe', 'lead.pet-name', '2nd_car', 'constructor', '__proto__']) {
