@@ -11,7 +11,7 @@ const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'satur
 type SendingRules = {
   /**
    * `HH:MM` to `HH:MM` on the contact's clock, over midnight where `to` is the earlier one: nothing is sent from `from` on, and
-   * at `to` it may be again. Where both are the same, no hour is quiet. Null turns off the rules of the states, too.
+   * at `to` it may be again. Where both are the same, which is refused today, no hour is quiet. Null turns off the rules of the states, too.
    */
   readonly quiet_hours: { readonly from: string; readonly to: string } | null
   readonly days: ReadonlyArray<(typeof weekdays)[number]>

@@ -110,6 +110,19 @@ test('a preview shows what a lead would be sent, and sends nothing', async (t) =
   t.is((await other.manage('POST', path)).status, 404)
 })
 
+test('quiet hours of which nobody can tell whether they mean all day or never are refused', async (t) => {
+  const account = await openAccount(site)
+  const quiet_hours = { from: '08:00', to: '08:00' }
+  for (const [method, path] of [
+    ['POST', '/playbooks'],
+    ['PATCH', `/playbooks/${account.playbookId}`],
+  ] as const) {
+    const answer = await account.manage(method, path, { title: 'Always', quiet_hours })
+    t.is(answer.status, 400)
+    t.deepEqual(answer.body, { errors: ['quiet_hours.to must be another time than from'] })
+  }
+})
+
 test('a preview reads as the message that a lead of the same fields is sent, whatever types the vendor gives them', async (t) => {
   const account = await openAccount(site)
   const required_fields = ['first_name', 'zip', 'smoker', 'pet']

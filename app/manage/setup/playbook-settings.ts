@@ -1,4 +1,5 @@
 import { NaturalNumber, optional, refined, t, Text, Title } from '../../../domain/codec.js'
+import { E } from '../../../domain/prelude.js'
 import { ReplyOutcome, Weekday, type PlaybookSettings } from '../../../domain/playbook.js'
 
 const TimeOfDay = refined(
@@ -38,8 +39,25 @@ const settings = {
   give_up_after_minutes: optional(Minutes),
 }
 
+const Hours = t.strict({ from: TimeOfDay, to: TimeOfDay })
+type Hours = t.TypeOf<typeof Hours>
+
+const OtherTime = refined('another time than from', (_): _ is never => false)
+
+/** Where both times are the same nobody can tell whether all day is meant or never. */
+const DistinctHours = new t.Type<Hours, Hours, unknown>(
+  Hours.name,
+  (value): value is Hours => Hours.is(value) && value.from !== value.to,
+  (value, context) => {
+    const hours = Hours.validate(value, context)
+    if (E.isLeft(hours) || hours.right.from !== hours.right.to) return hours
+    return t.failure(hours.right.to, t.appendContext(context, 'to', OtherTime))
+  },
+  t.identity,
+)
+
 /** Null means that there are none. */
-const Quiet = t.union([t.null, t.undefined, t.strict({ from: TimeOfDay, to: TimeOfDay })], 'quiet hours or null')
+const Quiet = t.union([t.null, t.undefined, DistinctHours], 'quiet hours or null')
 
 export const NewPlaybook = t.strict({ title: Text, quiet_hours: Quiet, ...settings })
 export const PlaybookChange = t.strict({ title: optional(Text), quiet_hours: Quiet, ...settings })
