@@ -1,17 +1,17 @@
 import { t } from './codec.js'
 import type { FollowUp } from './follow-up.js'
-import { hostOf, urlFromText, webAddressFromText } from './web-address.js'
+import { hostOf, urlFromText, webAddressFromText, withoutFinalDot } from './web-address.js'
 
 /** The fields of a lead that prove its consent. They are of the lead, and not kept with its contact. */
 export const consentFields = ['tcpa_opt_in_token', 'tcpa_opt_in_url'] as const
 
-/** The hosts on which an account accepts proofs of consent, as URLs spell them; null: any. */
+/** The hosts on which an account accepts proofs of consent, as URLs spell them, some of older versions with a final dot; null: any. */
 export type AcceptedHosts = ReadonlyArray<string> | null
 
 /** Of one account, so that an event that lists them stays small. */
 export const maximalConsentHosts = 100
 
-/** The name of a host, without a scheme, a port or a path, as a URL spells it. */
+/** The name of a host, without a scheme, a port, a path and a final dot, as a URL spells it. */
 export const ConsentHost = new t.Type<string, string, unknown>(
   'the name of a host, such as cert.example.com',
   (value): value is string => typeof value === 'string' && hostFrom(value) === value,
@@ -25,7 +25,8 @@ export const ConsentHost = new t.Type<string, string, unknown>(
 const hostFrom = (text: string): string | undefined => {
   if (!/^[\p{L}\p{N}.-]{1,253}$/u.test(text)) return undefined
   const url = urlFromText(`https://${text}`)
-  return url && hostOf(url)
+  const host = url && withoutFinalDot(hostOf(url))
+  return host === '' ? undefined : host
 }
 
 /**
@@ -38,6 +39,7 @@ export const consentOnArrival = (
   asksService: boolean,
 ): FollowUp['consent'] => {
   const url = webAddressFromText(tcpa_opt_in_url)
-  if (accepted !== null && (url === undefined || !accepted.includes(hostOf(url)))) return 'refused'
+  const host = url && withoutFinalDot(hostOf(url))
+  if (accepted !== null && !accepted.some((one) => withoutFinalDot(one) === host)) return 'refused'
   return asksService ? 'awaited' : undefined
 }

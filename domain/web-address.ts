@@ -10,6 +10,9 @@ export const webAddressFromText = (text: string): URL | undefined => {
 /** The host of a URL, an IPv6 address without its brackets. */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
+/** `example.com.` names the same host as `example.com`. */
+export const withoutFinalDot = (host: string): string => host.replace(/\.+$/, '')
+
 export const urlFromText = (text: string): URL | undefined => {
   try {
     return new URL(text)

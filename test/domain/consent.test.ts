@@ -29,8 +29,15 @@ test('any host is accepted until an account says which', (t) => {
 
 test('a consent of another host than those that the account accepts is refused, and no service is asked', (t) => {
   const hosts = ['cert.example.com', 'xn--bcher-kva.example']
-  for (const url of ['https://cert.example.com/1', 'http://CERT.example.com:8443/a?b', 'https://bücher.example/'])
+  for (const url of [
+    'https://cert.example.com/1',
+    'http://CERT.example.com:8443/a?b',
+    'https://bücher.example/',
+    'https://cert.example.com./1',
+  ]) {
     t.is(consentOnArrival(consentAt(url), hosts, false), undefined, url)
+    t.is(consentOnArrival(consentAt(url), ['cert.example.com.', 'xn--bcher-kva.example'], false), undefined, url)
+  }
   for (const url of [
     'https://example.com/',
     'https://a.cert.example.com/',
@@ -45,6 +52,7 @@ test('a host is taken as URLs spell it, and nothing else passes for one', (t) =>
   const hostIn = (text: unknown) => E.getOrElse((): string | undefined => undefined)(ConsentHost.decode(text))
   t.is(hostIn(' Cert.Example.COM '), 'cert.example.com')
   t.is(hostIn('bücher.example'), 'xn--bcher-kva.example')
+  t.is(hostIn('cert.example.com.'), 'cert.example.com')
   for (const text of [
     '',
     ' ',
@@ -53,6 +61,7 @@ test('a host is taken as URLs spell it, and nothing else passes for one', (t) =>
     'a@b.example',
     'a:80',
     '*.example',
+    '.',
     7,
     null,
   ])

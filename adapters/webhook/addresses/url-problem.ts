@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Time } from '../../../domain/ports.js'
 import { withinLimit } from '../../../domain/abortable.js'
-import { hostOf, webAddressFromText } from '../../../domain/web-address.js'
+import { hostOf, webAddressFromText, withoutFinalDot } from '../../../domain/web-address.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { isPublicAddress } from './public-address.js'
 import { isLocalName } from './local-name.js'
@@ -25,9 +25,6 @@ export const webhookUrlProblem = async (
   if (allowPrivate || (await isPublicHost(withoutFinalDot(hostOf(url)), resolve, time))) return undefined
   return 'must not lead to a private address'
 }
-
-/** The final dot of a full name. */
-const withoutFinalDot = (host: string): string => host.replace(/\.+$/, '')
 
 const isPublicHost = async (host: string, resolve: Resolve, time: Time): Promise<boolean> => {
   if (isIP(host) !== 0) return isPublicAddress(host)
