@@ -1,4 +1,4 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
+import type { AppendResult, EventStoreDBClient } from '@eventstore/db-client'
 import { createRequire } from 'node:module'
 import { withinLimit } from '../../domain/abortable.js'
 import type { Time } from '../../domain/ports.js'
@@ -14,14 +14,18 @@ export type AppendsInFlight = {
   /**
    * Makes one try of an append of so many bytes. The driver holds it until it is answered, however long ago we gave it up.
    * @throws TooManyUnanswered where it holds too many already
+   * @throws NotAppended where a conflict is answered and not thrown
    */
-  readonly send: <A>(bytes: number, append: () => Promise<A>) => Promise<A>
+  readonly send: (bytes: number, append: () => Promise<AppendResult>) => Promise<AppendResult>
   /** Disposes of a client once no append is in flight. */
   readonly dispose: (client: EventStoreDBClient) => Promise<void>
 }
 
 /** The driver holds too many appends that nobody answers. */
 export class TooManyUnanswered extends Error {}
+
+/** The stream is at another revision than an append expected, so nothing was written. */
+export class NotAppended extends Error {}
 
 /** In bytes: appends that the driver may hold unanswered. Of a server that answers there are never so many. */
 const mostUnanswered = 16_000_000
@@ -81,7 +85,9 @@ export const appendsInFlight = (time: Time): AppendsInFlight => {
       const held = leastAppend + bytes
       unanswered += held
       try {
-        return await append()
+        const appended = await append()
+        if (!appended.success) throw new NotAppended()
+        return appended
       } finally {
         unanswered -= held
       }

@@ -14,6 +14,12 @@ export type Connection = {
   readonly close: () => Promise<void>
 }
 
+/**
+ * Of every read and subscription: a node that lags gives less than was written, and says that it was all. A name or an address may lead to
+ * any node, and a former leader keeps its connections. Who is not the leader names it, and the driver goes there.
+ */
+export const ofLeader = { requiresLeader: true } as const
+
 /** The options that the driver knows, in the spelling that it reduces them to. */
 const knownOptions: ReadonlySet<string> = new Set([
   'tls',
@@ -31,20 +37,45 @@ const knownOptions: ReadonlySet<string> = new Set([
   'throwonappendfailure',
 ])
 
-/** About an option that it does not know or can't follow the driver warns with the whole string, password included. */
-const hasUnknownOption = (url: string): boolean => {
+/** An option of the URL has a value that can't be used; `must` says which one it must have. */
+type OptionProblem = { readonly option: string; readonly must: string }
+
+/**
+ * Options whose other values lose something: with one a conflict is answered as if it had been written, with the other the log is
+ * read of a node that may lag, and whoever follows it never sees what comes there later.
+ */
+const pinned: ReadonlyArray<OptionProblem> = [
+  { option: 'throwOnAppendFailure', must: 'true' },
+  { option: 'nodePreference', must: 'leader' },
+]
+
+type Option = { readonly name: string; readonly value: string | undefined }
+
+/** In the spelling to which the driver reduces names. */
+const optionsOf = (url: string): ReadonlyArray<Option> => {
   const [, query = ''] = url.replace(/^[^:]+:\/\/([^:]+:[^@]+@)?/, '').split(/\?(.*)/s)
-  const given = query === '' ? [] : query.toLowerCase().replace(/[_-]/g, '').split('&')
-  return given.some(
-    (option) => option !== 'tlsverifycert=true' && !knownOptions.has(option.split('=', 1)[0]?.trim() ?? ''),
-  )
+  if (query === '') return []
+  const given = query.toLowerCase().replace(/[_-]/g, '').split('&')
+  return given.map((option) => {
+    const [name = '', value] = option.split('=', 2)
+    return { name: name.trim(), value: value?.trim() }
+  })
 }
 
-type NoConnectionString = { readonly kind: 'no-connection-string' }
+/** About an option that it does not know or can't follow the driver warns with the whole string, password included. */
+const isKnown = ({ name, value }: Option): boolean =>
+  name === 'tlsverifycert' ? value === 'true' : value !== undefined && knownOptions.has(name)
 
-/** Left when `url` is no connection string. What is wrong with it is not said, because it may hold a password. */
-export const connect = (url: string, time: Time = monotonicTime): Either<NoConnectionString, Connection> => {
-  if (hasUnknownOption(url)) return E.left({ kind: 'no-connection-string' })
+type Unusable = { readonly kind: 'no-connection-string' } | ({ readonly kind: 'unusable-option' } & OptionProblem)
+
+/** Left when `url` can't be used. Of what is wrong with it only the name of an option is said, because it may hold a password. */
+export const connect = (url: string, time: Time = monotonicTime): Either<Unusable, Connection> => {
+  const options = optionsOf(url)
+  if (!options.every(isKnown)) return E.left({ kind: 'no-connection-string' })
+  const changed = pinned.find(({ option, must }) =>
+    options.some(({ name, value }) => name === option.toLowerCase() && value !== must),
+  )
+  if (changed !== undefined) return E.left({ kind: 'unusable-option', ...changed })
   try {
     const appends = reconnectingClient(url, appendsOfThisProcess.dispose, time)
     const reads = reconnectingClient(url, (client) => disposeOf(client, time), time)

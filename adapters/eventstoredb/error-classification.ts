@@ -2,7 +2,7 @@ import { convertToCommandError, ErrorType, isCommandError } from '@eventstore/db
 import type { Conflict, StoreFailure } from '../../domain/ports.js'
 import { StoreFailed } from '../../domain/store-failed.js'
 import { tlsRefusal } from '../node/tls-refusal.js'
-import { TooManyUnanswered } from './appends-in-flight.js'
+import { NotAppended, TooManyUnanswered } from './appends-in-flight.js'
 
 /**
  * What is to be done about an error. `retryable`: nothing was done, or nobody knows whether it was, so the call is repeated, an
@@ -36,6 +36,7 @@ const permanentMessage = /could not recognize (badrequest|maximumappendeventsize
 export const classify = (error: unknown): ErrorClass => {
   if (error instanceof StoreFailed) return { kind: 'permanent', failure: { kind: 'corrupt', reason: error.message } }
   if (error instanceof ReadInterrupted) return timedOut
+  if (error instanceof NotAppended) return { kind: 'permanent', failure: { kind: 'conflict' } }
   // Only another client lets go of them.
   if (error instanceof TooManyUnanswered) return { ...timedOut, isClientBroken: true }
   // A message of the driver may hold a stream's name or an address; its type and status never hold a value.

@@ -21,7 +21,7 @@ import { readByPages } from '../in-process/stream-pages.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import type { Connection } from './connection.js'
+import { ofLeader, type Connection } from './connection.js'
 import { decodeEvent, encodeEvent, isEncodable, positionFrom } from './event-codec.js'
 import { logReader } from './log/log-reader.js'
 import type { ReconnectingClient } from './reconnecting-client.js'
@@ -149,7 +149,7 @@ const readsOf = (
   stopping: AbortSignal,
 ): Pick<EventStore, 'read' | 'readLast' | 'head' | 'newestTime'> => {
   const newest = async <A>(maxCount: number, of: (events: ReadonlyArray<AllStreamResolvedEvent>) => A) => {
-    const last = { direction: BACKWARDS, fromPosition: END, maxCount } as const
+    const last = { direction: BACKWARDS, fromPosition: END, maxCount, ...ofLeader } as const
     const answer = await retry(reads, async (cancellation) =>
       of(await completeRead(reads, (client) => client.readAll(last), cancellation, stopping)),
     )
@@ -180,7 +180,7 @@ const streamReads = (
       async (cancellation) => {
         const resolved = await completeRead<ResolvedEvent>(
           reads,
-          (client) => client.readStream(stream, options, { highWaterMark: bufferSize }),
+          (client) => client.readStream(stream, { ...options, ...ofLeader }, { highWaterMark: bufferSize }),
           cancellation,
           stopping,
         )

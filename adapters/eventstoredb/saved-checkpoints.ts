@@ -1,10 +1,10 @@
-import { BACKWARDS, END, jsonEvent, NO_STREAM, type ResolvedEvent } from '@eventstore/db-client'
+import { BACKWARDS, END, jsonEvent, NO_STREAM, type AppendResult, type ResolvedEvent } from '@eventstore/db-client'
 import { beginning, isPosition, type Position } from '../../domain/event.js'
 import type { Conflict, EventStore, StoreFailure } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import type { Connection } from './connection.js'
+import { ofLeader, type Connection } from './connection.js'
 import { checkpointCategory } from './event-codec.js'
 import { withoutConflict, type Retry } from './retry.js'
 
@@ -26,7 +26,7 @@ export const savedCheckpoints = (
   stopping: AbortSignal,
 ): Pick<EventStore, 'checkpoint' | 'saveCheckpoint'> => {
   const newest = async (follower: string): Promise<Either<StoreFailure | Conflict, Saved>> => {
-    const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1 } as const
+    const last = { direction: BACKWARDS, fromRevision: END, maxCount: 1, ...ofLeader } as const
     const answer = await retry<ReadonlyArray<ResolvedEvent>>(
       reads,
       (cancellation) =>
@@ -36,7 +36,7 @@ export const savedCheckpoints = (
     return E.isLeft(answer) ? answer : savedIn(answer.right[0])
   }
 
-  const send = (write: () => Promise<unknown>) =>
+  const send = (write: () => Promise<AppendResult>) =>
     appendsOfThisProcess.track(() => retry(appends, () => appendsOfThisProcess.send(eventSize, write)))
 
   const append = (follower: string, position: Position, { revision }: Saved) => {

@@ -5,7 +5,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import type { Truncation } from '../in-process/log-tail.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
-import type { Connection } from './connection.js'
+import { ofLeader, type Connection } from './connection.js'
 import { positionFrom } from './event-codec.js'
 import { withoutConflict, type Retry } from './retry.js'
 
@@ -44,7 +44,8 @@ export const truncations = ({ appends, reads }: Connection, retry: Retry, stoppi
   ): Promise<Either<StoreFailure, ReadonlyArray<ResolvedEvent>>> => {
     const answer = await retry<ReadonlyArray<ResolvedEvent>>(
       reads,
-      (cancellation) => completeRead(reads, (client) => client.readStream(from, options), cancellation, stopping),
+      (cancellation) =>
+        completeRead(reads, (client) => client.readStream(from, { ...options, ...ofLeader }), cancellation, stopping),
       [],
     )
     return E.isLeft(answer) ? E.left(withoutConflict(answer.left)) : answer

@@ -79,6 +79,9 @@ const embeddedLog = (database: SqliteDatabase): Pick<Stores, 'store' | 'appendAl
   return { store, appendAll: store.appendAll }
 }
 
+const unusableOption = (setting: string, { option, must }: { readonly option: string; readonly must: string }) =>
+  E.left(`${setting}: the option ${option} must be ${must}, or be left out.`)
+
 // Loading the drivers of servers is the longer half of a start, so they are loaded where a server is named.
 
 const logServer = async (url: string) => {
@@ -86,7 +89,10 @@ const logServer = async (url: string) => {
   const { eventStoreDb } = await import('../../adapters/eventstoredb/event-store.js')
   const client = connect(url)
   if (E.isRight(client)) return E.right(eventStoreDb(client.right))
-  return E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
+  const { left } = client
+  return left.kind === 'unusable-option'
+    ? unusableOption('EVENTSTORE_URL', left)
+    : E.left('EVENTSTORE_URL: this is no connection string, or has an option that is not known.')
 }
 
 const documentServer = async (url: string, ports: Ports) => {
@@ -97,7 +103,7 @@ const documentServer = async (url: string, ports: Ports) => {
   if (E.isLeft(connection)) {
     const { left } = connection
     if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
-    return E.left(`MONGODB_URL: the option ${left.option} must be ${left.must}, or be left out.`)
+    return unusableOption('MONGODB_URL', left)
   }
   const { db, refusal, close } = connection.right
   return E.right({ documents: mongoDocuments(db), refusal, membership: () => mongoMembership({ db, ...ports }), close })

@@ -31,7 +31,7 @@ export type Faults = {
    * slow, or there are many events at once. 23.10 does so always, with 32 of them.
    */
   readonly dropSlowSubscribers: (waiting?: number) => void
-  /** Appends are answered with the node to send them to instead. */
+  /** Appends, and reads and subscriptions that ask for the leader, are answered with the node to send them to instead. */
   readonly followLeader: (leader: Leader) => void
   /** The next so many feature probes fail with a status. */
   readonly failProbes: (code: status, probes: number) => void
@@ -43,7 +43,7 @@ export type CallKind = 'append' | 'read' | 'other'
 /** What the calls ask about the faults of the moment. */
 export type ActiveFaults = {
   /** `stream`: of an append. */
-  readonly refusalOf: (kind: CallKind, stream?: string) => CallStatus | undefined
+  readonly refusalOf: (kind: CallKind, stream?: string, requiresLeader?: boolean) => CallStatus | undefined
   readonly appendDelay: () => number
   /** How the append that was just written ends. */
   readonly endOfAppend: () => 'answered' | 'broken' | 'unanswered'
@@ -130,12 +130,12 @@ export const openFaults = ({ mayWait }: Answers): { readonly faults: Faults; rea
   }
 
   const active: ActiveFaults = {
-    refusalOf: (kind, stream) => {
+    refusalOf: (kind, stream, requiresLeader = kind === 'append') => {
       const { refusal, leader } = state
       const concerns = refusal?.category === undefined || stream?.startsWith(`${refusal.category}-`) === true
       if (refusal !== undefined && concerns && (refusal.which === 'all' || refusal.which === `${kind}s`))
         return refused(refusal.code)
-      return leader !== undefined && kind === 'append' ? notLeader(leader.host, leader.port) : undefined
+      return leader !== undefined && requiresLeader ? notLeader(leader.host, leader.port) : undefined
     },
     appendDelay: () => state.delay,
     endOfAppend: () => {

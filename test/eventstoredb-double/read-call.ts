@@ -12,7 +12,8 @@ export const read =
     const options = call.request.getOptions()
     const isSubscription = options?.hasSubscription() === true
     served.count(isSubscription ? 'subscriptions' : 'reads')
-    const refusal = served.faults.refusalOf('read')
+    const requiresLeader = call.metadata.get('requires-leader').includes('true')
+    const refusal = served.faults.refusalOf('read', undefined, requiresLeader)
     if (refusal !== undefined) call.emit('error', refusal)
     else if (options === undefined) call.emit('error', badRequest())
     else if (isSubscription) subscribe(served, call, readRequest(options))

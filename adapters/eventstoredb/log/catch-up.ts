@@ -3,6 +3,7 @@ import { abortable } from '../../../domain/abortable.js'
 import { beginning, type Position } from '../../../domain/event.js'
 import type { EntryBatch, LogEntry, Truncation } from '../../in-process/log-tail.js'
 import { classify } from '../error-classification.js'
+import { ofLeader } from '../connection.js'
 import { decodeEvent, decodeTruncation, positionFrom } from '../event-codec.js'
 import { PendingCheckpoints } from './pending-checkpoints.js'
 import type { ReconnectingClient } from '../reconnecting-client.js'
@@ -71,6 +72,7 @@ class CatchUpSubscription {
       .current()
       .subscribeToAll(
         {
+          ...ofLeader,
           fromPosition: from === beginning ? START : { commit: from, prepare: from },
           filter: streamNameFilter({
             prefixes: [...prefixes],

@@ -54,7 +54,7 @@ export const logReader = (client: ReconnectingClient, policy: RetryPolicy, time:
     if (part.after >= end) return
     let reached = part.after
     for await (const { entries, position, isCaughtUp } of follow(part)) {
-      // A subscription that caught up has read the log to its end, which lies no earlier than `end`.
+      // A subscription that caught up has read the log to its end: that of the leader, which lies no earlier than `end`.
       const isLast = isCaughtUp || position >= end
       const readTo = isLast && position < end ? end : position
       let rest: EntryBatch = { entries, position: readTo }

@@ -1,4 +1,4 @@
-import type { EventStoreDBClient } from '@eventstore/db-client'
+import type { AppendResult, EventStoreDBClient } from '@eventstore/db-client'
 import test from 'ava'
 import {
   appendsInFlight,
@@ -54,9 +54,11 @@ const open = () => {
 test('no more appends are sent than a number of bytes without an answer, until one is answered', async (t) => {
   const { appends } = open()
   let answer = (): void => undefined
-  const answered = new Promise<void>((resolve) => (answer = resolve))
+  const answered = new Promise<AppendResult>((resolve) => {
+    answer = () => resolve({ success: true, nextExpectedRevision: 0n })
+  })
   let sent = 0
-  const send = (bytes: number): Promise<void> =>
+  const send = (bytes: number): Promise<AppendResult> =>
     appends.send(bytes, () => {
       sent += 1
       return answered

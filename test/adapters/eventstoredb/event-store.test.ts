@@ -2,6 +2,10 @@ import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { status } from '@grpc/grpc-js'
 import test, { type ExecutionContext } from 'ava'
 import { performance } from 'node:perf_hooks'
+import { eventStoreDb } from '../../../adapters/eventstoredb/event-store.js'
+import { connect } from '../../../adapters/eventstoredb/connection.js'
+import { logReader } from '../../../adapters/eventstoredb/log/log-reader.js'
+import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { largestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { beginning, positionOf, type Position } from '../../../domain/event.js'
@@ -166,6 +170,27 @@ test.serial('an append that meets a follower reaches the leader', async (t) => {
   t.deepEqual(loggedIds(follower), [])
 })
 
+test.serial('what is read is read of the leader, though the URL leads to a node that lags behind it', async (t) => {
+  const { double: lagging, store: former } = await openEventStoreDb(t)
+  const { double: leader, store: atLeader } = await openEventStoreDb(t)
+  for (const written of [former, atLeader]) rightOf(await written.append('account-1', 'no-stream', newEvents(3)))
+  rightOf(await atLeader.append('account-1', 2, [newEvent(4)]))
+  lagging.faults.followLeader({ host: '127.0.0.1', port: leader.port })
+  const there = (): EventStore => storeAt(t, lagging.url)
+  t.like(await there().read('account-1'), { right: { revision: 3 } })
+  t.is(rightOf(await there().readLast('account-1', 1))[0]?.revision, 3)
+  t.deepEqual(await there().head(), await atLeader.head())
+  rightOf(await atLeader.saveCheckpoint('reactions', positionOf(7n)))
+  t.deepEqual(await there().checkpoint('reactions'), E.right(positionOf(7n)))
+  t.deepEqual(await followed(there(), beginning, 4), eventIds(newEvents(4)))
+
+  const reader = logReader(rightOf(connect(lagging.url)).reads, longRetries, monotonicTime)
+  const part = { after: beginning, categories: ['account'], signal: neverAborted, retryFor: Infinity } as const
+  const read: Array<string> = []
+  for await (const batch of reader.readUpTo(rightOf(await atLeader.head()), part)) read.push(...eventIds(batch.events))
+  t.deepEqual(read, eventIds(newEvents(4)))
+})
+
 test.serial('an event that would break the driver is refused before it is sent', async (t) => {
   const { double, store } = await openEventStoreDb(t)
   const [good] = newEvents(1)
@@ -192,6 +217,18 @@ test.serial('a conflict is answered at once, without a retry', async (t) => {
   t.deepEqual(await store.append('account-1', 'no-stream', [newEvent(3)]), E.left({ kind: 'conflict' }))
   t.deepEqual(await store.append('account-1', 0, [newEvent(3)]), E.left({ kind: 'conflict' }))
   t.is(double.calls().appends, 3)
+})
+
+test.serial('a conflict that the driver does not throw is one all the same', async (t) => {
+  const { double, store } = await openEventStoreDb(t)
+  rightOf(await store.append('account-1', 'no-stream', [newEvent(1)]))
+  const client = EventStoreDBClient.connectionString(`${double.url}&throwOnAppendFailure=false`)
+  const quiet = { current: () => client, answered: () => undefined, failed: () => undefined, close: client.dispose }
+  const other = eventStoreDb({ appends: quiet, reads: quiet, close: quiet.close }, longRetries)
+  t.teardown(other.close)
+  t.deepEqual(await other.append('account-1', 'no-stream', [newEvent(2)]), E.left({ kind: 'conflict' }))
+  t.like(await other.append('account-1', 0, [newEvent(3)]), { right: { revision: 1 } })
+  t.deepEqual(loggedIds(double), eventIds([newEvent(1), newEvent(3)]))
 })
 
 test.serial('an append that is too big is never sent, and the next one succeeds', async (t) => {

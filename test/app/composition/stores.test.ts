@@ -87,13 +87,37 @@ test('an option of MongoDB that would break what is read is refused in a sentenc
   )
 })
 
+test('an option of EventStoreDB that would lose writes or events is refused in a sentence that names it, and no word of the URL', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const server = 'esdb://ada:pass-word@127.0.0.1:9?tls=false'
+  const refusals = {
+    'throwOnAppendFailure=false': 'the option throwOnAppendFailure must be true, or be left out.',
+    'THROW_ON-append-failure=false': 'the option throwOnAppendFailure must be true, or be left out.',
+    'throwOnAppendFailure=false&throwOnAppendFailure=true':
+      'the option throwOnAppendFailure must be true, or be left out.',
+    'nodePreference=follower': 'the option nodePreference must be leader, or be left out.',
+    'nodePreference=random': 'the option nodePreference must be leader, or be left out.',
+    'node_preference=Read-Only_Replica': 'the option nodePreference must be leader, or be left out.',
+    // The driver takes both for one option that it does not know.
+    'tls&throwOnAppendFailure=false': 'this is no connection string, or has an option that is not known.',
+  }
+  const openings = await openedElsewhere(
+    t,
+    Object.keys(refusals).map((options) => ({ dataDir, ...nowhere, eventStoreUrl: `${server}&${options}` })),
+  )
+  t.deepEqual(
+    openings,
+    Object.values(refusals).map((refusal) => ({ refusal: `EVENTSTORE_URL: ${refusal}`, lines: [] })),
+  )
+})
+
 test('every option that the driver knows is accepted, and nothing is said about it', async (t) => {
   const dataDir = temporaryDirectory(t)
   const file = join(dataDir, 'ca.crt')
   writeFileSync(file, '')
   const urls = [
     'esdb://127.0.0.1:9?tls=false',
-    'esdb+discover://ada:pass%40word@one.example:2113?tls=true&tlsVerifyCert=true&nodePreference=random',
+    'esdb+discover://ada:pass%40word@one.example:2113?tls=true&tlsVerifyCert=true&nodePreference=Leader',
     'esdb://one.example,two.example:2114?tls=false&maxDiscoverAttempts=3&discoveryInterval=10&gossipTimeout=1',
     'esdb://127.0.0.1:9?TLS=false&keep_alive_interval=10000&keepAliveTimeout=10000&defaultDeadline=1000',
     `esdb://ada:pa?ss=word@127.0.0.1:9/?connectionName=leadloop&throwOnAppendFailure=true&tlsCAFile=${file}`,
