@@ -103,6 +103,8 @@ const sentenceOf = (error: unknown): string => {
     const known = typeof error.code === 'number' ? byCode.get(error.code) : undefined
     return known ?? (error instanceof MongoWriteConcernError ? unconfirmed : 'MongoDB failed')
   }
+  // Its class is the driver's own.
+  if (error instanceof MongoError && error.name === 'MongoWaitQueueTimeoutError') return allInUse
   return byClass.find(([kind]) => error instanceof kind)?.[1] ?? 'MongoDB can not be asked'
 }
 
@@ -110,6 +112,7 @@ const unreachable = 'MongoDB can not be reached'
 const noPrimary = 'MongoDB has no primary now'
 const tooSlow = 'MongoDB did not answer in time'
 const unconfirmed = 'MongoDB could not confirm a write'
+const allInUse = 'no connection to MongoDB was free in time'
 const refused = 'MongoDB refused the credentials'
 export const tooLarge = 'a document is larger than MongoDB holds'
 

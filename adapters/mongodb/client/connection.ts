@@ -13,7 +13,7 @@ export type MongoConnection = {
   readonly close: () => Promise<void>
 }
 
-/** An option of the URL has a value that can't be used; `must` says which one it must have. */
+/** An option of the URL has a value that can't be used; `must` says which ones it may have. */
 type OptionProblem = { readonly option: string; readonly must: string }
 
 type Unusable = { readonly kind: 'unusable' } | ({ readonly kind: 'unusable-option' } & OptionProblem)
@@ -27,6 +27,7 @@ const timeouts = {
   connectTimeoutMS: 2_000,
   // A server that hangs is noticed, and whatever waits for it fails, after this and `connectTimeoutMS`.
   heartbeatFrequencyMS: 2_000,
+  minHeartbeatFrequencyMS: 500,
   // An operation whose answer does not come, although the server is well, fails after this. The driver repeats a read, and on
   // a replica set a write of one document, once: 10 s at most. Its own limit for the whole, `timeoutMS`, has no effect in this version.
   socketTimeoutMS: 5_000,
@@ -36,11 +37,29 @@ const timeouts = {
 /** In milliseconds: how long the server waits for a majority. Less than the socket's limit, so that the connection survives too. */
 const confirmedWithin = 4_000
 
-const options = {
-  ...timeouts,
-  appName: 'leadloop',
+/** How values are written and read. All are named, because what is not takes effect from the URL. */
+const values = {
   // Positions are 64 bits wide.
   useBigInt64: true,
+  promoteLongs: true,
+  promoteValues: true,
+  promoteBuffers: false,
+  raw: false,
+  bsonRegExp: false,
+  ignoreUndefined: false,
+  enableUtf8Validation: true,
+} satisfies MongoClientOptions
+
+/**
+ * Connections that a process can get along with. A start asks for some ninety at once, and who gets none within `waitQueueTimeoutMS` has
+ * failed.
+ */
+const smallestPool = 10
+
+const options = {
+  ...timeouts,
+  ...values,
+  appName: 'leadloop',
   // What was answered survives the loss of a server.
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: confirmedWithin },
 } satisfies MongoClientOptions
@@ -48,8 +67,8 @@ const options = {
 type EffectiveOptions = MongoClient['options']
 
 /**
- * Options of the URL that take effect beside ours, and the one value of each with which a process reads what it wrote, and no two
- * processes hold a lease.
+ * Options of the URL that take effect beside ours, and the values of each with which a process reads what it wrote, no two processes hold
+ * a lease, and nobody waits in vain for a connection.
  */
 const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: EffectiveOptions) => boolean }> = [
   {
@@ -69,6 +88,14 @@ const pinned: ReadonlyArray<OptionProblem & { readonly isKept: (options: Effecti
     must: `${confirmedWithin}`,
     isKept: ({ writeConcern }) => writeConcern.wtimeoutMS === confirmedWithin,
   },
+  // 0 is no limit.
+  {
+    option: 'maxPoolSize',
+    must: `${smallestPool} or more`,
+    isKept: ({ maxPoolSize }) => maxPoolSize === 0 || maxPoolSize >= smallestPool,
+  },
+  // Without heartbeats nobody would notice what hangs (`hangs.ts`).
+  { option: 'loadBalanced', must: 'false', isKept: ({ loadBalanced }) => !loadBalanced },
 ]
 
 /** Milliseconds between two attempts to reach a server for the first time, and between two looks for what hangs. */

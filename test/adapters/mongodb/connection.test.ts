@@ -53,18 +53,35 @@ test('an option that would break what a process reads of its own, or its leases,
     ['journal=false', 'journal', 'true'],
     ['j=false', 'journal', 'true'],
     ['wtimeout=1', 'wtimeout', '4000'],
+    ['maxPoolSize=1', 'maxPoolSize', '10 or more'],
+    ['maxPoolSize=9', 'maxPoolSize', '10 or more'],
   ] as const) {
     const refused = E.left({ kind: 'unusable-option', option, must })
     t.deepEqual(connectMongo(`${server}&${given}`, recordingLogger()), refused, given)
   }
+  // A replica set can't be named beside it.
+  t.deepEqual(
+    connectMongo('mongodb://127.0.0.1:9/leads?loadBalanced=true', recordingLogger()),
+    E.left({ kind: 'unusable-option', option: 'loadBalanced', must: 'false' }),
+  )
 })
+
+/** Options that change how values are written and read. */
+const otherValues =
+  'promoteValues=false&promoteLongs=false&useBigInt64=false&promoteBuffers=true&raw=true&bsonRegExp=true&ignoreUndefined=true&enableUtf8Validation=false'
+
+const ourValues = {
+  ...{ promoteValues: true, promoteLongs: true, useBigInt64: true, promoteBuffers: false },
+  ...{ raw: false, bsonRegExp: false, ignoreUndefined: false, enableUtf8Validation: true },
+}
 
 test('an option with the value that is needed is accepted, and one that ours replace has no effect', async (t) => {
   const common = 'retryWrites=true&w=majority&journal=true&readPreference=primary&readConcernLevel=local'
-  for (const given of ['', common, 'w=1', 'w=0&wtimeoutMS=1&socketTimeoutMS=1']) {
+  const ignored = `w=0&wtimeoutMS=1&socketTimeoutMS=1&minHeartbeatFrequencyMS=60000&${otherValues}`
+  for (const given of ['', common, 'w=1', 'maxPoolSize=10', 'maxPoolSize=0', ignored]) {
     const { db, close } = rightOf(connectMongo(`mongodb://127.0.0.1:9/?${given}`, recordingLogger()))
     t.like(db.writeConcern, { w: 'majority', journal: true, wtimeoutMS: 4_000 }, given)
-    t.is(db.client.options.socketTimeoutMS, 5_000)
+    t.like(db.client.options, { socketTimeoutMS: 5_000, minHeartbeatFrequencyMS: 500, ...ourValues }, given)
     t.like(db.readConcern, { level: 'local' }, given)
     await close()
   }
@@ -169,6 +186,23 @@ if (mongoUrl === undefined) {
       }
     })
   }
+
+  test('what is read is what was written, however the URL would have values read', async (t) => {
+    const url = `${database.url}${database.url.includes('?') ? '&' : '?'}${otherValues}`
+    const { db, close } = rightOf(connectMongo(url, recordingLogger()))
+    const documents = mongoDocuments(db)
+    const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
+    const document = { group: 'g', at: '2026-01-15T12:00:00.000Z', count: 3, share: 0.5, list: [1, { inner: null }] }
+    try {
+      rightOf(await documents.prepare(own))
+      rightOf(await documents.apply(own, [{ key: 'k', document, position: positionAt(7) }], positionAt(8)))
+      const found = rightOf(await documents.find(own, { index: 'by_group', equals: ['g'], limit: 2 }))
+      t.deepEqual(found, [{ key: 'k', document }])
+      t.is(rightOf(await documents.checkpoint(own)), positionAt(8))
+    } finally {
+      await close()
+    }
+  })
 
   behaviour('a server that is there only later is found then', async (t, { proxy, read, write }) => {
     t.is(await soon(t, 2_000, read()), 'unavailable')

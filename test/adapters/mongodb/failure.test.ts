@@ -1,4 +1,5 @@
 import test from 'ava'
+import { createRequire } from 'node:module'
 import {
   BSON,
   MongoBulkWriteError,
@@ -11,6 +12,11 @@ import {
 import { isDuplicate, isTimeout, storeFailure } from '../../../adapters/mongodb/failure.js'
 
 const words = 'dup key: { phone: "+14155550123" } at mongodb://ada:pass-word@host'
+
+/** The driver names it for nobody but itself. */
+const { WaitQueueTimeoutError } = createRequire(import.meta.url)('mongodb/lib/cmap/errors.js') as {
+  readonly WaitQueueTimeoutError: new (message: string, address: string) => Error
+}
 
 const noResult: unknown = {}
 
@@ -31,6 +37,11 @@ test('what ended a bulk write is told as what it was, and in no word of the driv
     [{ message: words, code: 2 }, 'unavailable', 'MongoDB failed (MongoBulkWriteError 2)'],
   ] as const
   for (const [cause, kind, reason] of told) t.deepEqual(storeFailure(bulkError(cause)), { kind, reason })
+})
+
+test('that every connection was in use is told as that', (t) => {
+  const reason = 'no connection to MongoDB was free in time (MongoWaitQueueTimeoutError)'
+  t.deepEqual(storeFailure(new WaitQueueTimeoutError(words, 'host:27017')), { kind: 'unavailable', reason })
 })
 
 test('a document that is too large stays so, however often it is written: corrupt', (t) => {
