@@ -15,14 +15,14 @@ export type Stores = {
   readonly membership: Membership
   /** Whether other processes may work on the same stores. */
   readonly isShared: boolean
-  /** Why the server of the documents can't be used until an operator does something; undefined where it can, or may be soon. */
-  readonly documentsRefusal: () => StoreFailure | undefined
+  /** Why there is no connection to the server of the documents; undefined where there is one, or none was tried yet. */
+  readonly documentsFailure: () => StoreFailure | undefined
   /** Set where this process alone writes to the log, which is embedded. */
   readonly appendAll: AppendAll | undefined
   readonly close: () => Promise<void>
 }
 
-type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsRefusal'>
+type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsFailure'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -57,11 +57,11 @@ const open = async (
   const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, ports)
   if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
-  const documentsRefusal = mongo?.right.refusal ?? (() => undefined)
+  const documentsFailure = mongo?.right.failure ?? (() => undefined)
   if (log !== undefined && mongo !== undefined) {
     const { documents, membership } = mongo.right
     const shared = { store: log.right, appendAll: undefined, membership: membership() }
-    return E.right({ ...shared, documents, documentsRefusal })
+    return E.right({ ...shared, documents, documentsFailure })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
@@ -69,7 +69,7 @@ const open = async (
   return E.right({
     ...(log === undefined ? embeddedLog(embedded.right) : { store: log.right, appendAll: undefined }),
     documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
-    documentsRefusal,
+    documentsFailure,
     membership: singleProcessMembership(),
   })
 }
@@ -105,6 +105,6 @@ const documentServer = async (url: string, ports: Ports) => {
     if (left.kind === 'unusable') return E.left('MONGODB_URL: this is no connection string.')
     return unusableOption('MONGODB_URL', left)
   }
-  const { db, refusal, close } = connection.right
-  return E.right({ documents: mongoDocuments(db), refusal, membership: () => mongoMembership({ db, ...ports }), close })
+  const { db, failure, close } = connection.right
+  return E.right({ documents: mongoDocuments(db), failure, membership: () => mongoMembership({ db, ...ports }), close })
 }

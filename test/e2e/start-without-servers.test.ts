@@ -1,6 +1,6 @@
 import test from 'ava'
 import { createSecureServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { newAuthority, newIdentity } from '../adapters/webhook/certificates.js'
 import { startDouble } from '../eventstoredb-double/double.js'
 import { send } from '../kit/network/http.js'
@@ -27,7 +27,8 @@ test('a start without its event store listens, says what it waits for, and goes 
   await until('it waits for the event store', 60_000, async () => (await waits()).text.includes('EVENTSTORE_URL'))
   const ready = await waits()
   t.is(ready.status, 503)
-  t.deepEqual(ready.body, { status: 'starting', waiting_for: ['EVENTSTORE_URL'] })
+  const reasons = { EVENTSTORE_URL: 'the event store answered unavailable (14)' }
+  t.deepEqual(ready.body, { status: 'starting', waiting_for: ['EVENTSTORE_URL'], reasons })
   for (const path of ['/api/v3/conversions', '/manage/v1/accounts', '/anything']) {
     const answer = await send(`${url}${path}`)
     t.is(answer.status, 503, path)
@@ -50,12 +51,29 @@ for (const [setting, nowhere] of [
     const url = await listens(service)
     const ready = () => send(`${url}/health/ready`)
     await until('it names what it waits for', 60_000, async () => (await ready()).text.includes(setting))
-    t.deepEqual((await ready()).body, { status: 'starting', waiting_for: [setting] })
+    t.like((await ready()).body, { status: 'starting', waiting_for: [setting] })
     t.is((await send(`${url}/health/live`)).status, 200)
     service.signal('SIGTERM')
     t.deepEqual(await service.exited, { code: 0, signal: null })
   })
 }
+
+test('a start that waits for a MongoDB which may not speak TLS says so, in health and in the log', async (t) => {
+  // Takes what comes for the beginning of a message, and waits for the rest, as FerretDB does.
+  const plain = createServer((socket) => socket.on('error', () => undefined).resume())
+  await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void plain.close())
+  const { port } = plain.address() as AddressInfo
+  const environment = { MONGODB_URL: `mongodb://127.0.0.1:${port}/?tls=true`, LOG_LEVEL: 'info' }
+  const service = startService(t, temporaryDirectory(t), environment)
+  const url = await listens(service)
+  const reason = 'MongoDB does not answer, or does not speak TLS (MongoServerSelectionError)'
+  const waiting = { status: 'starting', waiting_for: ['MONGODB_URL'], reasons: { MONGODB_URL: reason } }
+  await until('it waits', 60_000, async () => (await send(`${url}/health/ready`)).text === JSON.stringify(waiting))
+  const line = () => service.logged().find(({ msg }) => msg === 'the start waits for a server')
+  await until('it is in the log', 60_000, () => line() !== undefined)
+  t.like(line(), { setting: 'MONGODB_URL', reason })
+})
 
 test('a certificate that is not trusted, and a server without TLS, end the start with one sentence', async (t) => {
   const server = createSecureServer(newIdentity({ hosts: ['localhost'] }, newAuthority('Nobody knows it')))

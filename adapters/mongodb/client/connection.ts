@@ -5,11 +5,12 @@ import { E, type Either } from '../../../domain/prelude.js'
 import { monotonicTime } from '../../node/monotonic-time.js'
 import { tryCatch } from '../failure.js'
 import { hangsOf } from './hangs.js'
+import { throwUnreachable } from './unreachable.js'
 
 export type MongoConnection = {
   readonly db: Db
-  /** Why no connection comes about until an operator does something; undefined where there is one, or waiting may help. */
-  readonly refusal: () => StoreFailure | undefined
+  /** Why there is no connection; undefined where there is one, or none was tried yet. */
+  readonly failure: () => StoreFailure | undefined
   readonly close: () => Promise<void>
 }
 
@@ -127,7 +128,7 @@ export const connectMongo = (url: string, logger: Logger): Either<Unusable, Mong
     const connecting = stayConnected({ client, logger, signal: stopping.signal, tell })
     return E.right({
       db,
-      refusal: () => (failure?.kind === 'unavailable' && failure.needsOperator === true ? failure : undefined),
+      failure: () => failure,
       close: async () => {
         stopping.abort()
         if (!(await isClosed(client))) return
@@ -182,7 +183,9 @@ const untilConnected = async ({ client, logger, signal, tell }: Connecting): Pro
   const isStopping = (): boolean => signal.aborted
   let reason: string | undefined
   while (!isStopping()) {
-    const connected = await tryCatch(() => client.connect())
+    const connected = await tryCatch(() =>
+      client.connect().catch((error: unknown) => throwUnreachable(error, client.options.tls)),
+    )
     tell(E.isLeft(connected) ? connected.left : undefined)
     if (E.isRight(connected)) break
     if (connected.left.reason !== reason && !isStopping()) {

@@ -9,8 +9,8 @@ import type { Stores } from '../stores.js'
 
 /** The wait of a start for the servers that the settings name, however long they take and in whichever order they come. */
 export type ServerWait = {
-  /** The settings that name servers which do not answer now. */
-  readonly waitingFor: () => ReadonlyArray<string>
+  /** By the settings that name servers which do not answer now: why. */
+  readonly waitingFor: () => Readonly<Record<string, string>>
   /**
    * What a check finds, once the stores answer it: one that answered a moment ago may elect a primary now. Left: one sentence
    * that says what waiting can't mend, or what the check says.
@@ -26,7 +26,7 @@ const interval = 500
 
 export const serverWait = (
   { eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
-  { store, documents, documentsRefusal }: Pick<Stores, 'store' | 'documents' | 'documentsRefusal'>,
+  { store, documents, documentsFailure }: Pick<Stores, 'store' | 'documents' | 'documentsFailure'>,
   { time, logger }: { readonly time: Pick<Time, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
 ): ServerWait => {
   const eventStore: Server = { setting: 'EVENTSTORE_URL', ask: store.head }
@@ -34,14 +34,15 @@ export const serverWait = (
     setting: 'MONGODB_URL',
     ask: async () => {
       const answer = await documents.exists(checkpointCollection('reactions'))
-      const refusal = documentsRefusal()
-      return E.isLeft(answer) && refusal !== undefined ? E.left(refusal) : answer
+      // It tells more than what an operation meets without a connection.
+      const failure = documentsFailure()
+      return E.isLeft(answer) && failure !== undefined ? E.left(failure) : answer
     },
   }
   const servers = [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
-  const waiting = new Set<string>()
-  /** The servers answer, and a check fails nevertheless. */
-  let isCheckFailing = false
+  const waiting = new Map<string, string>()
+  /** Of a check, although the servers answer. */
+  let failureOfCheck: string | undefined
 
   const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
     if (isTold(looks - 1)) logger.warn(fields, 'the start waits for a server')
@@ -56,25 +57,28 @@ export const serverWait = (
       }
       const { reason } = asked.left
       if (isFinal(asked.left)) return E.left(`${setting}: ${reason}.`)
-      waiting.add(setting)
+      waiting.set(setting, reason)
       tell(looks, { setting, reason })
       await time.sleep(interval, neverAborted)
     }
   }
 
   return {
-    waitingFor: () => (isCheckFailing ? servers.map(({ setting }) => setting) : [...waiting]),
+    waitingFor: () => {
+      const reason = failureOfCheck
+      return Object.fromEntries(reason === undefined ? waiting : servers.map(({ setting }) => [setting, reason]))
+    },
     answered: async (check) => {
       for (let looks = 1; ; looks += 1) {
         const refused = (await Promise.all(servers.map(answers))).find(E.isLeft)
         if (refused !== undefined) return refused
         try {
           const found = await check()
-          isCheckFailing = false
+          failureOfCheck = undefined
           return found
         } catch (error) {
           if (servers.length === 0 || !(error instanceof StoreFailed) || isFinal(error)) throw error
-          isCheckFailing = true
+          failureOfCheck = error.message
           tell(looks, { reason: error.message })
         }
         await time.sleep(interval, neverAborted)

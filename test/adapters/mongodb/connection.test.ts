@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { randomBytes } from 'node:crypto'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { mongoDocuments } from '../../../adapters/mongodb/documents.js'
 import { connectMongo, type MongoConnection } from '../../../adapters/mongodb/client/connection.js'
@@ -119,6 +120,48 @@ test('where no server answers every operation fails soon, and nothing of the add
   }
 })
 
+for (const [title, url, onConnection, reason] of [
+  ['nobody listens', nowhere, undefined, 'MongoDB can not be reached'],
+  [
+    'a server without TLS waits for more',
+    '?tls=true',
+    () => undefined,
+    'MongoDB does not answer, or does not speak TLS',
+  ],
+  [
+    'a server without TLS ends the connection',
+    '?tls=true',
+    (socket: Socket) => socket.destroy(),
+    'MongoDB ends the connection before it is secure, and may not speak TLS',
+  ],
+  [
+    'a server that wants TLS ends the connection',
+    '',
+    (socket: Socket) => socket.once('data', () => socket.end()),
+    'MongoDB ends the connection before it answers, and may want TLS',
+  ],
+  ['a server hangs', '', () => undefined, 'MongoDB can not be reached'],
+] as const) {
+  test(`why no connection comes about is told as far as it can be known: ${title}`, async (t) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).resume()
+      onConnection?.(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const at = url === nowhere ? url : `mongodb://ada:pass-word@127.0.0.1:${port}/${url}`
+    const logger = recordingLogger()
+    const { failure, close } = rightOf(connectMongo(at, logger))
+    t.teardown(close)
+    const told = `${reason} (MongoServerSelectionError)`
+    // A busy machine may not have come so far when the first attempt ends.
+    await until('it is told', 60_000, () => failure()?.reason === told)
+    t.is(failure()?.kind, 'unavailable')
+    t.deepEqual(logger.lines.at(-1)?.fields, { reason: told })
+  })
+}
+
 test('operations fail after the connection is closed', async (t) => {
   const { db, close } = rightOf(connectMongo(nowhere, recordingLogger()))
   await close()
@@ -194,7 +237,7 @@ if (mongoUrl === undefined) {
     const own = { ...collection, name: `connection_${randomBytes(6).toString('hex')}` }
     const document = { group: 'g', at: '2026-01-15T12:00:00.000Z', count: 3, share: 0.5, list: [1, { inner: null }] }
     try {
-      rightOf(await documents.prepare(own))
+      await until('it is prepared', 60_000, async () => E.isRight(await documents.prepare(own)))
       rightOf(await documents.apply(own, [{ key: 'k', document, position: positionAt(7) }], positionAt(8)))
       const found = rightOf(await documents.find(own, { index: 'by_group', equals: ['g'], limit: 2 }))
       t.deepEqual(found, [{ key: 'k', document }])

@@ -69,7 +69,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
     membership,
     isShared: appendAll === undefined,
     appendAll,
-    documentsRefusal: () => undefined,
+    documentsFailure: () => undefined,
     close: () => Promise.resolve(),
   }
   const side = commandSide(stores, ports)

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { serverWait } from '../../../../app/composition/start/server-wait.js'
+import { serverWait, type ServerWait } from '../../../../app/composition/start/server-wait.js'
 import type { StoreFailure } from '../../../../domain/ports.js'
 import { E, type Either } from '../../../../domain/prelude.js'
 import { StoreFailed } from '../../../../domain/store-failed.js'
@@ -10,12 +10,16 @@ import { turnTime } from '../../../kit/time/turns.js'
 
 const away = { kind: 'unavailable', reason: 'the event store does not answer' } as const
 
+type Waiting = ReturnType<ServerWait['waitingFor']>
+
+const waits: Waiting = { EVENTSTORE_URL: away.reason }
+
 /** A start that names an event store, whose head is asked for so often in vain. */
 const open = (failures: ReadonlyArray<StoreFailure>, named = true) => {
   const store = memoryEventStore(memoryLog())
   const logger = recordingLogger()
   const left = [...failures]
-  const shown: Array<ReadonlyArray<string>> = []
+  const shown: Array<Waiting> = []
   const head = () => {
     shown.push(wait.waitingFor())
     const failure = left.shift()
@@ -24,7 +28,7 @@ const open = (failures: ReadonlyArray<StoreFailure>, named = true) => {
   const stores = {
     store: { ...store, head },
     documents: memoryDocuments(documentState()),
-    documentsRefusal: () => undefined,
+    documentsFailure: () => undefined,
   }
   const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: undefined }
   const wait = serverWait(config, stores, { time: turnTime, logger })
@@ -37,12 +41,11 @@ test('a server is waited for as long as it takes, is named meanwhile, and is tol
   const { wait, shown, logger } = open(Array.from({ length: 100 }, () => away))
   t.deepEqual(await wait.answered(nothing), E.right(undefined))
   t.is(shown.length, 101)
-  t.deepEqual(shown[0], [])
-  t.true(shown.slice(1).every((settings) => settings.join() === 'EVENTSTORE_URL'))
-  t.deepEqual(wait.waitingFor(), [])
-  const waits = logger.lines.filter(({ message }) => message === 'the start waits for a server')
-  t.is(waits.length, 7, 'after 1, 2, 4, … 64 looks')
-  t.like(waits[0]?.fields, { setting: 'EVENTSTORE_URL', reason: away.reason })
+  t.deepEqual(shown, [{}, ...Array.from({ length: 100 }, () => waits)])
+  t.deepEqual(wait.waitingFor(), {})
+  const told = logger.lines.filter(({ message }) => message === 'the start waits for a server')
+  t.is(told.length, 7, 'after 1, 2, 4, … 64 looks')
+  t.like(told[0]?.fields, { setting: 'EVENTSTORE_URL', reason: away.reason })
 })
 
 test('what waiting can not mend ends the start with a sentence that names the setting', async (t) => {
@@ -53,14 +56,14 @@ test('what waiting can not mend ends the start with a sentence that names the se
 
 test('a server that fails for a moment while a start compares is waited for', async (t) => {
   const { wait, logger } = open([])
-  const shown: Array<ReadonlyArray<string>> = []
+  const shown: Array<Waiting> = []
   const check = (): Promise<Either<string, number>> => {
     shown.push(wait.waitingFor())
     return shown.length <= 3 ? Promise.reject(new StoreFailed(away)) : Promise.resolve(E.right(shown.length))
   }
   t.deepEqual(await wait.answered(check), E.right(4))
-  t.deepEqual(shown, [[], ['EVENTSTORE_URL'], ['EVENTSTORE_URL'], ['EVENTSTORE_URL']])
-  t.deepEqual(wait.waitingFor(), [])
+  t.deepEqual(shown, [{}, waits, waits, waits])
+  t.deepEqual(wait.waitingFor(), {})
   t.deepEqual(
     logger.lines.map(({ fields }) => fields),
     [{ reason: away.reason }, { reason: away.reason }],

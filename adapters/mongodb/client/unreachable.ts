@@ -1,0 +1,28 @@
+import { MongoServerSelectionError } from 'mongodb'
+import { OperationFailed } from '../failure.js'
+
+/**
+ * Throws why no server was reached, with a hint where TLS may be the cause. A server that is on its way up or down, and a proxy before one
+ * that is away, do the same, so such a server is waited for.
+ */
+export const throwUnreachable = (error: unknown, isTls: boolean): never => {
+  const sentence = error instanceof MongoServerSelectionError ? sentenceOf(error, isTls) : undefined
+  if (sentence === undefined) throw error
+  throw new OperationFailed({ kind: 'unavailable', reason: `${sentence} (MongoServerSelectionError)` })
+}
+
+const sentenceOf = (error: MongoServerSelectionError, isTls: boolean): string | undefined => {
+  // A server that takes the beginning of TLS for that of a message waits for the rest of it.
+  if (isTls && hasNothingCome(error)) return 'MongoDB does not answer, or does not speak TLS'
+  if (isTls && /before secure|ECONNRESET/.test(error.message))
+    return 'MongoDB ends the connection before it is secure, and may not speak TLS'
+  if (!isTls && / closed$|ECONNRESET/.test(error.message))
+    return 'MongoDB ends the connection before it answers, and may want TLS'
+  return undefined
+}
+
+/** Neither an answer nor an error of any server. */
+const hasNothingCome = ({ reason }: MongoServerSelectionError): boolean => {
+  const servers = [...(reason?.servers.values() ?? [])]
+  return servers.length > 0 && servers.every(({ type, error }) => type === 'Unknown' && error === null)
+}
