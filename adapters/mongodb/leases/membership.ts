@@ -39,14 +39,18 @@ export const mongoMembership = ({
   const instances = instancesIn(db, time, timing.lease)
   const leases = leaseRecordsIn(db)
   const attempt = attemptOn(db)
-  /** Earlier ids of this process, under which all work has ended: once they are removed their leases are free. */
+  /**
+   * Ids under which this process joined, or may have: before it joins under another one, all work under them has ended, and once they are
+   * removed their leases are free. It joins under no further one until then, so they are few however long the server is away.
+   */
   let formerIds: ReadonlyArray<string> = []
   let running: Promise<void> | undefined
 
-  const join = async (id: string): Promise<void> => {
+  const join = async (id: string, givenUp: AbortSignal): Promise<void> => {
     const former = formerIds
     await instances.remove(former)
-    formerIds = formerIds.filter((one) => !former.includes(one))
+    if (givenUp.aborted) return
+    formerIds = [...formerIds.filter((one) => !former.includes(one)), id]
     await instances.join(
       id,
       shares.map(({ work }) => work),
@@ -56,8 +60,7 @@ export const mongoMembership = ({
     while (!stopping.signal.aborted) {
       const id = newId()
       const sent = { at: time.now(), inLife: lifetime() }
-      const joined = await attempt(() => join(id))
-      formerIds = [...formerIds, id]
+      const joined = await attempt((givenUp) => join(id, givenUp))
       if (E.isRight(joined))
         await liveAs(id, sent, {
           attempt,
