@@ -70,6 +70,14 @@ const polling = { first: 2, longest: 50, factor: 1.5 }
  */
 const checkpointInterval = { events: 500n, bytes: 250_000n, shared: 1n }
 
+// Checkpoints and leases are stored under these names: they stay as they are.
+const reactionsName = 'reactions'
+const deliveryFanOutName = 'delivery_projector'
+const noticeFanOutName = 'notice_projector'
+
+/** What keeps its checkpoint without documents, and in the event store too. */
+export const processManagerNames = [reactionsName, deliveryFanOutName, noticeFanOutName, eraserName] as const
+
 type GuardedPorts = { readonly commandHandler: CommandHandler; readonly checkpoint: Checkpoint }
 
 export const followersOn = (ports: Ports): Followers => {
@@ -92,7 +100,10 @@ export const followersOn = (ports: Ports): Followers => {
     ),
   })
   /** A follower without documents: its checkpoint and its commands end with its lease. */
-  const checkpointedFollower = (name: string, followerOf: (guarded: GuardedPorts) => Follower): LeasedFollower => {
+  const checkpointedFollower = (
+    name: (typeof processManagerNames)[number],
+    followerOf: (guarded: GuardedPorts) => Follower,
+  ): LeasedFollower => {
     const interval = checkpointInterval[isShared ? 'shared' : store.positionUnit]
     return leasedFollower(
       name,
@@ -111,12 +122,11 @@ export const followersOn = (ports: Ports): Followers => {
 
   const served = readModels.map(readModel)
   const rebuilds = rebuildsOf(served, { documents, store, clock })
-  const reactions = checkpointedFollower('reactions', (guarded) => reactor.follower({ store, ...guarded }))
-  // Checkpoints and leases are stored under these two names: they stay as they are.
-  const delivery = checkpointedFollower('delivery_projector', (guarded) =>
+  const reactions = checkpointedFollower(reactionsName, (guarded) => reactor.follower({ store, ...guarded }))
+  const delivery = checkpointedFollower(deliveryFanOutName, (guarded) =>
     deliveryFanOut({ store, documents, logger, hasErasures: hasErasures(currentStates), ...guarded }),
   )
-  const notices = checkpointedFollower('notice_projector', (guarded) => noticeFanOut({ store, logger, ...guarded }))
+  const notices = checkpointedFollower(noticeFanOutName, (guarded) => noticeFanOut({ store, logger, ...guarded }))
   const erasing = checkpointedFollower(eraserName, (guarded) =>
     eraser({
       ...{ store, documents, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },

@@ -4,13 +4,15 @@ import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import { beginning, type Position, type Recorded } from '../../../domain/event.js'
 import type { Instant } from '../../../domain/instant.js'
-import type { EventStore, Time } from '../../../domain/ports.js'
+import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
+import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
 import type { Config } from '../config.js'
+import { processManagerNames } from '../followers.js'
 import { secretKeyFile } from './secrets.js'
 import type { Stores } from '../stores.js'
 
@@ -67,26 +69,37 @@ export const ofSameLog = async (
   return E.right(undefined)
 }
 
-/** Looks at the head of the log: one node of a cluster may be a moment behind the one that the read models were made from. */
+/** Looks at the head of the log: one node of a cluster may be a moment behind the one that the documents were made from. */
 const looksAtHead = 10
+
+const furthest = (positions: ReadonlyArray<Either<StoreFailure, Position>>): Position =>
+  positions.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
 
 /**
  * A checkpoint beyond the head of the log is no position of it: whoever went on from there would skip what is written next.
- * Left: one sentence, when a read model stands so, as it does beside an older copy of its log.
+ * Left: one sentence, when a read model, served or half built, or a process manager stands so, as it does beside an older copy of its log.
  */
 export const withinLog = async (
   { store, documents }: Pick<Stores, 'store' | 'documents'>,
   { sleep }: Pick<Time, 'sleep'>,
 ): Promise<Either<string, undefined>> => {
-  const checkpoints = await Promise.all(readModels.map((one) => documents.progress(collectionOf(one))))
-  const furthest = checkpoints.map(orThrow).reduce((one, other) => (one > other ? one : other), beginning)
-  for (let looks = 1; furthest > orThrow(await store.head()); looks += 1) {
-    if (looks === looksAtHead) {
-      return E.left(
-        'The read models have come further than the log: put back the log that they were made from, or empty their store.',
-      )
-    }
+  const collections = [
+    ...readModels.flatMap((one) => [collectionOf(one), collectionOf(one, 'next')]),
+    ...processManagerNames.map(checkpointCollection),
+  ]
+  const inDocuments = furthest(await Promise.all(collections.map((one) => documents.progress(one))))
+  const inLog = furthest(await Promise.all(processManagerNames.map((name) => store.checkpoint(name))))
+  for (let looks = 1; ; looks += 1) {
+    const head = orThrow(await store.head())
+    if (inDocuments <= head && inLog <= head) return E.right(undefined)
+    if (looks === looksAtHead) return E.left(inLog > head ? copiedCheckpoints : newerDocuments)
     await sleep(500, neverAborted)
   }
-  return E.right(undefined)
 }
+
+const newerDocuments =
+  'The read models or process managers have come further than the log: put back the log that they were made from, or empty their store.'
+
+/** In a backup that is put back whole they stand before the head; event by event copied to another server they do not. */
+const copiedCheckpoints =
+  'The streams checkpoint-… were copied from another log and are further than this one: put back its backup as a whole, or copy it without them.'

@@ -1,11 +1,13 @@
 import test from 'ava'
 import { sqliteDocuments } from '../../../../adapters/sqlite/documents/documents.js'
 import { ofSameLog, withinLog } from '../../../../app/composition/start/store-checks.js'
+import { beginning } from '../../../../domain/event.js'
 import { E } from '../../../../domain/prelude.js'
 import { StoreFailed } from '../../../../domain/store-failed.js'
 import type { Documents } from '../../../../projections/ports.js'
 import { anyProjection, collectionOf } from '../../../../projections/projection.js'
 import { contacts as contactsReadModel } from '../../../../projections/read-models/contacts.js'
+import { checkpointCollection } from '../../../../projections/subscriptions/checkpoint.js'
 import { logOf } from '../../../kit/domain/log.js'
 import { positionAt } from '../../../kit/domain/samples.js'
 import { rightOf } from '../../../kit/right-of.js'
@@ -55,17 +57,37 @@ test('a start whose documents do not answer fails, and takes no other log for th
   await close()
 })
 
-test('read models that have come further than the log are refused, unless its head was only late', async (t) => {
+const contacts = anyProjection(contactsReadModel)
+
+for (const { title, collection } of [
+  { title: 'a read model', collection: collectionOf(contacts) },
+  { title: 'a half built read model', collection: collectionOf(contacts, 'next') },
+  { title: 'a process manager', collection: checkpointCollection('reactions') },
+])
+  test(`${title} that has come further than the log is refused, unless its head was only late`, async (t) => {
+    const { store, documents, close } = await openSqliteStores()
+    t.teardown(close)
+    t.deepEqual(await withinLog({ store, documents }, turnTime), same, 'nothing was made yet')
+    rightOf(await documents.prepare(collection))
+    rightOf(await documents.apply(collection, [], positionAt(5)))
+    const heads = [positionAt(3), positionAt(4), positionAt(5)]
+    const late = { ...store, head: () => Promise.resolve(E.right(heads.shift() ?? positionAt(6))) }
+    t.deepEqual(await withinLog({ store: late, documents }, turnTime), same)
+    const older = { ...store, head: () => Promise.resolve(E.right(positionAt(4))) }
+    const refused = await withinLog({ store: older, documents }, turnTime)
+    t.regex(
+      E.isLeft(refused) ? refused.left : '',
+      /^The read models or process managers have come further than the log: [^.]+\.$/,
+    )
+  })
+
+test('a checkpoint in the log that was copied from another one, and is further, is refused', async (t) => {
   const { store, documents, close } = await openSqliteStores()
   t.teardown(close)
-  t.deepEqual(await withinLog({ store, documents }, turnTime), same, 'nothing was made yet')
-  const contacts = collectionOf(anyProjection(contactsReadModel))
-  rightOf(await documents.prepare(contacts))
-  rightOf(await documents.apply(contacts, [], positionAt(5)))
-  const heads = [positionAt(3), positionAt(4), positionAt(5)]
-  const late = { ...store, head: () => Promise.resolve(E.right(heads.shift() ?? positionAt(6))) }
-  t.deepEqual(await withinLog({ store: late, documents }, turnTime), same)
-  const older = { ...store, head: () => Promise.resolve(E.right(positionAt(4))) }
-  const refused = await withinLog({ store: older, documents }, turnTime)
-  t.regex(E.isLeft(refused) ? refused.left : '', /^The read models have come further than the log: [^.]+\.$/)
+  const saved = (name: string) => Promise.resolve(E.right(name === 'delivery_projector' ? positionAt(5) : beginning))
+  const copied = { ...store, checkpoint: saved, head: () => Promise.resolve(E.right(positionAt(4))) }
+  const refused = await withinLog({ store: copied, documents }, turnTime)
+  t.regex(E.isLeft(refused) ? refused.left : '', /^The streams checkpoint-… were copied from another log [^.]+\.$/)
+  const whole = { ...copied, head: () => Promise.resolve(E.right(positionAt(6))) }
+  t.deepEqual(await withinLog({ store: whole, documents }, turnTime), same)
 })
