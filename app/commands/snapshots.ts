@@ -32,7 +32,7 @@ export type Snapshots = {
 }
 
 /** In the version of their documents, not of the states: one stream has one snapshot, which erasing a stream has to remove. */
-const collection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
+export const snapshotCollection: Collection = { name: 'snapshots', version: 1, indexes: {}, generation: 'live' }
 
 /** Snapshots of the busiest streams, which need not be looked up, in bytes, about. */
 const cached = 16_000_000
@@ -44,14 +44,14 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
   let isSaving = false
 
   const lookUp = async (stream: string): Promise<Json | undefined> => {
-    const found = await documents.get(collection, [stream])
+    const found = await documents.get(snapshotCollection, [stream])
     return E.isRight(found) ? found.right.get(stream)?.document : undefined
   }
 
   const write = async (stream: string, document: Json, position: Position): Promise<void> => {
     isSaving = true
-    if (!isPrepared) isPrepared = E.isRight(await documents.prepare(collection))
-    if (isPrepared) await documents.apply(collection, [{ key: stream, document, position }], beginning)
+    if (!isPrepared) isPrepared = E.isRight(await documents.prepare(snapshotCollection))
+    if (isPrepared) await documents.apply(snapshotCollection, [{ key: stream, document, position }], beginning)
     isSaving = false
   }
 
@@ -69,8 +69,8 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
     },
     remove: async (stream, position) => {
       cache.delete(stream)
-      orThrow(await documents.prepare(collection))
-      orThrow(await documents.apply(collection, [{ key: stream, document: undefined, position }], beginning))
+      orThrow(await documents.prepare(snapshotCollection))
+      orThrow(await documents.apply(snapshotCollection, [{ key: stream, document: undefined, position }], beginning))
     },
   }
 }

@@ -13,7 +13,7 @@ import type { Config } from './config.js'
 import { openFirstAccount, type FirstAccount } from './start/first-account.js'
 import { secretsFor } from './start/secrets.js'
 import { serverWait, type ServerWait } from './start/server-wait.js'
-import { firstEventOf, headOf, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
+import { firstEventOf, headOf, ofNobodyElse, ofSameLog, wasEmptied, withinLog } from './start/store-checks.js'
 import { openStores, type Stores } from './stores.js'
 import { wire, type WiringPorts } from './wiring.js'
 
@@ -95,6 +95,8 @@ const start = async (
   if (E.isLeft(first)) return first
   const secrets = secretsFor(config, first.right)
   if (E.isLeft(secrets)) return secrets
+  const own = await wait.answered(() => ofNobodyElse(stores))
+  if (E.isLeft(own)) return own
   const same = await wait.answered(() => ofSameLog(stores.documents, first.right))
   if (E.isLeft(same)) return same
   const within = await wait.answered(() => withinLog(stores, ports.time))

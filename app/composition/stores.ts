@@ -17,12 +17,14 @@ export type Stores = {
   readonly isShared: boolean
   /** Why there is no connection to the server of the documents; undefined where there is one, or none was tried yet. */
   readonly documentsFailure: () => StoreFailure | undefined
+  /** Fails where a collection of this name, or another one that is needed, is another application's; nothing is changed. */
+  readonly refuseForeign: (names: ReadonlyArray<string>) => Promise<Either<StoreFailure, void>>
   /** Set where this process alone writes to the log, which is embedded. */
   readonly appendAll: AppendAll | undefined
   readonly close: () => Promise<void>
 }
 
-type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsFailure'>
+type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsFailure' | 'refuseForeign'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -58,10 +60,11 @@ const open = async (
   if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
   const documentsFailure = mongo?.right.failure ?? (() => undefined)
+  const refuseForeign = mongo?.right.refuseForeign ?? (() => Promise.resolve(E.right(undefined)))
   if (log !== undefined && mongo !== undefined) {
     const { documents, membership } = mongo.right
     const shared = { store: log.right, appendAll: undefined, membership: membership() }
-    return E.right({ ...shared, documents, documentsFailure })
+    return E.right({ ...shared, documents, documentsFailure, refuseForeign })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
@@ -70,6 +73,7 @@ const open = async (
     ...(log === undefined ? embeddedLog(embedded.right) : { store: log.right, appendAll: undefined }),
     documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
     documentsFailure,
+    refuseForeign,
     membership: singleProcessMembership(),
   })
 }
@@ -98,6 +102,8 @@ const logServer = async (url: string) => {
 const documentServer = async (url: string, ports: Ports) => {
   const { connectMongo } = await import('../../adapters/mongodb/client/connection.js')
   const { mongoDocuments } = await import('../../adapters/mongodb/documents.js')
+  const { tryCatch } = await import('../../adapters/mongodb/failure.js')
+  const { refuseForeignAmong } = await import('../../adapters/mongodb/generations/foreign.js')
   const { mongoMembership } = await import('../../adapters/mongodb/leases/membership.js')
   const connection = connectMongo(url, ports.logger)
   if (E.isLeft(connection)) {
@@ -106,5 +112,11 @@ const documentServer = async (url: string, ports: Ports) => {
     return unusableOption('MONGODB_URL', left)
   }
   const { db, failure, close } = connection.right
-  return E.right({ documents: mongoDocuments(db), failure, membership: () => mongoMembership({ db, ...ports }), close })
+  return E.right({
+    documents: mongoDocuments(db),
+    failure,
+    refuseForeign: (names: ReadonlyArray<string>) => tryCatch(() => refuseForeignAmong(db, names)),
+    membership: () => mongoMembership({ db, ...ports }),
+    close,
+  })
 }

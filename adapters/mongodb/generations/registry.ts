@@ -2,6 +2,7 @@ import type { Collection as MongoCollection, Db } from 'mongodb'
 import type { Collection } from '../../../projections/ports.js'
 import { isDuplicate, OperationFailed } from '../failure.js'
 import type { Server } from '../servers/server.js'
+import { refuseForeign } from './foreign.js'
 
 type Key = Pick<Collection, 'version' | 'generation'>
 
@@ -56,7 +57,11 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
       // An older version left none: then the name alone tells.
       return found !== undefined && (uuid === undefined || found === uuid)
     }
-    if (await isAt(from)) await (await server()).takeOver(db, from, stored)
+    if (await isAt(from)) {
+      // Whatever the registry says: what is dropped here can't be got back.
+      await refuseForeign(db, stored)
+      await (await server()).takeOver(db, from, stored)
+    }
     // A new name that another process gave may be lost with the primary, until a majority acknowledges a later write.
     await change(name, ({ generations }) => ({ result: undefined, change: { generations } }))
     if (!(await isAt(stored)))
@@ -82,9 +87,10 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
       }
     },
     add: (collection) =>
-      change(collection.name, (registered) => {
+      change(collection.name, async (registered) => {
         const known = generationIn(registered, collection)
         if (known !== undefined) return { result: known }
+        if (!hasPlainName(registered)) await refuseForeign(db, collection.name)
         const { version, generation } = collection
         const serial = registered.serial + 1
         const added = { version, generation, serial, stored: nameFor(collection, serial, registered) }
@@ -96,6 +102,8 @@ export const generationRegistry = (db: Db, server: () => Promise<Server>): Gener
         const next = generationIn(registered, { version, generation: 'next' })
         // What was promoted already is written once more: until then its success may not be confirmed.
         const again = live !== undefined && live.serial === registered.promoted ? live : undefined
+        // Before it is decided: what is decided and can't be done would keep everybody from the generation.
+        if (next !== undefined && !hasPlainName(registered)) await refuseForeign(db, name)
         const result = next === undefined ? again : await promotedTo(name, next)
         if (result === undefined)
           throw new OperationFailed({ kind: 'corrupt', reason: `${name} has no next generation` })
@@ -159,9 +167,12 @@ export const prefixOf = (name: string): string => `${name}-`
 export const generationName = ({ name, version, generation }: Collection): string =>
   `${prefixOf(name)}${version}/${generation}`
 
+/** Whether a generation stands under the plain name already. */
+const hasPlainName = ({ _id, generations }: Registered): boolean => generations.some(({ stored }) => stored === _id)
+
 /** The live generation has the plain name. Versions share it only until the newer one is promoted. */
-const nameFor = ({ name, generation }: Collection, serial: number, { generations }: Registered): string => {
-  if (generation === 'live' && generations.every(({ stored }) => stored !== name)) return name
+const nameFor = ({ name, generation }: Collection, serial: number, registered: Registered): string => {
+  if (generation === 'live' && !hasPlainName(registered)) return name
   return `${prefixOf(name)}${generation}-${serial}`
 }
 

@@ -15,6 +15,7 @@ import { compareGenerations } from '../../../projections/subscriptions/compariso
 import { rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
 import type { Config } from '../../composition/config.js'
+import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
 import { toldReason } from '../run.js'
@@ -53,6 +54,8 @@ const rebuildIn = async (
   if (E.isLeft(opened)) return opened
   const { membership, close } = opened.right
   try {
+    const own = await ofNobodyElse(opened.right)
+    if (E.isLeft(own)) return own
     if (!(await holdsAll(membership, projections))) {
       return E.left('A process with the role projector maintains these read models: stop it first.')
     }

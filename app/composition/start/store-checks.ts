@@ -6,11 +6,12 @@ import { beginning, type Position, type Recorded } from '../../../domain/event.j
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { orThrow } from '../../../domain/store-failed.js'
+import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
+import { snapshotCollection } from '../../commands/snapshots.js'
 import type { Config } from '../config.js'
 import { processManagerNames } from '../followers.js'
 import { secretKeyFile } from './secrets.js'
@@ -47,6 +48,24 @@ export const headOf = async (
 /** What this process must know of the log before anything else. */
 export const logCollection: Collection = { name: 'log', version: 1, indexes: {}, generation: 'live' }
 const firstEventKey = 'first_event'
+
+/** The names of all collections of documents. */
+const collectionNames = [
+  logCollection.name,
+  snapshotCollection.name,
+  ...processManagerNames,
+  ...readModels.map(({ name }) => name),
+]
+
+/** Before anything is written: left, one sentence, where documents would stand among those of another application. */
+export const ofNobodyElse = async ({
+  refuseForeign,
+}: Pick<Stores, 'refuseForeign'>): Promise<Either<string, undefined>> => {
+  const refused = await refuseForeign(collectionNames)
+  if (E.isRight(refused)) return E.right(undefined)
+  if (refused.left.kind === 'unavailable' && refused.left.needsOperator !== true) throw new StoreFailed(refused.left)
+  return E.left(`MONGODB_URL: ${refused.left.reason}.`)
+}
 
 /**
  * Read models hold positions of one log and would be wrong beside another, so they remember its first event. Left: one

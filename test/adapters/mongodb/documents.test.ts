@@ -370,4 +370,57 @@ if (mongoUrl === undefined) {
     )
     t.deepEqual(await one.promote(live), E.left({ kind: 'corrupt', reason: `${live.name} has no next generation` }))
   })
+
+  const theirs = { _id: 'theirs' as unknown as ObjectId, name: 'Important customer' }
+  const refused = (name: string) =>
+    E.left({
+      kind: 'unavailable',
+      needsOperator: true,
+      reason: `the collection ${name} holds documents of another application: name a database that is Leadloop's own, or rename that collection`,
+    })
+
+  behaviour('a collection of another application is neither written to nor dropped', async (t, { one, connection }) => {
+    const live = freshCollection()
+    const their = connection.db.collection(live.name)
+    await their.insertOne(theirs)
+    for (const generation of [live, nextOf(live)]) t.deepEqual(await one.prepare(generation), refused(live.name))
+    await their.drop()
+    rightOf(await one.prepare(nextOf(live)))
+    await fill(one, nextOf(live), 1)
+    await their.insertOne(theirs)
+    t.deepEqual(await one.promote(live), refused(live.name), 'it came after the build had begun')
+    t.deepEqual(await their.find().toArray(), [theirs])
+    await their.rename(`theirs_${live.name}`)
+    rightOf(await one.promote(live))
+    t.is(rightOf(await one.count(live)), keys.length)
+    t.is(await connection.db.collection(`theirs_${live.name}`).countDocuments(), 1)
+  })
+
+  behaviour('one that came when a promotion was decided is not dropped either', async (t, { one, connection }) => {
+    const live = freshCollection()
+    rightOf(await one.prepare(nextOf(live)))
+    await fill(one, nextOf(live), 1)
+    const server = await serverOf(connection.db)()
+    const undone = generationRegistry(connection.db, () =>
+      Promise.resolve({ ...server, takeOver: () => Promise.resolve() }),
+    )
+    await t.throwsAsync(undone.promote(live), { message: `${live.name} was not taken over yet` })
+    const their = connection.db.collection(live.name)
+    await their.insertOne(theirs)
+    t.deepEqual(await one.get(live, ['a']), refused(live.name))
+    await their.drop()
+    t.is(rightOf(await one.get(live, keys)).size, keys.length)
+  })
+
+  behaviour('what a crash left before it was registered or after is no obstacle', async (t, { one, connection }) => {
+    const live = freshCollection()
+    await connection.db.createCollection(live.name)
+    rightOf(await one.prepare(live))
+    await fill(one, live, 1)
+    // A removal that broke off when the registry knew it.
+    rightOf(E.right(await generationRegistry(connection.db, serverOf(connection.db)).remove(live)))
+    rightOf(await one.prepare(live))
+    await fill(one, live, 2)
+    t.is(rightOf(await one.count(live)), keys.length)
+  })
 }

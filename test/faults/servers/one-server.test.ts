@@ -49,4 +49,57 @@ onServers('MongoDB alone', (url) => {
     t.teardown(database.drop)
     await loops(t, { MONGODB_URL: database.url })
   })
+
+  test('a database that another application uses ends the start in one sentence, with nothing changed in it', async (t) => {
+    for (const name of [
+      'contacts',
+      'messages',
+      'log',
+      'snapshots',
+      'reactions',
+      'leases',
+      'members',
+      'checkpoints',
+      'generations',
+    ]) {
+      const database = testDatabase(url)
+      t.teardown(database.drop)
+      const { db, close } = database.open()
+      t.teardown(close)
+      const theirs = db.collection(name)
+      await theirs.insertMany([{ name: 'Important customer' }, { name: 'Other' }])
+      const before = await theirs.find().toArray()
+      const service = startService(t, temporaryDirectory(t), { MONGODB_URL: database.url })
+      await isRefused(
+        t,
+        service,
+        new RegExp(`MONGODB_URL: the collection ${name} holds documents of another application`),
+      )
+      t.deepEqual(await theirs.find().toArray(), before)
+      const all = await db.listCollections({}, { nameOnly: true }).toArray()
+      t.deepEqual(
+        all.map((one) => one.name),
+        [name],
+      )
+    }
+  })
+
+  test('beside collections of other names a start takes a database, and again when they have ours beside them', async (t) => {
+    const database = testDatabase(url)
+    t.teardown(database.drop)
+    const { db, close } = database.open()
+    t.teardown(close)
+    await db.collection('customers').insertOne({ name: 'Important customer' })
+    const directory = temporaryDirectory(t)
+    for (const _start of ['first', 'second']) {
+      const service = startService(t, directory, { MONGODB_URL: database.url })
+      await addressOf(service)
+      await stopped(t, service)
+    }
+    // What versions before the registry of generations left: their documents stand under names of another kind.
+    await db.collection('generations').drop()
+    await db.collection('leases').insertOne({ name: 'reactions', term: 4 })
+    await addressOf(startService(t, directory, { MONGODB_URL: database.url }))
+    t.is(await db.collection('customers').countDocuments(), 1)
+  })
 })
