@@ -20,7 +20,7 @@ import { LeadDetails } from './lead.js'
 import { MessageIds } from './message.js'
 import { E, unreachable, type Either } from './prelude.js'
 import { ResidenceState, residenceStateOf } from './residence-state.js'
-import { afterOptIn, afterOptOut, Saying, Sayings, wasSaid, wasSaidBeforeOptOut } from './saying.js'
+import { afterOptIn, afterOptOut, Saying, Sayings, wasSaid, wasSaidBeforeOptIn, wasSaidBeforeOptOut } from './saying.js'
 
 export const ContactEvent = t.union([
   eventOf(
@@ -318,7 +318,10 @@ const optOut = (
   const isRepeated = state.kind === 'known' && said !== undefined ? wasSaid(state, said) : state.optedOut
   if (isRepeated) return []
   const open = state.kind === 'known' ? state.unconverted : []
-  return [optedOut(engagementId, open, state.optedOut ? { said } : { said, confirmation })]
+  const event = optedOut(engagementId, open, state.optedOut ? { said } : { said, confirmation })
+  // It ends what was open, and the contact has taken it back since.
+  const isTakenBack = state.kind === 'known' && !state.optedOut && said !== undefined && wasSaidBeforeOptIn(state, said)
+  return isTakenBack ? [event, { type: 'ContactOptedIn', data: { engagement_id: engagementId } }] : [event]
 }
 
 /** One that was said before the contact opted out does not take that back. */
@@ -436,6 +439,6 @@ export const contact: Decider<ContactState, ContactCommand, ContactEvent, Contac
   category: 'contact',
   initial: { kind: 'unknown' },
   evolve,
-  snapshot: { version: 1, codec: ContactState },
+  snapshot: { version: 2, codec: ContactState },
   decide,
 }

@@ -4,6 +4,7 @@ import { engagement, type EngagementCommand } from './engagement.js'
 import { later, type Instant } from './instant.js'
 import { message, type FailureKind, type MessageIds } from './message.js'
 import type { EventOf, Intent, Reaction } from './reaction.js'
+import type { Saying } from './saying.js'
 import type { GivingUp } from './trigger.js'
 
 /** In milliseconds: an opt-out is confirmed within five minutes (47 CFR 64.1200(a)(12)), and an answer that is late helps nobody. */
@@ -19,7 +20,8 @@ export const onMessageReceived: Reaction<'MessageReceived'> = (event) => [...onR
 const onReply: Reaction<'MessageReceived'> = ({ id, data, time }) => {
   const { message_id: messageId, account_id, contact_id, engagement_id, meaning, answer } = data
   const ids = { message_id: answerIdOf(messageId), account_id, contact_id, engagement_id }
-  const said = { event_id: id, at: time }
+  const said: Saying =
+    data.said_at === undefined ? { event_id: id, at: time } : { event_id: id, at: data.said_at, to_sender: true }
   if (meaning === 'opted_in')
     return [{ decider: contact, id: contact_id, command: { type: 'OptIn', engagementId: engagement_id, said } }]
   if (meaning === 'help') return answer === 'help' ? [answerOf(ids, 'help', time)] : []

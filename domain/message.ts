@@ -114,7 +114,8 @@ export const MessageEvent = t.union([
   ),
   /**
    * What the contact wrote. `engagement_id`: whose message it answers; `paused_until` and `gives_up_at` follow from it. `answer`: what is
-   * sent at once; left out where nothing is, or the provider does it.
+   * sent at once; left out where nothing is, or the provider does it. `said_at`: of an opt-out or an opt-in that was said to the sender, the
+   * place that it has among all that the number said there.
    */
   eventOf(
     'MessageReceived',
@@ -122,7 +123,11 @@ export const MessageEvent = t.union([
       MessageIds,
       t.type({ text: t.string, meaning: ReplyMeaning, paused_until: Instant, gives_up_at: Instant }),
       /** `provider_id`: where a provider brought it. */
-      t.partial({ answer: t.keyof({ confirmation: null, help: null }, 'confirmation or help'), provider_id: t.string }),
+      t.partial({
+        answer: t.keyof({ confirmation: null, help: null }, 'confirmation or help'),
+        provider_id: t.string,
+        said_at: Instant,
+      }),
     ]),
   ),
   eventOf(

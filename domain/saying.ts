@@ -1,12 +1,21 @@
 import { t } from './codec.js'
 import { Instant, latest } from './instant.js'
 
-/** What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that came. */
-export const Saying = t.type({ event_id: t.string, at: Instant }, 'where it was said')
+/**
+ * What tells an opt-out, or an opt-in, from another: the event of the text or the report that says so, and when that came. `to_sender`:
+ * it was said to the sender, and `at` is the place that it has among all that the number said there.
+ */
+export const Saying = t.intersection(
+  [t.type({ event_id: t.string, at: Instant }), t.partial({ to_sender: t.literal(true) })],
+  'where it was said',
+)
 export type Saying = t.TypeOf<typeof Saying>
 
-/** `said`: the events in which a contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it opts out. */
-export const Sayings = t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant })
+/**
+ * `said`: the events in which a contact opted out, or in, the newest last. `optedOutAt`: when it said so last that it opts out;
+ * `optedInAt`: when it said so last to its sender that it opts in.
+ */
+export const Sayings = t.partial({ said: t.readonlyArray(t.string), optedOutAt: Instant, optedInAt: Instant })
 type Sayings = t.TypeOf<typeof Sayings>
 
 /** As many are remembered: what a crash left undone is carried out again within seconds. */
@@ -16,11 +25,21 @@ export const wasSaid = ({ said = [] }: Sayings, { event_id }: Saying): boolean =
 
 /** Undefined: it was said to somebody else, or by an older version, which tells nothing of it. */
 export const afterOptOut = (sayings: Sayings, saying: Saying | undefined): Sayings =>
-  saying === undefined ? {} : { ...afterOptIn(sayings, saying), optedOutAt: latest(saying.at, sayings.optedOutAt) }
+  saying === undefined ? {} : { said: withSaying(sayings, saying), optedOutAt: latest(saying.at, sayings.optedOutAt) }
 
-export const afterOptIn = ({ said = [] }: Sayings, saying: Saying | undefined): Sayings =>
-  saying === undefined ? {} : { said: [...said, saying.event_id].slice(-remembered) }
+export const afterOptIn = (sayings: Sayings, saying: Saying | undefined): Sayings => {
+  if (saying === undefined) return {}
+  const said = withSaying(sayings, saying)
+  return saying.to_sender === true ? { said, optedInAt: latest(saying.at, sayings.optedInAt) } : { said }
+}
+
+const withSaying = ({ said = [] }: Sayings, { event_id }: Saying): ReadonlyArray<string> =>
+  [...said, event_id].slice(-remembered)
 
 /** Whichever process hears it last. */
 export const wasSaidBeforeOptOut = ({ optedOutAt }: Sayings, { at }: Saying): boolean =>
   optedOutAt !== undefined && at < optedOutAt
+
+/** To the sender, whichever process hears it last. Anything else opts out, since only there it is known what came last. */
+export const wasSaidBeforeOptIn = ({ optedInAt }: Sayings, { at, to_sender }: Saying): boolean =>
+  to_sender === true && optedInAt !== undefined && at < optedInAt

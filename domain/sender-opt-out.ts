@@ -2,10 +2,17 @@ import { t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { SenderOptOutId } from './ids.js'
+import { Instant, strictlyAfter } from './instant.js'
 import { E, type Either } from './prelude.js'
 
-/** `text_id`: derived from the text that said so. */
-const Said = t.type({ opt_out_id: SenderOptOutId, text_id: t.string }, 'what a text said')
+/**
+ * `text_id`: derived from the text that said so. `said_at`: later than that of whatever was said to the sender before, and the same under
+ * each name that the provider has for it: so whoever hears of it in another order knows what was said last. Older versions left it out.
+ */
+const Said = t.intersection(
+  [t.type({ opt_out_id: SenderOptOutId, text_id: t.string }), t.partial({ said_at: Instant })],
+  'what a text said',
+)
 
 /**
  * Whether a number wants messages from a sender, whichever account writes from it: also one that begins to later. All that is kept of the
@@ -20,6 +27,8 @@ const SenderOptOutState = t.type({
   optedInBy: t.union([t.string, t.undefined]),
   /** That came last. */
   texts: t.readonlyArray(t.string),
+  /** Of what was said last; undefined where nobody recorded it. */
+  saidAt: t.union([Instant, t.undefined]),
 })
 type SenderOptOutState = t.TypeOf<typeof SenderOptOutState>
 
@@ -27,18 +36,27 @@ export type SenderOptOutCommand = {
   readonly type: 'OptOutOfSender' | 'OptInToSender'
   readonly optOutId: SenderOptOutId
   readonly textId: string
+  readonly at: Instant
+  /** As it was recorded under another name of the sender. */
+  readonly saidAt?: Instant | undefined
 }
 
 /** A provider repeats a text within minutes. */
 const rememberedTexts = 20
 
-const evolve = (state: SenderOptOutState, { type, data: { text_id } }: SenderOptOutEvent): SenderOptOutState => {
+const evolve = (
+  state: SenderOptOutState,
+  { type, data: { text_id, said_at } }: SenderOptOutEvent,
+): SenderOptOutState => {
   const optedOut = type === 'OptedOutOfSender'
+  const texts = [...state.texts, text_id].slice(-rememberedTexts)
+  if (said_at !== undefined && state.saidAt !== undefined && said_at < state.saidAt) return { ...state, texts }
   const takesBack = !optedOut && state.optedOut
   return {
     optedOut,
     optedInBy: optedOut ? undefined : takesBack ? text_id : state.optedInBy,
-    texts: [...state.texts, text_id].slice(-rememberedTexts),
+    texts,
+    saidAt: said_at ?? state.saidAt,
   }
 }
 
@@ -47,19 +65,22 @@ const evolve = (state: SenderOptOutState, { type, data: { text_id } }: SenderOpt
  * would say something new after another that said the contrary.
  */
 const decide = (
-  { type, optOutId: opt_out_id, textId: text_id }: SenderOptOutCommand,
-  { texts }: SenderOptOutState,
+  { type, optOutId: opt_out_id, textId: text_id, at, saidAt }: SenderOptOutCommand,
+  { texts, saidAt: before }: SenderOptOutState,
 ): Either<never, ReadonlyArray<SenderOptOutEvent>> => {
   if (texts.includes(text_id)) return E.right([])
   return E.right([
-    { type: type === 'OptOutOfSender' ? 'OptedOutOfSender' : 'OptedInToSender', data: { opt_out_id, text_id } },
+    {
+      type: type === 'OptOutOfSender' ? 'OptedOutOfSender' : 'OptedInToSender',
+      data: { opt_out_id, text_id, said_at: saidAt ?? strictlyAfter(before, at) },
+    },
   ])
 }
 
 export const senderOptOut: Decider<SenderOptOutState, SenderOptOutCommand, SenderOptOutEvent, never> = {
   category: 'sender_opt_out',
-  initial: { optedOut: false, optedInBy: undefined, texts: [] },
+  initial: { optedOut: false, optedInBy: undefined, texts: [], saidAt: undefined },
   evolve,
-  snapshot: { version: 1, codec: SenderOptOutState },
+  snapshot: { version: 2, codec: SenderOptOutState },
   decide,
 }

@@ -2,7 +2,7 @@ import { account } from '../../domain/account.js'
 import { contact, type ContactState } from '../../domain/contact.js'
 import { engagement, type EngagementState } from '../../domain/engagement.js'
 import type { AccountId, ContactId, EngagementId, MessageId } from '../../domain/ids.js'
-import { later } from '../../domain/instant.js'
+import { later, type Instant } from '../../domain/instant.js'
 import type { MessageEvent } from '../../domain/message.js'
 import { playbook, type PlaybookSettings } from '../../domain/playbook.js'
 import type { Clock, CommandHandler, StoreFailure } from '../../domain/ports.js'
@@ -27,6 +27,8 @@ type Arrived = {
   readonly text: string
   /** What it says to the sender that it came to, and so in all of its accounts. */
   readonly said: Extract<ReplyMeaning, 'opted_out' | 'opted_in'> | undefined
+  /** The place that it has there, where it may say something to it. */
+  readonly saidAt: Instant | undefined
   /** Where a provider brought it. */
   readonly providerId?: string
   /** Whether the provider answers its keywords itself, as STOP and HELP, unless the account says otherwise. */
@@ -48,7 +50,7 @@ const day = 24 * 60 * 60_000
 export const receivedMessage = async (
   ports: Ports,
   playbookAt: PlaybookVersions,
-  { messageId, accountId, contactId, text, said, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
+  { messageId, accountId, contactId, text, said, saidAt, providerId, isAnsweredByDefault, mayAnswer, mark }: Arrived,
 ): Promise<Either<StoreFailure | Missing, Received>> => {
   const loaded = await loadState(ports.commandHandler, contact, contactId)
   if (E.isLeft(loaded)) return loaded
@@ -74,6 +76,7 @@ export const receivedMessage = async (
     meaning,
     ...(answer === undefined ? {} : { answer }),
     ...(providerId === undefined ? {} : { provider_id: providerId }),
+    ...(saidAt === undefined ? {} : { said_at: saidAt }),
     paused_until: later(now, day),
     gives_up_at: later(now, settings.right.give_up_after_minutes * 60_000),
   })

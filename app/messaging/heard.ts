@@ -11,7 +11,7 @@ import { receivedMessage } from '../commands/received-message.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { addressedBy, ofSender, type Addressed, type AddressedPorts } from './addressed.js'
-import { saidByStrangers, saidToSender, type Said } from './sender-opt-out.js'
+import { saidByStrangers, saidToSender, type Said, type ToldSender } from './sender-opt-out.js'
 
 export type HearingPorts = Omit<AddressedPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
@@ -28,6 +28,7 @@ type Heard = {
   readonly text: string
   /** What it says to the sender that it came to. */
   readonly said: Said | undefined
+  readonly saidAt: ToldSender['saidAt']
   /** Where a provider brought it. */
   readonly providerId?: string
   readonly mark?: ProviderMark | undefined
@@ -109,8 +110,8 @@ export const hearWritten = async (
 ): Promise<Either<Problem, Recorded>> => {
   const toSender = await writtenToSender(ports, written)
   if (E.isLeft(toSender)) return toSender
-  const { said, others } = toSender.right
-  const heard = { text: written.text, said, isAnsweredByDefault: false, actor: written.actor }
+  const { said, saidAt, others } = toSender.right
+  const heard = { text: written.text, said, saidAt, isAnsweredByDefault: false, actor: written.actor }
   const own = { ...written, accountId: written.account.accountId }
   const recorded = await hear(ports, playbookAt, heard, own, true)
   if (E.isLeft(recorded)) return recorded
@@ -118,9 +119,9 @@ export const hearWritten = async (
   return E.isLeft(told) ? told : recorded
 }
 
-type SaidToOthers = { readonly said: Said | undefined; readonly others: ReadonlyArray<Addressed> }
+type SaidToOthers = ToldSender & { readonly others: ReadonlyArray<Addressed> }
 
-const toNobodyElse: SaidToOthers = { said: undefined, others: [] }
+const toNobodyElse: SaidToOthers = { said: undefined, saidAt: undefined, others: [] }
 
 const writtenToSender = async (
   ports: HearingPorts,
@@ -135,13 +136,13 @@ const writtenToSender = async (
   const { phone } = person.right.details
   const toSender = await saidToSender(ports, phone, [name], { text, textId: messageId, actor })
   if (E.isLeft(toSender)) return toSender
-  const said = toSender.right
-  if (said === 'repeated') {
+  if (toSender.right === 'repeated') {
     const known = await loadState(ports.commandHandler, message, messageId)
     if (E.isLeft(known)) return known
     return known.right.kind === 'received' ? E.right(toNobodyElse) : E.left({ kind: 'text-outdated' })
   }
-  if (said === undefined) return E.right(toNobodyElse)
+  const { said, saidAt } = toSender.right
+  if (said === undefined) return E.right({ ...toNobodyElse, saidAt })
   const everywhere = await addressedBy(ports, phone, messageId)
   if (E.isLeft(everywhere)) return everywhere
   const addressed = await ofSender(ports, everywhere.right, { to: [name], poolOfTo: undefined })
@@ -150,5 +151,5 @@ const writtenToSender = async (
   const notShown = await saidByStrangers(ports, said, meant, actor)
   if (E.isLeft(notShown)) return notShown
   const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]
-  return E.right({ said, others: contacts.filter((one) => one.contactId !== contactId) })
+  return E.right({ said, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })
 }

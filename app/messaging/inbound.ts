@@ -86,8 +86,8 @@ const received = async (
   const { cameTo, meant } = addressed.right
   const toSender = await saidToSender(ports, phone, cameTo, { text, textId: providerId, mark, actor })
   if (E.isLeft(toSender)) return toSender
-  const said = toSender.right
-  if (said === 'repeated') return E.right(undefined)
+  if (toSender.right === 'repeated') return E.right(undefined)
+  const { said, saidAt } = toSender.right
   if (said === undefined && !areShown.right) return E.left(newestNotShown)
   const notShown = said === undefined ? E.right([]) : await saidByStrangers(ports, said, meant, actor)
   if (E.isLeft(notShown)) return notShown
@@ -98,7 +98,7 @@ const received = async (
   if (answering === undefined && said === undefined) ports.unplaced('text')
   const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
   // Twilio answers its keywords unless one has told it not to.
-  const heard = { text, said, providerId, mark, isAnsweredByDefault: true, actor }
+  const heard = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
   // It answers first, so that a request which is repeated finds the same one.
   return hearEach(ports, playbookAt, heard, answering === undefined ? [] : [answering, ...others], answering)
 }

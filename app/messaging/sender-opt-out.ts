@@ -1,7 +1,9 @@
 import { contact } from '../../domain/contact.js'
 import { saidTextIdOf, senderOptOutIdOf } from '../../domain/derived-id.js'
+import { strictlyAfter, type Instant } from '../../domain/instant.js'
+import type { DomainEvent } from '../../domain/events.js'
 import type { Phone } from '../../domain/phone.js'
-import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
+import type { Clock, CommandHandler, Logger, Vault } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { meaningOf, type ProviderMark, type ReplyMeaning } from '../../domain/reply-meaning.js'
 import { senderOptOut } from '../../domain/sender-opt-out.js'
@@ -14,10 +16,16 @@ type SenderOptOutPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
   readonly clientCommands: ClientCommands
   readonly vault: Pick<Vault, 'serviceSecret'>
+  readonly clock: Pick<Clock, 'now'>
 }
 
 /** What somebody said to a sender. */
 export type Said = Extract<ReplyMeaning, 'opted_out' | 'opted_in'>
+
+/** `said`: undefined where that is nothing. `saidAt`: the place of the text among all that was said to the sender. */
+export type ToldSender = { readonly said: Said | undefined; readonly saidAt: Instant | undefined }
+
+const nothingSaid: ToldSender = { said: undefined, saidAt: undefined }
 
 /** A text, known by `textId` however often it comes. */
 type ToSender = {
@@ -29,42 +37,54 @@ type ToSender = {
 
 /**
  * What a text says to the sender that it came to, whose names these are, and so to every account that writes from it, now or later.
- * Undefined where that is nothing, `repeated` where something else was said since. What a playbook's own rules take for an opt-out concerns its account alone.
+ * `repeated` where something else was said since. What a playbook's own rules take for an opt-out concerns its account alone.
  */
 export const saidToSender = async (
   ports: SenderOptOutPorts,
   phone: Phone,
   names: ReadonlyArray<string>,
   { text, textId, mark, actor }: ToSender,
-): Promise<Either<Problem, Said | 'repeated' | undefined>> => {
+): Promise<Either<Problem, ToldSender | 'repeated'>> => {
   const possible = mayMeanToSender(text, mark)
-  if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(undefined)
+  if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
   const optsOut = possible === 'opted_out'
   const type = optsOut ? 'OptOutOfSender' : 'OptInToSender'
-  const commands = names.map((name) => {
-    const optOutId = senderOptOutIdOf(ports.vault.serviceSecret, name, phone)
-    return { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
-  })
+  // The first one says what came last, so all begin with the same one: a pool of numbers before the numbers in it.
+  const commands = names
+    .toSorted((one, other) => (one < other ? 1 : -1))
+    .map((name) => {
+      const optOutId = senderOptOutIdOf(ports.vault.serviceSecret, name, phone)
+      return { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
+    })
+  let at = ports.clock.now()
   // A crash may have kept the text from some of the names: where another was heard since it must say nothing to those, either.
   for (const command of commands) {
     const before = await loadState(ports.commandHandler, senderOptOut, command.optOutId)
     if (E.isLeft(before)) return before
-    const { optedOut, texts } = before.right
+    const { optedOut, texts, saidAt } = before.right
     if (texts.includes(command.textId) && optedOut !== optsOut) return E.right('repeated')
+    at = strictlyAfter(saidAt, at)
   }
-  let isRepeated = false
   let takesBack = false
+  let saidAt: Instant | undefined
   for (const command of commands) {
-    const done = await ports.clientCommands.execute(senderOptOut, command.optOutId, command, actor)
+    const told = { ...command, at, saidAt }
+    const done = await ports.clientCommands.execute(senderOptOut, command.optOutId, told, actor)
     if (E.isLeft(done)) return done
-    const { optedOut, optedInBy } = done.right.state
-    isRepeated ||= optedOut !== optsOut
-    takesBack ||= optedInBy === command.textId
+    const { events, state } = done.right
+    if (events.length === 0 && state.optedOut !== optsOut) return E.right('repeated')
+    saidAt ??= saidAtIn(events) ?? state.saidAt
+    takesBack ||= state.optedInBy === command.textId
   }
-  if (isRepeated) return E.right('repeated')
-  if (optsOut || takesBack) return E.right(possible)
+  if (optsOut || takesBack) return E.right({ said: possible, saidAt })
   // A YES is an answer like any other where nobody opted out.
-  return E.right(meaningOf(text, noRules, false, mark) === 'opted_in' ? 'opted_in' : undefined)
+  const isOptIn = meaningOf(text, noRules, false, mark) === 'opted_in'
+  return E.right({ said: isOptIn ? 'opted_in' : undefined, saidAt })
+}
+
+const saidAtIn = (events: ReadonlyArray<DomainEvent>): Instant | undefined => {
+  const [event] = events
+  return event?.type === 'OptedOutOfSender' || event?.type === 'OptedInToSender' ? event.data.said_at : undefined
 }
 
 const noRules = { reply_rules: [] }

@@ -214,6 +214,26 @@ test('an opt-out ends all that is open, and one who opts in again may be written
     .then(engaged(3))
 })
 
+test('of what was said to a sender that counts which was said last, whatever is heard last, and an opt-out ends what was open', (t) => {
+  const toSender = (text: number): Saying => ({ ...saying(text), to_sender: true })
+  const both = [...known, engaged(2)]
+  const takenBack: ContactEvent = { type: 'ContactOptedIn', data: { engagement_id: engagementId(2) } }
+  const late = [saidOut(toSender(5), 1, 2), takenBack] as const
+  given(t, contact, ...both, saidIn(toSender(6)))
+    .when(optOut(2, toSender(5)))
+    .then(...late)
+  given(t, contact, ...both, saidIn(toSender(6)), ...late)
+    .when(optOut(2, toSender(5)))
+    .isAlreadySo()
+  given(t, contact, ...both, saidOut(toSender(6), 1, 2))
+    .when(optIn(2, toSender(5)))
+    .isAlreadySo()
+  // The clocks of two processes differ: a report may seem to be older than it is.
+  given(t, contact, ...both, saidIn(toSender(6)))
+    .when(optOut(2, saying(5)))
+    .then(saidOut(saying(5), 1, 2))
+})
+
 test('one who opted out of a sender before opts out once', (t) => {
   const optOutOfSender: ContactCommand = { type: 'OptOut', engagementId: engagementId(1) }
   const out: ContactEvent = {
@@ -369,13 +389,13 @@ test('a lead that may have been forgotten is engaged only once its own stream wa
     .then(engaged(200, { submittedAt: at(50_000), engagedAt: at(200_000), supersedes: [engagementId(51)] }))
 })
 
-test('what these events make of a contact is version 1 of its snapshot: what differs from it needs another version', (t) => {
+test('what these events make of a contact is version 2 of its snapshot: what differs from it needs another version', (t) => {
   const converted: ContactEvent = {
     type: 'ContactConverted',
     data: { record_id: recordId(1), conversion_id: conversionId(1), ended: [engagementId(1)] },
   }
   const state = fold(contact, contact.initial, [...known, engaged(2), converted, changed(2, details()), optedOut])
-  t.is(contact.snapshot?.version, 1)
+  t.is(contact.snapshot?.version, 2)
   t.deepEqual(JSON.parse(JSON.stringify(state)), {
     kind: 'known',
     accountId: accountId(),

@@ -125,8 +125,8 @@ isMadeOf(
   senderOptOut,
   [
     { type: 'OptedOutOfSender', data: { ...said, text_id: 'one' } },
-    { type: 'OptedInToSender', data: { ...said, text_id: 'another' } },
+    { type: 'OptedInToSender', data: { ...said, text_id: 'another', said_at: at(1) } },
   ],
-  1,
-  { optedOut: false, optedInBy: 'another', texts: ['one', 'another'] },
+  2,
+  { optedOut: false, optedInBy: 'another', texts: ['one', 'another'], saidAt: at(1) },
 )

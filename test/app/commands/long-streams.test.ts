@@ -103,5 +103,6 @@ const stopped = (n: number): SenderOptOutCommand => ({
   type: 'OptOutOfSender',
   optOutId: senderOptOutId(),
   textId: `text ${n}`,
+  at: at(n),
 })
 staysCheap('a number says STOP to a sender', senderOptOut, senderOptOutId(), stopped)

@@ -28,7 +28,8 @@ test('of the accounts that share a sender each hears of an opt-out, though the c
   const { clock, commandHandler, clientCommands } = await openHearingStage()
   const [gone, reached] = [writerOf(9), writerOf(1)]
   const queries = { page: () => Promise.resolve(E.right([])) }
-  const heard = { text: 'STOP', said: 'opted_out', isAnsweredByDefault: true, actor: 'provider' } as const
+  const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
+  const heard = { text: 'STOP', said: 'opted_out', ...by } as const
   const ports = { commandHandler, clientCommands, clock, queries }
   t.deepEqual(await hearEach(ports, playbookAt, heard, [gone, reached], gone), E.left({ kind: 'contact-not-found' }))
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')

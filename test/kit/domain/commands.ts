@@ -203,7 +203,10 @@ export const contactCommands: fc.Arbitrary<ContactCommand> = fc.oneof(
   fc.record({
     type: fc.constantFrom('OptOut', 'OptIn'),
     engagementId: few(engagementId),
-    said: fc.record({ event_id: fc.constantFrom('one text', 'another text'), at: moment }),
+    said: fc.record(
+      { event_id: fc.constantFrom('one text', 'another text'), at: moment, to_sender: fc.constant(true as const) },
+      { requiredKeys: ['event_id', 'at'] },
+    ),
   }),
   fc.record({ type: is('OptOutNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
   fc.record({ type: is('OptInNumber'), contactId: fc.constant(contactId()), accountId: few(accountId) }),
@@ -317,6 +320,7 @@ export const senderOptOutCommands: fc.Arbitrary<SenderOptOutCommand> = fc.record
   type: fc.constantFrom('OptOutOfSender', 'OptInToSender'),
   optOutId: fc.constant(senderOptOutId()),
   textId: word,
+  at: moment,
 })
 
 export const senderCommands: fc.Arbitrary<SenderCommand> = fc.oneof(
