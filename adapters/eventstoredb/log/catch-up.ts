@@ -23,7 +23,10 @@ const pageSize = 500
 /** Events that the driver may buffer: then it stops reading, and the server stops sending. */
 const bufferSize = 2_000
 
-/** Events of other streams that the server skips between two checkpoints. */
+/**
+ * Events that pass between two checkpoints, ours or not. One checkpoint for so many costs nothing that can be measured, while a multiple of it
+ * (`checkpointInterval`) would make whoever follows live lag by as many events of others.
+ */
 const searchWindow = 250
 
 /**
