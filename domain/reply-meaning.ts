@@ -23,7 +23,7 @@ export type ProviderMark = Extract<ReplyMeaning, 'opted_out' | 'opted_in' | 'hel
 const stopKeywords = ['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'revoke', 'optout']
 const stopWords: ReadonlySet<string> = new Set([
   ...stopKeywords,
-  ...['remove', 'alto', 'basta', 'cancelar', 'pare', 'paren', 'parar'],
+  ...['unsub', 'remove', 'alto', 'basta', 'cancelar', 'pare', 'paren', 'parar'],
 ])
 const besideStop = new RegExp(
   `\\b(?:${[
@@ -62,18 +62,21 @@ const besideStop = new RegExp(
   'g',
 )
 
-const texts = '(text |sms )?(messages|texts|txts|sms)'
+const texts = '((text |sms )?(messages|texts|txts|sms)|text$)'
 /** "Not after eight" asks for another time. */
 const atAnyTime =
-  '(?! (after|at|before|between|during|in the|on|past|so late|this late|tonight|today|until|till|while)\\b)'
+  '(?! (after|before|between|during|until|till|while|tonight|today|so late|this late|in the (morning|afternoon|evening|middle)|at (\\d|noon|night|work|lunch)|on (my|mon|tue|wed|thu|fri|sat|sun|weekends|the weekend)|past \\d))'
 
 /** Plain refusals, in English and Spanish, wherever in a sentence they stand. */
 const refusals: ReadonlyArray<RegExp> = [
-  /\b(stop|quit) (texting|txting|messaging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
+  /\b(stop|quit) (texting|txting|messaging|msging|contacting|sending|calling|bothering|writing|spamming|harassing)\b/,
   /\bplease stop( it| this| now| already| thanks| thank you)?$/,
   /\b(can|could|will|would) (you|u) (please |just )*stop$/,
   /\b(want|need|told|asked|said for|like) (you|u) to (please )?stop$/,
-  /\b(dont|do not|never) (text|txt|message|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)/,
+  new RegExp(
+    `\\b(dont|do not|never)( ever)? (text|txt|message|msg|contact|write|bother)( to)?( me| us| this number| here| again| anymore| any more|$)${atAnyTime}`,
+  ),
+  /\b(dont|do not|never)( ever)? call( me| us)?( again| anymore| any more| ever)?( please| thanks| thank you)?$/,
   /^no more( please| thanks| thank you)?$/,
   new RegExp(`\\bno more ${texts}\\b`),
   new RegExp(`\\b(stop|cancel|end) (all |the |these |those |your )*${texts}\\b`),
@@ -84,16 +87,22 @@ const refusals: ReadonlyArray<RegExp> = [
     `\\b(dont|do not|no longer) (want|wish) to (hear from|be (texted|messaged|contacted|bothered))\\b${atAnyTime}`,
   ),
   /\brevoke (my )?consent\b/,
-  /^i optout\b/,
-  /\b(remove me|delete me|unsubscribe me|take me off|opt me out)\b/,
+  /^(i |please )?optout( of| from|$)/,
+  /^(i am|im) opting out\b/,
+  /\b(unsubscribe me|opt me out)\b/,
+  // Who is to be taken off a policy says whose, or what is to be done instead.
+  /\b(remove me|delete me|take me off)\b(?! ((from|of) )?(my|his|her|our)\b| and (add|put)\b|.*\b(policy|policies|quotes?|coverage)\b)/,
   /\b(remove|delete|lose|erase) (my|this) (number|info|information|phone number)\b/,
   /\b(want|wish|like) to (optout|unsubscribe)\b/,
-  /\bwrong (number|person)\b(?! \d)/,
+  /\bwrong (number|person)\b(?! (of|\d))/,
   /\bleave (me|us) alone\b/,
   /^go away\b/,
   /\b(fuck|piss) off\b/,
   /\bno me (escriba[ns]?|contacte[ns]?|moleste[ns]?)( mas| nunca|( por favor)?( gracias)?$)/,
   /\bno me llame[ns]? (mas|nunca)\b/,
+  /\bno escriba[ns]? mas\b/,
+  /\bdej(a|e|en)me en paz\b/,
+  /\bequivoc(o|aron|ado) de (numero|persona)\b/,
   /\bno (me )?(envie[ns]?|mande[ns]?) (mas )?(mensajes|textos|nada)\b/,
   /\bno (quiero )?(recibir )?mas (mensajes|textos)\b/,
   /\bdej(a|e|en|es) de (escribirme|mandarme|enviarme|contactarme|molestarme)\b/,

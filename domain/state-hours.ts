@@ -50,6 +50,8 @@ export const stateHours: Readonly<Partial<Record<ResidenceState, StateHours>>> =
   OK: daily(8, 20, { messagesIn24Hours: 3 }),
   /** R.I. Gen. Laws § 5-61-3.6 with § 5-61-2. Readings differ on Sundays; this is the stricter one. */
   RI: { weekdays: [9, 18], saturday: [10, 17], sunday: null },
+  /** S.D. Codified Laws § 37-30-28, on automated dialing. Whether Saturday is a weekday is left open; this is the stricter reading. */
+  SD: { weekdays: [9, 21], saturday: null, sunday: null },
   /** Tex. Bus. & Com. Code § 301.051; § 302.001 since 2025 for text messages. */
   TX: { weekdays: [9, 21], saturday: [9, 21], sunday: [12, 21] },
   /** Utah Code § 13-25a-103(3). */

@@ -5,6 +5,7 @@ import { instantFromText, instantOf, millisecondsOf, type Instant } from '../../
 import { defaultSettings } from '../../domain/playbook.js'
 import { nextAllowed, quietFrom, sendingHoursOf, sendingTime, type SendingHours } from '../../domain/quiet-hours.js'
 import { continentalZones } from '../../domain/us-places.js'
+import { stateHours } from '../../domain/state-hours.js'
 import { holds } from '../kit/domain/property.js'
 
 type Rules = Parameters<typeof sendingHoursOf>[0]
@@ -95,6 +96,7 @@ const hoursOn = (state: string, date: string): string => {
 
 test('the hours of each state that is stricter, on a weekday, a Saturday and a Sunday', (t) => {
   const expected: Readonly<Record<string, ReadonlyArray<string>>> = {
+    AL: ['08:00 to 20:00', '08:00 to 20:00', 'none'],
     CT: ['09:00 to 20:00', '09:00 to 20:00', '09:00 to 20:00'],
     FL: ['08:00 to 20:00', '08:00 to 20:00', '08:00 to 20:00'],
     KY: ['10:00 to 21:00', '10:00 to 21:00', '10:00 to 21:00'],
@@ -107,10 +109,12 @@ test('the hours of each state that is stricter, on a weekday, a Saturday and a S
     NM: ['09:00 to 21:00', '09:00 to 21:00', '09:00 to 21:00'],
     OK: ['08:00 to 20:00', '08:00 to 20:00', '08:00 to 20:00'],
     RI: ['09:00 to 18:00', '10:00 to 17:00', 'none'],
+    SD: ['09:00 to 21:00', 'none', 'none'],
     TX: ['09:00 to 21:00', '09:00 to 21:00', '12:00 to 21:00'],
     UT: ['08:00 to 21:00', '08:00 to 21:00', 'none'],
     WA: ['08:00 to 20:00', '08:00 to 20:00', '08:00 to 20:00'],
   }
+  t.deepEqual(Object.keys(expected).toSorted(), Object.keys(stateHours).toSorted())
   const days = ['2026-11-27', '2026-11-28', '2026-11-29']
   for (const [state, hours] of Object.entries(expected)) {
     t.deepEqual(
