@@ -158,7 +158,8 @@ type RunningRetention = { readonly run: (lease: Lease) => Promise<void>; readonl
 
 const retentionsOn = (ports: Ports): ReadonlyArray<RunningRetention> => {
   const { stores, followers, time, deliveryRetentionDays, messageRetentionDays } = ports
-  const running = { ...ports, store: stores.store, documents: stores.documents }
+  const backoff = exponentialBackoff(storeBackoff, time)
+  const running = { ...ports, store: stores.store, documents: stores.documents, backoff }
 
   const of = <Document extends Json>(kept: Kept<Document>, days: number): RunningRetention => {
     // It tries again after up to an hour.

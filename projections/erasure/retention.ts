@@ -1,24 +1,30 @@
 import { later, type Instant } from '../../domain/instant.js'
-import type { Clock, EventStore, Logger } from '../../domain/ports.js'
+import type { Clock, EventStore } from '../../domain/ports.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import type { Cursor, Documents } from '../ports.js'
+import { exceptionsInARow } from '../parking/exceptions-in-a-row.js'
+import { parkedRecords, type ParkedWorkPorts } from '../parking/parked-work.js'
+import type { Cursor, Documents, Entry } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
 import { reasonOf } from '../../domain/failure-reason.js'
-import { backoffAfter } from '../subscriptions/backoff.js'
-import type { FailingWork } from '../subscriptions/failing-work.js'
+import { backoffAfter, isTold } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
+import { eraserName } from './eraser.js'
 
-type RetentionPorts = {
+type RetentionPorts = ParkedWorkPorts & {
   readonly store: Pick<EventStore, 'purge' | 'read' | 'readLast'>
   readonly documents: Pick<Documents, 'find' | 'exists'>
   readonly clock: Clock
-  readonly logger: Logger
-  readonly failingWork: FailingWork
 }
 
-/** For one look. `failed` is called with why a single document could not be removed. */
-type LookPorts = RetentionPorts & { readonly failed: (error: unknown) => void }
+/** One that can't be removed keeps no other. `failed`: why single ones of the page could not be, and are tried again. */
+type RemoveAll = (
+  page: ReadonlyArray<Entry>,
+  remove: (entry: Entry) => Promise<boolean>,
+) => Promise<{ readonly removed: number; readonly failed: ReadonlyArray<unknown> }>
+
+/** For one look. */
+type LookPorts = RetentionPorts & { readonly removeAll: RemoveAll }
 
 /** What is kept for so many days, and then removed, one document of a read model at a time. */
 export type Kept<Document extends Json> = {
@@ -57,36 +63,69 @@ const unfinished = 2 * batchSize
 /** Removes what ended so many days ago, under a lease. */
 export const retention = <Document extends Json>(ports: RetentionPorts, kept: Kept<Document>, days: number) => ({
   run: async (lease: Lease): Promise<void> => {
+    const removing = removerOf(ports, kept, lease)
     // An older process may have left some in the files.
     let isPurged = false
     let failures = 0
     while (!lease.ending.aborted) {
       const limit = later(ports.clock.now(), -days * 24 * 60 * 60 * 1_000)
       let next = pause
-      let failure: { readonly error: unknown } | undefined
+      let failed: ReadonlyArray<unknown> = []
+      const removeAll: RemoveAll = async (page, remove) => {
+        const done = await removing(page, remove)
+        failed = [...failed, ...done.failed].slice(0, 1)
+        return done
+      }
       try {
-        const part = { ...ports, failed: (error: unknown) => void (failure ??= { error }) }
+        const part = { ...ports, removeAll }
         const erased = (await finish(part, kept, lease)) + (await sweep(part, kept, limit, lease))
         if (erased > 0) ports.logger.info({ erased, before: limit }, `${kept.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
         // What is built is looked at when it is there.
         if (!orThrow(await ports.documents.exists(collectionOf(kept.projection)))) next = pauseWhileBuilt
       } catch (error) {
-        failure = { error }
+        failed = [error]
       }
-      if (failure === undefined) {
+      const [error] = failed
+      if (failed.length === 0) {
         failures = 0
         ports.failingWork.ended(kept.name)
       } else {
+        if (isTold(failures)) ports.logger.warn({ reason: reasonOf(error) }, `${kept.what} could not all be removed`)
         next = backoffAfter(pauseAfterFailure, failures)
         failures += 1
-        ports.failingWork.failed(lease, kept.name, failure.error)
-        ports.logger.warn({ reason: reasonOf(failure.error) }, `${kept.what} could not all be removed`)
+        ports.failingWork.failed(lease, kept.name, error)
       }
       await ports.clock.sleepUntil(later(ports.clock.now(), next), lease.ending)
     }
   },
 })
+
+/** What never can be removed is parked as the eraser's, which answers its retry: the next look removes what can be read again. */
+const removerOf = <Document extends Json>(ports: RetentionPorts, kept: Kept<Document>, lease: Lease): RemoveAll => {
+  const exceptions = exceptionsInARow()
+  const { park } = parkedRecords({ name: eraserName, actor: kept.name }, ports)
+
+  const removed = async (entry: Entry, remove: (entry: Entry) => Promise<boolean>): Promise<boolean> => {
+    const stream = kept.streamOf(entry.key)
+    try {
+      const isRemoved = await remove(entry)
+      exceptions.succeeded(stream)
+      return isRemoved
+    } catch (error) {
+      await park(lease, exceptions.finalFailure(stream, error))
+      return false
+    }
+  }
+
+  return async (page, remove) => {
+    const ends = await Promise.allSettled(page.map((entry) => removed(entry, remove)))
+    return {
+      removed: ends.filter((end) => end.status === 'fulfilled' && end.value).length,
+      failed: ends.flatMap((end): ReadonlyArray<unknown> => (end.status === 'rejected' ? [end.reason] : [])),
+    }
+  }
+}
 
 /**
  * Removes what ended before `limit`, and says how many.
@@ -107,21 +146,15 @@ const sweep = async <Document extends Json>(
       const part = { index: 'of_all', equals: [state], upTo: limit, limit: batchSize }
       const page = orThrow(await ports.documents.find(collection, after === undefined ? part : { ...part, after }))
       if (lease.ending.aborted) return erased
-      const unavailable: Array<unknown> = []
-      const failed = (error: unknown): void => {
-        ports.failed(error)
-        if (isUnavailable(error)) unavailable.push(error)
-      }
-      const old = page.map(({ key, document }) =>
-        aside({ ...ports, failed }, kept, key, async () => {
-          const [last] = orThrow(await ports.store.readLast(kept.streamOf(key), 1))
-          if (last === undefined || last.time > limit || last.type === kept.closedBy) return false
-          return kept.remove(document as Document, lease)
-        }),
-      )
-      erased += (await Promise.all(old)).filter(Boolean).length
+      const { removed, failed } = await ports.removeAll(page, async ({ key, document }) => {
+        const [last] = orThrow(await ports.store.readLast(kept.streamOf(key), 1))
+        if (last === undefined || last.time > limit || last.type === kept.closedBy) return false
+        return kept.remove(document as Document, lease)
+      })
+      erased += removed
       // The store is away: to ask it for each of the others would help nobody.
-      if (page.length > 0 && unavailable.length === page.length) throw unavailable[0]
+      if (page.length > 0 && failed.filter((error) => error instanceof StoreFailed).length === page.length)
+        throw failed[0]
       await pace(ports, page.length, lease)
       const last = page.length < batchSize ? undefined : page.at(-1)
       // A collection holds what its own projection made.
@@ -135,34 +168,13 @@ const sweep = async <Document extends Json>(
 const finish = async <Document extends Json>(ports: LookPorts, kept: Kept<Document>, lease: Lease): Promise<number> => {
   const newest = { index: kept.removed, equals: [], descending: true, limit: unfinished } as const
   const page = orThrow(await ports.documents.find(collectionOf(kept.projection), newest))
-  const done = page.map(({ key, document }) =>
-    aside(ports, kept, key, async () => {
-      const [first] = orThrow(await ports.store.read(kept.streamOf(key))).events
-      return first !== undefined && first.type !== kept.closedBy && kept.remove(document as Document, lease)
-    }),
-  )
-  return (await Promise.all(done)).filter(Boolean).length
+  const { removed } = await ports.removeAll(page, async ({ key, document }) => {
+    const [first] = orThrow(await ports.store.read(kept.streamOf(key))).events
+    return first !== undefined && first.type !== kept.closedBy && kept.remove(document as Document, lease)
+  })
+  return removed
 }
 
 /** Waits as long as so many documents take. */
 const pace = ({ clock }: RetentionPorts, count: number, { ending }: Lease): Promise<void> =>
   clock.sleepUntil(later(clock.now(), (count * 1_000) / perSecond), ending)
-
-const isUnavailable = (error: unknown): boolean => error instanceof StoreFailed && error.kind === 'unavailable'
-
-/** One that can't be removed now keeps no other: the next look tries again. What may succeed then is told with the look alone. */
-const aside = async (
-  { logger, failed }: LookPorts,
-  { what }: Pick<Kept<Json>, 'what'>,
-  key: string,
-  work: () => Promise<boolean>,
-): Promise<boolean> => {
-  try {
-    return await work()
-  } catch (error) {
-    failed(error)
-    if (!isUnavailable(error))
-      logger.warn({ of: key, reason: reasonOf(error) }, `one of the ${what} could not be removed`)
-    return false
-  }
-}

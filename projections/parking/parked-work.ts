@@ -80,8 +80,11 @@ const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Pr
   return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
 }
 
-/** What is recorded of what was parked. */
-const recordsOf = <Place>({ name, actor }: Pick<Worker<Place>, 'name' | 'actor'>, ports: ParkedWorkPorts) => {
+/** What is recorded of what was parked under a lease. */
+export const parkedRecords = <Place>(
+  { name, actor }: Pick<Worker<Place>, 'name' | 'actor'>,
+  ports: ParkedWorkPorts,
+) => {
   const { store, commandHandler, ids, logger } = ports
 
   const executed = async (lease: Lease, id: ParkedEventId, command: ParkedEventCommand) =>
@@ -122,7 +125,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
 ): ParkedWork<Place> => {
   const { name, placeOf, isShared = () => false } = worker
   const { store } = ports
-  const { park, recordRetry, answer } = recordsOf(worker, ports)
+  const { park, recordRetry, answer } = parkedRecords(worker, ports)
   const exceptions = exceptionsInARow()
 
   const retry = async (parked: ParkedEventId): Promise<Place | undefined> => {

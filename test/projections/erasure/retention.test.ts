@@ -1,5 +1,6 @@
 import test from 'ava'
 import { keptMessages as outbox } from '../../../adapters/in-process/kept-messages.js'
+import { randomIds } from '../../../adapters/node/ids.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -25,7 +26,7 @@ import { project } from '../../kit/parts/project.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { turnTime } from '../../kit/time/turns.js'
+import { nextTurn, turnTime } from '../../kit/time/turns.js'
 
 const history = eventfulHistory(11)
 const end = history.at(-1)?.time
@@ -35,23 +36,29 @@ const day = 24 * 60 * 60 * 1_000
 
 const of = (events: History, type: DomainEvent['type']): History => events.filter((event) => event.type === type)
 
+type Watched = {
+  readonly failing?: FailingWork
+  readonly logger?: ReturnType<typeof recordingLogger>
+  readonly spoilt?: number
+}
+
 /**
  * The events of deliveries, or of messages, after sweeps at `now`, by a service that keeps bodies and texts for thirty days, of a store
- * that behaves as `stored` says in the first of them.
+ * that behaves as `stored` says in the first of them, or in as many as `spoilt` says.
  */
 const sweptAt = async (
   now: Instant,
   sweeps = 1,
   stored: (whole: EventStore) => EventStore = (whole) => whole,
   what: 'delivery' | 'message' = 'delivery',
-  failing = failingWork(turnTime, Infinity),
+  { failing = failingWork(turnTime, Infinity), logger = recordingLogger(), spoilt = 1 }: Watched = {},
 ): Promise<History> => {
   const whole = await writeHistory(memoryEventStore(memoryLog()), history)
   const begun = stored(whole)
   let left = sweeps
   const first = <Name extends 'read' | 'readLast' | 'truncate'>(name: Name) =>
     ((...args: Parameters<EventStore[Name]>) =>
-      (left === sweeps ? begun[name] : whole[name])(...(args as [string, number]))) as EventStore[Name]
+      (left > sweeps - spoilt ? begun[name] : whole[name])(...(args as [string, number]))) as EventStore[Name]
   const store: EventStore = { ...whole, read: first('read'), readLast: first('readLast'), truncate: first('truncate') }
   const documents = memoryDocuments(documentState())
   const show = async (projection: AnyProjection): Promise<void> => {
@@ -75,26 +82,28 @@ const sweptAt = async (
   const lease = testLease('retention')
   let ids = 10_000
   const ports = {
-    ...{ store, documents, time: turnTime, messenger: outbox, logger: recordingLogger(), failingWork: failing },
+    ...{ store, documents, time: turnTime, messenger: outbox, logger, failingWork: failing },
     commandHandler: sharedHandler(store, clock),
     clock: {
       now: clock.now,
       sleepUntil: async (until: Instant) => {
         // Between two batches of one sweep.
-        if (until < later(now, hour)) return
+        if (until < later(now, 60_000)) return
         left -= 1
         await showAll()
         if (left === 0) lease.recall()
       },
     },
-    ids: { uuid: () => uuid((ids += 1)) },
+    ids: { ...randomIds(clock), uuid: () => uuid((ids += 1)) },
+    backoff: nextTurn,
     resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
   }
   if (what === 'delivery') await retention(ports, keptDeliveries(ports), 30).run(lease)
   else await retention(ports, keptMessages(ports), 30).run(lease)
   const events: Array<Recorded<DomainEvent>> = []
-  for await (const batch of whole.history(beginning, [what], neverAborted)) events.push(...batch.events)
-  return events
+  for await (const batch of whole.history(beginning, [what, 'parked'], neverAborted)) events.push(...batch.events)
+  // What others had parked before is no matter here.
+  return events.filter(({ stream, actor }) => stream.startsWith(`${what}-`) || actor === 'retention')
 }
 
 test('bodies of deliveries that ended longer ago are removed, and those that still wait are kept', async (t) => {
@@ -125,7 +134,7 @@ test('while the read model is being built it is looked at again soon', async (t)
   const lease = testLease('retention')
   const waits: Array<Instant> = []
   const ports = {
-    ...{ store, documents, time: turnTime, logger: recordingLogger(), ids: { uuid } },
+    ...{ store, documents, time: turnTime, logger: recordingLogger(), ids: randomIds(clock), backoff: nextTurn },
     failingWork: failingWork(turnTime),
     commandHandler: sharedHandler(store, clock),
     clock: {
@@ -162,26 +171,46 @@ test('a body whose removal was interrupted is removed by the next sweep', async 
   t.deepEqual(streams(twice), streams(once))
 })
 
-test('a delivery that can not be read keeps no other from being removed', async (t) => {
+const deaf = { ended: () => undefined, reason: () => undefined }
+
+test('a delivery that can not be read keeps no other from being removed, and is parked once', async (t) => {
   const once = of(await sweptAt(later(end, 31 * day)), 'DeliveryErased')
   const [bad] = once
+  const reason = 'an event has a type that this version does not know'
   const spoilt = (whole: EventStore): EventStore => ({
     ...whole,
     readLast: (stream, count) =>
-      stream === bad?.stream
-        ? Promise.resolve(E.left({ kind: 'corrupt', reason: 'an event has a type that this version does not know' }))
-        : whole.readLast(stream, count),
+      stream === bad?.stream ? Promise.resolve(E.left({ kind: 'corrupt', reason })) : whole.readLast(stream, count),
   })
   const told: Array<unknown> = []
-  const { ended, reason } = failingWork(turnTime)
-  const failing = {
-    ended,
-    reason,
-    failed: (...[, work, error]: Parameters<FailingWork['failed']>) => void told.push(work, error),
+  const failing = { ...deaf, failed: (...[, work]: Parameters<FailingWork['failed']>) => void told.push(work) }
+  const logger = recordingLogger()
+  const left = await sweptAt(later(end, 31 * day), 1, spoilt, 'delivery', { failing, logger })
+  t.is(of(left, 'DeliveryErased').length, once.length - 1)
+  const parked = of(left, 'EventParked').map(({ data }) => data)
+  t.is(parked.length, 1)
+  t.like(parked[0], { process_manager: 'eraser', event_stream: bad?.stream, reason })
+  t.deepEqual(told, [], 'the next look is not an early one')
+  t.is(logger.lines.filter(({ message }) => message === 'an event was parked').length, 1)
+})
+
+test('a removal that throws is parked in the fifth look, and tells of the looks before it ever more rarely', async (t) => {
+  const [bad] = of(await sweptAt(later(end, 31 * day)), 'DeliveryErased')
+  const throws = (whole: EventStore): EventStore => ({
+    ...whole,
+    read: (stream, ...part) => {
+      if (stream === bad?.stream) throw new TypeError()
+      return whole.read(stream, ...part)
+    },
+  })
+  const looks = async (count: number) => {
+    const logger = recordingLogger()
+    const left = await sweptAt(later(end, 31 * day), count, throws, 'delivery', { logger, spoilt: count })
+    const warned = logger.lines.filter(({ message }) => message === 'bodies of deliveries could not all be removed')
+    return { parked: of(left, 'EventParked').length, warned: warned.length }
   }
-  const left = of(await sweptAt(later(end, 31 * day), 1, spoilt, 'delivery', failing), 'DeliveryErased')
-  t.is(left.length, once.length - 1)
-  t.like(told, { 0: 'retention', 1: { message: 'an event has a type that this version does not know' } })
+  t.deepEqual(await looks(4), { parked: 0, warned: 3 })
+  t.deepEqual(await looks(6), { parked: 1, warned: 3 })
 })
 
 test('where the store is away a look ends with its first documents, instead of asking for each of the others', async (t) => {
@@ -196,7 +225,7 @@ test('where the store is away a look ends with its first documents, instead of a
     },
   })
   const failing = { ...failingWork(turnTime), failed: () => void (looks += 1) }
-  t.deepEqual(of(await sweptAt(later(end, 31 * day), 1, away, 'delivery', failing), 'DeliveryErased'), [])
+  t.deepEqual(of(await sweptAt(later(end, 31 * day), 1, away, 'delivery', { failing }), 'DeliveryErased'), [])
   t.true(looks > 0 && asked > 0)
   t.true(asked < looks * all, `${asked} of ${looks * all}`)
 })
