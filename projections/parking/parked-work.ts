@@ -9,10 +9,10 @@ import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { executeWithRetry, type FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
+import { executeWithRetry, FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
 import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
-import { parkedFacts, parkedStateOf, type Parkable } from './parking.js'
+import { mostUnreadable, parkedFacts, parkedStateOf, type Parkable } from './parking.js'
 
 /** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
 export type ParkedUnderLease = {
@@ -94,15 +94,23 @@ export const parkedRecords = <Place>(
     park: async (lease: Lease, { stream, message: reason }: FailedForGood): Promise<ParkedEventId> => {
       const event = await newestOf(store, stream)
       const facts = parkedFacts(name, event, reason)
+      let unreadable = 0
       for (let id = facts.parked_event_id; ; id = parkedEventIdOf(name, id)) {
-        const { state, events } = await executed(lease, id, {
-          type: 'ParkEvent',
-          facts: { ...facts, parked_event_id: id },
-        })
-        if (events.length > 0)
-          logger.error({ follower: name, parked: id, event: event.id, type: event.type, reason }, 'an event was parked')
-        // What was handled stays so: the same event that fails anew is parked anew.
-        if (state.kind !== 'handled') return id
+        try {
+          const command = { type: 'ParkEvent', facts: { ...facts, parked_event_id: id } } as const
+          const { state, events } = await executed(lease, id, command)
+          if (events.length > 0)
+            logger.error(
+              { follower: name, parked: id, event: event.id, type: event.type, reason },
+              'an event was parked',
+            )
+          // What was handled stays so: the same event that fails anew is parked anew.
+          if (state.kind !== 'handled') return id
+        } catch (error) {
+          // So it is where its record can't be read.
+          unreadable += 1
+          if (!(error instanceof FailedForGood) || unreadable > mostUnreadable) throw error
+        }
       }
     },
     recordRetry: async (lease: Lease, id: ParkedEventId, failure: string | undefined): Promise<void> => {

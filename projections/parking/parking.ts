@@ -41,6 +41,9 @@ type ParkingPorts = {
   readonly logger: Logger
 }
 
+/** Records of one event that can't be read, after which parking fails: then it is the store that can't take any. */
+export const mostUnreadable = 3
+
 export const parkedFacts = (
   process_manager: string,
   { id, type, stream }: Parkable,
@@ -78,13 +81,22 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
 
   const park = async (event: Parkable, reason: string): Promise<void> => {
     const facts = parkedFacts(name, event, reason)
-    const { parked_event_id } = facts
-    const cause = { actor, eventId: (index: number): string => derivedEventId(event.id, parked_event_id, index) }
-    const command = { type: 'ParkEvent', facts } as const
-    const done = await commandHandler.execute(parkedEvent, parked_event_id, command, cause, newAggregate(parkedEvent))
-    if (executedOrThrow('the parking of an event', done).events.length === 0) return
     const { id, type } = event
-    logger.error({ follower: name, parked: parked_event_id, event: id, type, reason }, 'an event was parked')
+    let parked_event_id = facts.parked_event_id
+    for (let unreadable = 0; ; unreadable += 1) {
+      const parked = parked_event_id
+      const cause = { actor, eventId: (index: number): string => derivedEventId(id, parked, index) }
+      const command = { type: 'ParkEvent', facts: { ...facts, parked_event_id } } as const
+      const done = await commandHandler.execute(parkedEvent, parked, command, cause, newAggregate(parkedEvent))
+      // Where its record can't be read it is parked anew.
+      if (E.isLeft(done) && done.left.kind === 'corrupt' && unreadable < mostUnreadable)
+        parked_event_id = parkedEventIdOf(name, parked)
+      else {
+        if (executedOrThrow('the parking of an event', done).events.length > 0)
+          logger.error({ follower: name, parked, event: id, type, reason }, 'an event was parked')
+        return
+      }
+    }
   }
 
   /** Why the event can't be handled; undefined where it was. */

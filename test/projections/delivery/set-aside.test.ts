@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava'
 import { neverAborted } from '../../../domain/abortable.js'
 import { streamOf } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
+import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { beginning } from '../../../domain/event.js'
 import type { ParkedEventId } from '../../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts } from '../../../domain/parked-event.js'
@@ -125,6 +126,29 @@ test('a delivery whose attempt outcome can never be recorded is not posted again
     ['ParkedEventRetryRequested', 'DeliverySucceeded', 'ParkedEventHandled'],
   )
   t.is((await recorded(id)).length, 5)
+})
+
+test('a delivery whose record of being parked can not be read is parked anew, and neither posted again and again nor missing where it is told', async (t) => {
+  const { appends, reads, store, project, addWebhook, makeDue, work, until, state, parkedOne, retry } =
+    await openSpoiled(t)
+  appends.set(deliveryStream(1), corrupt)
+  project()
+  await addWebhook(1)
+  await makeDue(1, 1)
+  const [newest] = rightOf(await store.readLast(deliveryStream(1), 1))
+  const unreadable = parkedEventIdOf('delivery_worker', newest?.id ?? '')
+  reads.set(streamOf(parkedEvent, unreadable), corrupt)
+  const { holdAll, sent } = work()
+  holdAll()
+  const { parked_event_id: id } = await parkedOne()
+  t.is(id, parkedEventIdOf('delivery_worker', unreadable))
+  await makeDue(2, 1)
+  await until(async () => (await state(2)).kind === 'succeeded')
+  await settled()
+  t.deepEqual(sent.map(numberOf).toSorted(), [1, 2])
+  appends.clear()
+  t.is(await retry(id), 'ParkedEventHandled')
+  t.is((await state(1)).kind, 'succeeded')
 })
 
 test('a retry that died with its process is answered by the next one, and may be asked for again', async (t) => {

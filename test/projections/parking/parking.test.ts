@@ -3,6 +3,7 @@ import { systemClock } from '../../../adapters/node/clock.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
+import { parkedEventIdOf } from '../../../domain/derived-id.js'
 import { parkedEvent } from '../../../domain/parked-event.js'
 import type { CommandHandler, EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
@@ -22,14 +23,18 @@ import { until } from '../../kit/time/until.js'
 type Work = (event: Recorded<DomainEvent>, isRetry: boolean) => Promise<void>
 
 /** A process manager that follows accounts: `work` may throw whatever it likes. */
-const openStage = (t: ExecutionContext, work: Work, isAway: () => boolean = () => false) => {
+const openStage = (t: ExecutionContext, work: Work, isAway: () => boolean = () => false, unreadable?: string) => {
   const store = memoryEventStore(memoryLog())
   const logger = recordingLogger()
   const stored = sharedHandler(store, systemClock(1))
   const commandHandler: CommandHandler = {
     load: stored.load,
-    execute: (...args) =>
-      isAway() ? Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' })) : stored.execute(...args),
+    execute: (...args) => {
+      if (isAway()) return Promise.resolve(E.left({ kind: 'unavailable', reason: 'away' }))
+      const [, id] = args
+      if (id === unreadable) return Promise.resolve(E.left({ kind: 'corrupt', reason: 'it can not be read' }))
+      return stored.execute(...args)
+    },
   }
   const { handle, skip } = parking(
     { name: 'a_process_manager', actor: 'test', work },
@@ -101,6 +106,26 @@ for (const [title, error, reason] of failures) {
     t.false(JSON.stringify([logger.lines, parked.map(({ data }) => data)]).includes('ada@example.com'))
   })
 }
+
+test('an event whose record of being parked can not be read is parked anew, once, and what stands behind it is handled', async (t) => {
+  const handled: Array<string> = []
+  const unreadable = parkedEventIdOf('a_process_manager', uuid(2))
+  const { store, following } = openStage(
+    t,
+    ({ id, stream }) => {
+      if (stream === 'account-2') throw new RangeError()
+      handled.push(id)
+      return Promise.resolve()
+    },
+    () => false,
+    unreadable,
+  )
+  for (let n = 1; n <= 3; n += 1) await write(store, n)
+  await following.caughtUpTo(positionAt(4), neverAborted)
+  t.deepEqual(handled, [uuid(1), uuid(3)])
+  const ids = (await parkedIn(store)).map(({ data }) => data.parked_event_id)
+  t.deepEqual(ids, [parkedEventIdOf('a_process_manager', unreadable)])
+})
 
 test('an event that can not be decoded is parked, and what stands behind it is handled', async (t) => {
   const handled: Array<string> = []

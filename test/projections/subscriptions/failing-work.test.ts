@@ -11,6 +11,7 @@ test('what a worker fails at is told of until all of it has ended', (t) => {
   t.is(reason(), undefined)
   failed(lease, 'one', away)
   failed(lease, 'other', away)
+  t.is(reason(), 'away')
   ended('one')
   t.is(reason(), 'away')
   ended('other')
@@ -48,4 +49,17 @@ test('what failed under a lease that is lost or given back is not told of any mo
     other[end]()
     t.is(reason(), undefined)
   }
+})
+
+test('what fails newly hides nothing that fails for another reason: three of them are told, the newest first', (t) => {
+  const { failed, ended, reason } = failingWork({ now: () => 0 })
+  failed(lease, 'first', new RangeError())
+  failed(lease, 'one', new StoreFailed({ kind: 'corrupt', reason: 'it can not be decoded' }))
+  failed(lease, 'two', away)
+  failed(lease, 'three', away)
+  t.is(reason(), 'away; it can not be decoded; an exception (RangeError)')
+  failed(lease, 'four', new TypeError())
+  t.is(reason(), 'an exception (TypeError); away; it can not be decoded')
+  for (const work of ['one', 'two', 'three', 'four']) ended(work)
+  t.is(reason(), 'an exception (RangeError)')
 })
