@@ -16,7 +16,8 @@ export const abortable = (signal: AbortSignal, begin: (done: () => void) => (() 
       undo?.()
       resolve()
     }
-    signal.addEventListener('abort', end)
+    // All that is ended by nobody shares one signal, which would warn of the eleventh listener.
+    if (signal !== neverAborted) signal.addEventListener('abort', end)
     const undo = begin(end)
   })
 
