@@ -59,7 +59,7 @@ export type Query = IndexPart & {
   /** Begin after this entry, in the direction of the query. */
   readonly after?: Cursor
   readonly descending?: boolean
-  /** Keys of documents that are left out, without being read. */
+  /** Keys of documents that are left out, without being read: some thousands at most. */
   readonly except?: ReadonlyArray<string>
   readonly limit: number
 }

@@ -3,7 +3,7 @@ import { byAccount } from '../../domain/fair-turns.js'
 import type { AccountId, NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
-import { orThrow } from '../../domain/store-failed.js'
+import { findNotSetAside } from '../parking/not-set-aside.js'
 import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '../parking/parked-work.js'
 import type { Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
@@ -142,14 +142,15 @@ const isDueAt =
 
 /** Those that are next, and where all of these are due those as well that became so last. None of them is in flight or set aside. */
 const waitingNotices = async (
-  { documents }: MailerPorts,
+  ports: MailerPorts,
   { setAside, inFlight }: LeaseHolder,
   now: Instant,
 ): Promise<ReadonlyArray<NoticeDocument>> => {
-  const except = [...setAside.keys(), ...inFlight.keys()]
   const read = async (bounds: Pick<Query, 'upTo' | 'descending'>): Promise<ReadonlyArray<NoticeDocument>> => {
-    const query = { ...bounds, index: 'due', equals: [], limit: noticesRead, except }
-    return orThrow(await documents.find(collectionOf(notices), query)).map(({ document }) => document as NoticeDocument)
+    const query = { ...bounds, index: 'due', equals: [], limit: noticesRead + mailsAtOnce }
+    const found = await findNotSetAside(ports, collectionOf(notices), query, setAside)
+    const free = found.filter(({ key }) => !inFlight.has(key as NoticeId))
+    return free.slice(0, noticesRead).map(({ document }) => document as NoticeDocument)
   }
   const oldest = await read({})
   if (oldest.length < noticesRead || !oldest.every(isDueAt(now))) return oldest

@@ -1,7 +1,7 @@
 import type { DeliveryCommand } from '../../../domain/delivery.js'
 import { later } from '../../../domain/instant.js'
-import { orThrow } from '../../../domain/store-failed.js'
 import { isOlderThanTurningOn, webhook, type WebhookState } from '../../../domain/webhook.js'
+import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Cursor } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
@@ -35,7 +35,7 @@ export const reconcileBacklog =
     const receiver = await receiverNow(ports, queue)
     switch (receiver.kind) {
       case 'on':
-        return catchUpOrSkip(ports, queue)
+        return catchUpOrSkip(ports, queue, receiver)
       case 'off':
         return clearQueue(ports, queue, { type: 'HoldDelivery', webhookVersion: receiver.version })
       case 'removed':
@@ -75,10 +75,11 @@ const abandonBacklog = async (ports: JobPorts, queue: WebhookQueue): Promise<voi
 }
 
 /** Catches up with what waited when the webhook was turned on, or skips it, for as long as the webhook is on. */
-const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
+const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue, shown: WebhookState): Promise<void> => {
+  let newest = shown
   let after: Cursor | undefined
   while (!isEnding(queue.lease)) {
-    const receiver = await receiverNow(ports, queue)
+    const receiver = newest
     if (receiver.kind !== 'on' || receiver.turnedOn === undefined) return
     const page = await backlogAfter(ports, queue, after)
     const batch = page.filter(({ backlog_version }) => isOlderThanTurningOn(backlog_version, receiver))
@@ -89,6 +90,7 @@ const catchUpOrSkip = async (ports: JobPorts, queue: WebhookQueue): Promise<void
     if (last === undefined || page.length < batchSize) return
     after = { key: last.id, value: last.backlog_order ?? '' }
     await throttle(ports, queue, batch.length, catchUp ? perSecond.caughtUp : perSecond.recorded)
+    newest = await receiverNow(ports, queue)
   }
 }
 
@@ -106,10 +108,10 @@ const resume = async (ports: JobPorts, queue: WebhookQueue, batch: Batch): Promi
 }
 
 /** Until most of those that were caught up with before have been posted. */
-const roomInQueue = async ({ documents, backoff }: JobPorts, queue: WebhookQueue): Promise<void> => {
+const roomInQueue = async (ports: JobPorts, queue: WebhookQueue): Promise<void> => {
   const { webhookId, lease } = queue
-  const waiting = () => notSetAside(documents, queue, 'due', queueOf(webhookId, 'caught-up'), batchSize)
-  while (!isEnding(lease) && (await waiting()).length >= batchSize) await backoff(0, lease.ending)
+  const waiting = () => notSetAside(ports, queue, 'due', queueOf(webhookId, 'caught-up'), batchSize)
+  while (!isEnding(lease) && (await waiting()).length >= batchSize) await ports.backoff(0, lease.ending)
 }
 
 const execute = async (
@@ -131,20 +133,20 @@ const receiverNow = async ({ commandHandler }: JobPorts, { webhookId }: WebhookQ
   (await loadOrThrow(commandHandler, webhook, webhookId)).state
 
 /** What waits for an attempt of the schedule and is not set aside, a batch of each kind. */
-const dueNow = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<Batch> => {
+const dueNow = async (ports: JobPorts, queue: WebhookQueue): Promise<Batch> => {
   const due: Array<DeliveryDocument> = []
   for (const kind of ['first', 'retry', 'caught-up'] as const)
-    due.push(...(await notSetAside(documents, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
+    due.push(...(await notSetAside(ports, queue, 'due', queueOf(queue.webhookId, kind), batchSize)))
   return due
 }
 
 /** A batch of what waits for the webhook to be turned on and is not set aside, in the order in which it is caught up with. */
 const backlogAfter = async (
-  { documents }: JobPorts,
+  ports: JobPorts,
   { webhookId, setAside }: WebhookQueue,
   after: Cursor | undefined,
 ): Promise<Batch> => {
   const from = after === undefined ? {} : { after }
-  const query = { index: 'backlog', equals: [webhookId], limit: batchSize, except: [...setAside.keys()], ...from }
-  return orThrow(await documents.find(collection, query)).map(({ document }) => document as DeliveryDocument)
+  const query = { index: 'backlog', equals: [webhookId], limit: batchSize, ...from }
+  return (await findNotSetAside(ports, collection, query, setAside)).map(({ document }) => document as DeliveryDocument)
 }

@@ -6,6 +6,7 @@ import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
 import type { Cursor } from '../../ports.js'
 import { errorOf } from '../../parking/final-failure.js'
+import { findNotSetAside } from '../../parking/not-set-aside.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
 import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { resends, type ResendDocument } from '../../read-models/resends.js'
@@ -84,7 +85,7 @@ const collection = collectionOf(deliveries)
  * are posted. Each delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
  */
 const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<void> => {
-  const { store, documents, commandHandler, projected, backoff } = ports
+  const { store, commandHandler, projected, backoff } = ports
   const { webhookId, lease } = queue
   // Until the read model shows what failed, and what resends were requested, before this began.
   await projected.caughtUpTo(orThrow(await store.head()), lease.ending)
@@ -94,8 +95,8 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
     const part = { index: 'by_state', equals: [stateOf(webhookId, 'failed')], upTo: state.to }
-    const except = [...queue.setAside.keys()]
-    const page = orThrow(await documents.find(collection, { ...part, after: from, except, limit: batchSize }))
+    const query = { ...part, after: from, limit: batchSize }
+    const page = await findNotSetAside(ports, collection, query, queue.setAside)
     await request(
       ports,
       queue,
@@ -126,8 +127,8 @@ const request = async (
   }
 }
 
-const waitingResends = async ({ documents }: JobPorts, queue: WebhookQueue): Promise<number> =>
-  (await notSetAside(documents, queue, 'resends', queue.webhookId, batchSize)).length
+const waitingResends = async (ports: JobPorts, queue: WebhookQueue): Promise<number> =>
+  (await notSetAside(ports, queue, 'resends', queue.webhookId, batchSize)).length
 
 const complete = async ({ commandHandler, ids }: JobPorts, { lease }: WebhookQueue, id: ResendId): Promise<void> => {
   const command: ResendCommand = { type: 'CompleteResend' }

@@ -1,16 +1,16 @@
 import type { DeliveryId } from '../../../domain/ids.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { Clock } from '../../../domain/ports.js'
-import { orThrow } from '../../../domain/store-failed.js'
+import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Documents } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { deliveries, queueOf, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { mostRequests } from './concurrency.js'
 import type { AttemptKind, WebhookQueue } from './webhook-queue.js'
 
-export type DuePorts = {
-  readonly documents: Documents
-  readonly clock: Clock
+type FindPorts = { readonly documents: Documents; readonly clock: Clock }
+
+export type DuePorts = FindPorts & {
   /** Called with the time of the next retry, which is still to come. */
   readonly wakeForRetry: (queue: WebhookQueue, at: Instant) => void
 }
@@ -25,17 +25,17 @@ type Due = {
 const collection = collectionOf(deliveries)
 
 /** Deliveries that wait for an attempt of this kind and are neither reserved nor set aside, `limit` at most. */
-export const due = ({ documents }: DuePorts, queue: WebhookQueue, kind: AttemptKind, limit: number): Promise<Due> =>
+export const due = (ports: DuePorts, queue: WebhookQueue, kind: AttemptKind, limit: number): Promise<Due> =>
   kind === 'resend'
-    ? unreserved(documents, queue, 'resends', queue.webhookId, limit)
-    : unreserved(documents, queue, 'due', queueOf(queue.webhookId, kind), limit)
+    ? unreserved(ports, queue, 'resends', queue.webhookId, limit)
+    : unreserved(ports, queue, 'due', queueOf(queue.webhookId, kind), limit)
 
 /**
  * Retries that are due now, those of the oldest schedules first, as many as may be open at once at most. Where more are due, the
  * oldest of all is found among the first few, so that it is tried on time however many others are due before it.
  */
 export const dueRetries = async (ports: DuePorts, queue: WebhookQueue): Promise<Array<DeliveryId>> => {
-  const { documents, clock, wakeForRetry } = ports
+  const { clock, wakeForRetry } = ports
   if (!queue.expected.delete('retry')) return []
   try {
     const now = clock.now()
@@ -48,7 +48,7 @@ export const dueRetries = async (ports: DuePorts, queue: WebhookQueue): Promise<
       return ready.toSorted(bySchedule).map(({ id }) => id)
     }
     queue.expected.add('retry')
-    const oldest = await unreserved(documents, queue, 'failing', queueOf(queue.webhookId, 'retry'), mostRequests)
+    const oldest = await unreserved(ports, queue, 'failing', queueOf(queue.webhookId, 'retry'), mostRequests)
     const ids = [...oldest.found.filter(isDue), ...ready].map(({ id }) => id)
     return [...new Set(ids)].slice(0, mostRequests)
   } catch (error) {
@@ -61,7 +61,7 @@ const bySchedule = (one: DeliveryDocument, other: DeliveryDocument): number =>
   (one.failing_since ?? '') < (other.failing_since ?? '') ? -1 : 1
 
 const unreserved = async (
-  documents: Documents,
+  ports: FindPorts,
   queue: WebhookQueue,
   index: string,
   part: string,
@@ -69,21 +69,19 @@ const unreserved = async (
 ): Promise<Due> => {
   const { reserved, readAhead } = queue
   // What is read ahead are first attempts, of which more are read only when none is left.
-  const shown = await notSetAside(documents, queue, index, part, limit + reserved.size - readAhead.length)
+  const shown = await notSetAside(ports, queue, index, part, limit + reserved.size - readAhead.length)
   const found = shown.filter(({ id }) => !reserved.has(id)).slice(0, limit)
   return { found, isMore: found.length >= limit || found.length < shown.length }
 }
 
 /** The first deliveries in one part of an index that are not set aside, `limit` at most. */
 export const notSetAside = async (
-  documents: Documents,
+  ports: FindPorts,
   { setAside }: Pick<WebhookQueue, 'setAside'>,
   index: string,
   part: string,
   limit: number,
 ): Promise<ReadonlyArray<DeliveryDocument>> => {
-  const except = [...setAside.keys()]
-  const shown = orThrow(await documents.find(collection, { index, equals: [part], limit, except }))
-  // One may have been set aside while the others were read.
-  return shown.map(({ document }) => document as DeliveryDocument).filter(({ id }) => !setAside.has(id))
+  const shown = await findNotSetAside(ports, collection, { index, equals: [part], limit }, setAside)
+  return shown.map(({ document }) => document as DeliveryDocument)
 }

@@ -1,5 +1,5 @@
 import { later, type Instant } from '../../../domain/instant.js'
-import { orThrow } from '../../../domain/store-failed.js'
+import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Query } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -65,7 +65,7 @@ export const lateSteps = async (
 
 /** Those that were due at a time and still are, of the newest leads. */
 const newestLate = async (
-  { documents }: DuePorts,
+  ports: DuePorts,
   shard: DueInShard,
   { collection, name }: Queue,
   upTo: Instant,
@@ -73,9 +73,8 @@ const newestLate = async (
   let newest: ReadonlyArray<FollowUpDocument> = []
   let after: Query['after']
   while (!isEnding(shard.lease)) {
-    const except = [...shard.setAside.keys()]
-    const part = { index: 'due', equals: [name], upTo, limit: latePage, except }
-    const page = orThrow(await documents.find(collection, after === undefined ? part : { ...part, after }))
+    const part = { index: 'due', equals: [name], upTo, limit: latePage, ...(after === undefined ? {} : { after }) }
+    const page = await findNotSetAside(ports, collection, part, shard.setAside)
     const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
     newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)
     const last = page.at(-1)

@@ -1,6 +1,6 @@
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
-import { orThrow } from '../../../domain/store-failed.js'
+import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Query } from '../../ports.js'
 import { collectionOf } from '../../projection.js'
 import { followUpQueueOf, followUps } from '../../read-models/follow-ups.js'
@@ -44,14 +44,14 @@ type Wanted = { readonly now: Instant; readonly most: number; readonly from?: In
 
 /** The first of them that are neither under way nor set aside. */
 const freeIn = async <Document extends Due>(
-  { documents }: DuePorts,
+  ports: DuePorts,
   shard: DueInShard,
   { collection, name }: Queue,
   bounds: Pick<Query, 'from' | 'upTo' | 'descending'>,
   wanted: number,
 ): Promise<ReadonlyArray<Document>> => {
-  const range = { ...bounds, limit: wanted + shard.underWay.size, except: [...shard.setAside.keys()] }
-  const found = orThrow(await documents.find(collection, { index: 'due', equals: [name], ...range }))
+  const range = { ...bounds, limit: wanted + shard.underWay.size }
+  const found = await findNotSetAside(ports, collection, { index: 'due', equals: [name], ...range }, shard.setAside)
   return found
     .map(({ document }) => document as unknown as Document)
     .filter(isFreeIn(shard))

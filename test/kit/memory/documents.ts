@@ -68,7 +68,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       descending === true
         ? part.slice(Math.max(first, Math.min(stop, end) - limit), Math.min(stop, end)).reverse()
         : part.slice(Math.max(start, first), Math.min(Math.max(start, first) + limit, end))
-    const left = except.length === 0 ? some : some.filter(({ key }) => !except.includes(key)).slice(0, wanted)
+    const isLeftOut = new Set(except)
+    const left = except.length === 0 ? some : some.filter(({ key }) => !isLeftOut.has(key)).slice(0, wanted)
     return left.flatMap(({ key, held }) => entriesOf({ ...held, key }))
   }
 

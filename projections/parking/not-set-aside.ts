@@ -1,0 +1,94 @@
+import { later, type Instant } from '../../domain/instant.js'
+import type { Clock } from '../../domain/ports.js'
+import { orThrow } from '../../domain/store-failed.js'
+import type { Collection, Cursor, Documents, Entry, IndexValue, Query } from '../ports.js'
+
+type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Pick<Clock, 'now'> }
+
+/** Ids that a query names at most: each costs some microseconds at each look, and MongoDB refuses queries of more than 16 MB. */
+const mostNamed = 5_000
+
+/** Documents of a page where more are set aside, which are passed in memory then. */
+const pageSize = 500
+
+/** In milliseconds: how long what was all set aside is leapt over without being read. Seldom does anything become due among it. */
+const leaptFor = 60_000
+
+/** A stretch of an index of which all is set aside. */
+type Run = { readonly from: Cursor; to: Cursor }
+type Passed = { readonly runs: Array<Run>; readonly until: Instant; readonly size: number }
+
+/** By what is set aside in a place, and there by the part of the index. */
+const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, Passed>>()
+
+/**
+ * Finds as `Documents.find` does what is not set aside. However much is, a look reads a bounded number of documents, but for one a minute
+ * that passes all of it. Where much is set aside, and the order is a descending one, only the first page is looked at.
+ * @throws StoreFailed
+ */
+export const findNotSetAside = async (
+  ports: Ports,
+  collection: Collection,
+  query: Omit<Query, 'except'>,
+  setAside: ReadonlyMap<string, unknown>,
+): Promise<ReadonlyArray<Entry>> => {
+  const { documents } = ports
+  const isFree = ({ key }: Entry): boolean => !setAside.has(key)
+  while (setAside.size <= mostNamed) {
+    const shown = orThrow(await documents.find(collection, { ...query, except: [...setAside.keys()] }))
+    const free = shown.filter(isFree)
+    // Where one was set aside while they were read, fewer than are wanted would mean that there are no more.
+    if (free.length === shown.length || shown.length < query.limit) return free
+  }
+  const limit = Math.max(query.limit, pageSize)
+  const runs = runsOf(ports, collection, query, setAside)
+  const found: Array<Entry> = []
+  let { after } = query
+  for (;;) {
+    const page = orThrow(
+      await documents.find(collection, { ...query, limit, ...(after === undefined ? {} : { after }) }),
+    )
+    const free = page.filter(isFree)
+    found.push(...free)
+    const [first, last] = [page[0], page.at(-1)]
+    const isAll = found.length >= query.limit || page.length < limit || query.descending === true
+    if (isAll || first === undefined || last === undefined) return found.slice(0, query.limit)
+    const end = cursorOf(collection, query, last)
+    const run = runs.find(({ from, to }) => compared(from, end) <= 0 && compared(end, to) < 0)
+    if (free.length === 0 && run === undefined) {
+      const before = runs.find(({ to }) => after !== undefined && compared(to, after) === 0)
+      if (before === undefined) runs.push({ from: cursorOf(collection, query, first), to: end })
+      else before.to = end
+    }
+    after = run?.to ?? end
+  }
+}
+
+const runsOf = (
+  { clock }: Ports,
+  { name }: Collection,
+  { index, equals }: Omit<Query, 'except'>,
+  setAside: ReadonlyMap<string, unknown>,
+): Array<Run> => {
+  const parts = known.get(setAside) ?? new Map<string, Passed>()
+  known.set(setAside, parts)
+  const part = JSON.stringify([name, index, equals])
+  const now = clock.now()
+  const passed = parts.get(part)
+  // Where it became smaller somebody asked for a retry: that may stand anywhere.
+  if (passed !== undefined && now < passed.until && setAside.size >= passed.size) return passed.runs
+  const begun = { runs: [], until: later(now, leaptFor), size: setAside.size }
+  parts.set(part, begun)
+  return begun.runs
+}
+
+/** An index orders what it shows by its last field. */
+const cursorOf = ({ indexes }: Collection, { index }: Pick<Query, 'index'>, { key, document }: Entry): Cursor => ({
+  value: document[indexes[index]?.at(-1) ?? ''] as IndexValue,
+  key,
+})
+
+const compared = (one: Cursor, other: Cursor): number => {
+  if (one.value !== other.value) return one.value < other.value ? -1 : 1
+  return one.key === other.key ? 0 : one.key < other.key ? -1 : 1
+}
