@@ -3,43 +3,52 @@ import type { TimeZone } from './us-places.js'
 /** By how much the clocks of a zone are ahead of UTC, in milliseconds, and until when since 1970 they surely are. */
 type ZoneOffset = { readonly offset: number; readonly until: number }
 
-/** One year in UTC: what holds until each change of the clocks, and after the last one. */
-type Year = { readonly beforeChanges: ReadonlyArray<ZoneOffset>; readonly last: ZoneOffset }
+/** One stretch in UTC: what holds until the change of the clocks in it, and after that, or all the time. */
+type Stretch = { readonly beforeChange: ZoneOffset | undefined; readonly last: ZoneOffset }
+
+type Clock = { readonly format: Intl.DateTimeFormat; readonly stretches: Map<number, Stretch> }
 
 const minute = 60_000
-const week = 7 * 24 * 60 * minute
 
-/** Asking `Intl` takes microseconds, so the changes of a year are looked for once. */
-const found = new Map<TimeZone, Map<number, Year>>()
+/** No zone changes its clocks twice in a week. */
+const stretchLength = 7 * 24 * 60 * minute
+
+/** Of a zone: the weeks of ten years. Whoever asks for others is not to fill the memory. */
+const mostStretches = 520
+
+/** Asking `Intl` takes microseconds, so each stretch is looked at once. */
+const clocks = new Map<TimeZone, Clock>()
 
 /** @throws RangeError when the zone is unknown. */
 export const offsetAt = (zone: TimeZone, at: number): ZoneOffset => {
-  const { beforeChanges, last } = yearOf(zone, new Date(at).getUTCFullYear())
-  return beforeChanges.find(({ until }) => at < until) ?? last
+  const { beforeChange, last } = stretchOf(zone, Math.floor(at / stretchLength))
+  return beforeChange !== undefined && at < beforeChange.until ? beforeChange : last
 }
 
-const yearOf = (zone: TimeZone, number: number): Year => {
-  const known = found.get(zone)?.get(number)
+const stretchOf = (zone: TimeZone, number: number): Stretch => {
+  const { format, stretches } = clocks.get(zone) ?? newClock(zone)
+  const known = stretches.get(number)
   if (known !== undefined) return known
-  const year = lookedUp(zone, number)
-  found.set(zone, (found.get(zone) ?? new Map<number, Year>()).set(number, year))
-  return year
+  const stretch = lookedUp(format, number * stretchLength)
+  if (stretches.size >= mostStretches) stretches.clear()
+  stretches.set(number, stretch)
+  return stretch
 }
 
-const lookedUp = (zone: TimeZone, number: number): Year => {
-  const clock = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
-  const end = Date.UTC(number + 1, 0)
-  const beforeChanges: Array<ZoneOffset> = []
-  let offset = offsetShown(clock, Date.UTC(number, 0))
-  // No zone changes its clocks twice in a week.
-  for (let from = Date.UTC(number, 0); from < end; from += week) {
-    const to = Math.min(from + week, end)
-    const next = offsetShown(clock, to)
-    if (next === offset) continue
-    beforeChanges.push({ offset, until: firstWithout(offset, clock, from, to) })
-    offset = next
-  }
-  return { beforeChanges, last: { offset, until: end } }
+const newClock = (zone: TimeZone): Clock => {
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
+  const clock = { format, stretches: new Map<number, Stretch>() }
+  clocks.set(zone, clock)
+  return clock
+}
+
+const lookedUp = (clock: Intl.DateTimeFormat, from: number): Stretch => {
+  const to = from + stretchLength
+  const before = offsetShown(clock, from)
+  const after = offsetShown(clock, to)
+  const last = { offset: after, until: to }
+  if (before === after) return { beforeChange: undefined, last }
+  return { beforeChange: { offset: before, until: firstWithout(before, clock, from, to) }, last }
 }
 
 /** The first minute after `from` at which the offset is another one, as it is at `to`. */

@@ -49,8 +49,18 @@ test('whatever is wrong with a playbook is named, and nothing is stored', async 
     [{ reply_rules: [{ words: ['!!!'], outcome: 'qualified' }] }, /^reply_rules\.0\.words\.0 must be a word or phrase/],
     [
       { reply_rules: [{ words: [], outcome: 'qualified' }] },
-      /^reply_rules\.0\.words must be a list of one word or more$/,
+      /^reply_rules\.0\.words must be a list of 1 to 100 words$/,
     ],
+    [
+      { reply_rules: [{ words: Array(101).fill('ok'), outcome: 'qualified' }] },
+      /^reply_rules\.0\.words must be a list of 1 to 100 words$/,
+    ],
+    [
+      { reply_rules: Array(101).fill({ words: ['ok'], outcome: 'qualified' }) },
+      /^reply_rules must be a list of at most 100 reply rules$/,
+    ],
+    [{ steps: Array(51).fill({ message: 'Hi', delay_minutes: 0 }) }, /^steps must be a list of at most 50 steps$/],
+    [{ required_fields: Array(501).fill('pet') }, /^required_fields must be a list of at most 500 field names$/],
     [
       { reply_rules: [{ words: ['x'.repeat(1_001)], outcome: 'qualified' }] },
       /^reply_rules\.0\.words\.0 must be a text of at most 1,000/,

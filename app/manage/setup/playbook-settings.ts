@@ -23,18 +23,31 @@ const Word = Title.pipe(
   wordName,
 )
 
-const wordsName = 'a list of one word or more'
-const Words = t.readonlyArray(Word, wordsName).pipe(
-  refined(wordsName, (value): value is ReadonlyArray<string> => Array.isArray(value) && value.length > 0),
-  wordsName,
-)
+/**
+ * What a preview, a reply or a lead costs grows with the playbook, and other accounts wait meanwhile. What was stored before there was a
+ * limit goes on as it is.
+ */
+const listOf = <A>(
+  item: t.Type<A, unknown>,
+  name: string,
+  { least = 0, most }: { readonly least?: number; readonly most: number },
+): t.Type<ReadonlyArray<A>, unknown> =>
+  t.readonlyArray(item, name).pipe(
+    refined(
+      name,
+      (value): value is ReadonlyArray<A> => Array.isArray(value) && value.length >= least && value.length <= most,
+    ),
+    name,
+  )
+
+const Words = listOf(Word, 'a list of 1 to 100 words', { least: 1, most: 100 })
 
 const ReplyRule = t.strict({ words: Words, outcome: ReplyOutcome })
 
 const settings = {
-  required_fields: optional(t.readonlyArray(Text, 'a list of field names')),
-  steps: optional(t.readonlyArray(Step, 'a list of steps')),
-  reply_rules: optional(t.readonlyArray(ReplyRule, 'a list of reply rules')),
+  required_fields: optional(listOf(Text, 'a list of at most 500 field names', { most: 500 })),
+  steps: optional(listOf(Step, 'a list of at most 50 steps', { most: 50 })),
+  reply_rules: optional(listOf(ReplyRule, 'a list of at most 100 reply rules', { most: 100 })),
   days: optional(t.readonlyArray(Weekday, 'a list of days of the week')),
   give_up_after_minutes: optional(Minutes),
 }
