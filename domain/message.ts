@@ -219,13 +219,16 @@ export type MessageState =
 
 type Failure = { readonly kind: FailureKind; readonly reason: string }
 
-/** What a provider tells of a try after, or before, its answer; of the failures it tells `unreached` may pass. */
+/**
+ * What a provider tells of a try after, or before, its answer. Of the failures it tells `unreached` may pass, a few times, and `failed`, such
+ * as of a message that was not valid for long enough, however often.
+ */
 export type MessageReport =
   | { readonly providerId: string; readonly kind: 'taken' }
   | { readonly providerId: string; readonly kind: 'delivered' }
   | {
       readonly providerId: string
-      readonly kind: 'opted-out' | 'undeliverable' | 'refused' | 'unreached' | 'sender-blocked'
+      readonly kind: 'opted-out' | 'undeliverable' | 'refused' | 'unreached' | 'sender-blocked' | 'failed'
       readonly reason: string
     }
 
@@ -505,11 +508,12 @@ const told = (
   const undelivered = (kind: FailureKind): ReadonlyArray<MessageEvent> => [
     { type: 'MessageUndelivered', data: { ...facts, provider_id, kind, reason } },
   ]
-  if (report.kind !== 'unreached' && report.kind !== 'sender-blocked') return undelivered(report.kind)
   const { kind } = report
+  if (kind !== 'unreached' && kind !== 'sender-blocked' && kind !== 'failed') return undelivered(kind)
   if (kind === 'unreached' && unreached + 1 >= mostUnreached) return undelivered('undeliverable')
   if (retryAt === undefined) return undelivered('expired')
-  const again = { attempt, reason, next_attempt_at: retryAt, provider_id, kind } as const
+  const why = kind === 'failed' ? {} : { kind }
+  const again = { attempt, reason, next_attempt_at: retryAt, provider_id, ...why } as const
   return [{ type: 'MessageAttemptFailed', data: { ...facts, ...again } }]
 }
 

@@ -7,11 +7,8 @@ type TwilioFailure = {
   readonly reason: string
 }
 
-/** One that an error code tells: what only a status tells may pass by itself. */
-type CodedFailure = TwilioFailure & { readonly kind: Exclude<TwilioFailure['kind'], 'failed'> }
-
 /** Twilio's error codes, of an answer and of a status callback alike. */
-const failures: ReadonlyMap<number, CodedFailure> = new Map(
+const failures: ReadonlyMap<number, TwilioFailure> = new Map(
   Object.entries({
     21610: ['opted-out', 'the number has opted out'],
     21211: ['undeliverable', 'the number is not valid'],
@@ -21,20 +18,22 @@ const failures: ReadonlyMap<number, CodedFailure> = new Map(
     30001: ['unreached', 'the queue is full'],
     30003: ['unreached', 'the handset is not reached'],
     30008: ['unreached', 'the carrier gives no reason'],
+    // We set its period: it says nothing of the phone.
+    30036: ['failed', 'it did not go out while it was valid'],
     30007: ['sender-blocked', 'the carrier filters this sender'],
     30034: ['sender-blocked', 'the sender is not registered with the carriers'],
     21606: ['sender-blocked', 'the sender can not send texts'],
     20003: ['sender-blocked', 'the account SID or the token is wrong'],
     30002: ['sender-blocked', 'the account is suspended'],
     20404: ['sender-blocked', 'the account is not there'],
-  } satisfies Readonly<Record<number, readonly [CodedFailure['kind'], string]>>).map(([code, [kind, words]]) => [
+  } satisfies Readonly<Record<number, readonly [TwilioFailure['kind'], string]>>).map(([code, [kind, words]]) => [
     Number(code),
     { kind, reason: `${words} (Twilio ${code})` },
   ]),
 )
 
 /** What an error code of a status callback says. A code that is not in the table ends the message: it never gets through. */
-export const failureOf = (code: number | undefined): CodedFailure =>
+export const failureOf = (code: number | undefined): TwilioFailure =>
   (code === undefined ? undefined : failures.get(code)) ?? {
     kind: 'refused',
     reason: code === undefined ? 'not delivered' : `not delivered (Twilio ${code})`,

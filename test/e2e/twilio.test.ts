@@ -123,6 +123,18 @@ test('a phone that is not reached is tried three times, and no engagement ends b
   t.is(takenFor(lead.phone).length, 3)
 })
 
+test('a text whose own time was over before it went out is tried again, more often than a phone that is not reached', async (t) => {
+  const lead = await texted(await following())
+  for (const tries of [1, 2, 3]) {
+    t.is(await double.postStatus(takenFor(lead.phone)[tries - 1] ?? lead.taken, 'failed', 30036), 204)
+    await soon(() => takenFor(lead.phone).length === tries + 1)
+    await soon(async () => (await stateOf(lead)) === 'sent')
+  }
+  t.is(await double.postStatus(takenFor(lead.phone)[3] ?? lead.taken, 'delivered'), 204)
+  t.is(await stateOf(lead), 'delivered')
+  t.deepEqual(await labelsOf(lead.account, lead.contact_id), ['started'])
+})
+
 test('a sender that a carrier filters ends no engagement', async (t) => {
   const lead = await texted(await following())
   t.is(await double.postStatus(lead.taken, 'undelivered', 30007), 204)

@@ -5,6 +5,7 @@ const codes = {
   'opted-out': [21610],
   undeliverable: [21211, 21614, 30005, 30006],
   unreached: [30001, 30003, 30008],
+  failed: [30036],
   'sender-blocked': [30007, 30034, 21606, 20003, 30002, 20404],
   refused: [21617, 30004, 99999],
 }
