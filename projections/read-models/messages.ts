@@ -26,7 +26,10 @@ export type MessageDocument = {
   readonly reason: string | null
   /** Why it is sent, where it is no step. */
   readonly purpose?: Purpose
+  /** When it was asked for, its step came, or it was received: it never changes. */
   readonly created_at: Instant
+  /** When its first try was begun; present only where it was asked for before. */
+  readonly begun_at?: Instant
   /** From which the last try went out, where it is the account's own. */
   readonly sender?: string
   /** Of outbound messages that were tried: to which contact, and when last. */
@@ -51,7 +54,7 @@ type Erased = Extract<MessageEvent, { readonly type: 'MessageErased' }>['data']
 
 export const messages: Projection<MessageDocument> = {
   name: 'messages',
-  version: 7,
+  version: 8,
   categories: ['message'],
   indexes: {
     by_contact: ['contact_id', 'created_at'],
@@ -63,7 +66,8 @@ export const messages: Projection<MessageDocument> = {
     texts_removed: ['text_removed_at'],
     by_month: ['account_month', 'segments'],
   },
-  createdBy: new Set(['MessageRequested', 'MessageBegun', 'MessageReceived', 'MessageErased']),
+  // One that was asked for is there before it is begun.
+  createdBy: new Set(['MessageRequested', 'MessageReceived', 'MessageErased']),
   keyOf: (event) => idIn(message, event.stream),
   evolve: (document, event) => {
     switch (event.type) {
@@ -90,10 +94,12 @@ export const messages: Projection<MessageDocument> = {
         } = event.data
         const linked = links === undefined ? {} : { link_code: links.code, link_urls: links.urls }
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
-        const asked = purpose === undefined ? {} : { purpose, ...dueAnswer(event.data, event.time) }
+        const asked =
+          purpose === undefined ? {} : { purpose, begun_at: event.time, ...dueAnswer(event.data, event.time) }
+        const created_at = document?.created_at ?? event.time
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
         const from = sender === undefined ? {} : { sender }
-        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at: event.time }
+        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
@@ -106,22 +112,16 @@ export const messages: Projection<MessageDocument> = {
         // It was closed before it had begun.
         if (event.data.state === 'unknown') return undefined
         const ids = { account_id, id, contact_id, engagement_id }
-        const { sender } = event.data
+        const { sender, history = [] } = event.data
         const from = sender === undefined ? {} : { sender }
+        const requested = history.find(({ type }) => type === 'MessageRequested')
+        const created =
+          requested === undefined ? { created_at: began_at } : { created_at: requested.at, begun_at: began_at }
         const to = mayHaveGoneOut(event.data) ? { sent_to: contact_id, tried_at: began_at, ...from } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
         const counted = wasTaken(event.data) ? { account_month: accountMonthOf(account_id, monthOf(began_at)) } : {}
-        return {
-          ...ids,
-          ...erased,
-          ...to,
-          ...due,
-          ...counted,
-          segments,
-          created_at: began_at,
-          text_removed_at: event.time,
-        }
+        return { ...ids, ...erased, ...to, ...due, ...counted, ...created, segments, text_removed_at: event.time }
       }
       default:
         return document === undefined ? undefined : afterTry(document, event)
@@ -134,7 +134,7 @@ const accountMonthOf = (account: AccountId, month: string): string => `${account
 
 const taken = (document: MessageDocument): MessageDocument => ({
   ...document,
-  account_month: accountMonthOf(document.account_id, monthOf(document.created_at)),
+  account_month: accountMonthOf(document.account_id, monthOf(document.begun_at ?? document.created_at)),
 })
 
 const takenBy: ReadonlySet<string> = new Set(['MessageSent', 'MessageTaken', 'MessageDelivered'])

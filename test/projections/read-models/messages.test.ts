@@ -1,4 +1,5 @@
 import test from 'ava'
+import { instantOf } from '../../../domain/instant.js'
 import type { MessageEvent } from '../../../domain/message.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
@@ -54,4 +55,38 @@ test('what a member wrote and was put off since the account is disabled waits fo
     { type: 'MessageFailed', data: { ...ids, ...failed } },
   ]
   for (const other of others) t.false('waits_in' in documentAfter(...waits, other), other.type)
+})
+
+test('what was asked for keeps its place among the messages of its contact, and counts for the month in which it was begun', (t) => {
+  const requested: MessageEvent = {
+    type: 'MessageRequested',
+    data: { ...ids, purpose: 'member', text: 'By hand', expires_at: at(9) },
+  }
+  const begun: MessageEvent = {
+    type: 'MessageBegun',
+    data: { ...ids, purpose: 'member', text: 'By hand', segments: 1, begun_at: at() },
+  }
+  const sent: MessageEvent = { type: 'MessageSent', data: { ...ids, attempt: 1, provider_id: 'SM1' } }
+  const [asked, later] = [Date.UTC(2026, 0, 31, 23), Date.UTC(2026, 1, 1, 9)].map(instantOf)
+  const stream = `message-${messageId()}`
+  const log = logOf(...[requested, begun, sent].map((event) => [stream, event] as const)).map((event, index) => ({
+    ...event,
+    time: (index === 0 ? asked : later) ?? event.time,
+  }))
+  const document = project(anyProjection(messages), log)[messageId()] as MessageDocument
+  const counted = { created_at: asked, account_month: `${accountId()}/2026-02` } as const
+  t.like(document, { ...counted, state: 'sent' })
+  const history = log.map(({ type, time }) => ({ type, at: time }))
+  const [closing] = logOf([
+    stream,
+    {
+      type: 'MessageErased',
+      data: {
+        ...{ ...ids, direction: 'outbound', state: 'sent', segments: 1, history },
+        began_at: later ?? at(),
+      },
+    } satisfies MessageEvent,
+  ])
+  const left = closing === undefined ? {} : project(anyProjection(messages), [closing])
+  t.like(left[messageId()], { ...counted, state: 'erased' })
 })
