@@ -74,6 +74,9 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const { begun, attempts, messageId, nextAt } = engagement.followUp
   if (lastMessage?.kind === 'sending' && messageId !== undefined) return { kind: 'settle', step: begun - 1, messageId }
   if (endsEngagement(lastMessage)) return nothing
+  const endSteps = { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) } as const
+  // Whoever withdrew it, for a newer lead, was about to end the steps.
+  if (isWithdrawn(lastMessage) && nextAt !== null) return endSteps
   if (isAfter(takenOverUntil(engagement), now)) return nothing
   // One that the opt-out names is ended by the reactions to it: here it would fire another outcome in between.
   const isEnding = contact.optedOut && !contact.unconverted.includes(engagement.attribution.engagement_id)
@@ -90,7 +93,7 @@ export const nextStepOf = (situation: Situation): NextStep => {
   const { engagement_id: id } = engagement.attribution
   if (newer === 'awaits-beginning') return { ...postpone.forNewerBeginning(now), step }
   if (newer === 'awaits-consent') return { ...postpone.forNewerConsent(now), step }
-  if (newer === 'writes') return { kind: 'end-steps', givesUpAt: later(now, settings.give_up_after_minutes * 60_000) }
+  if (newer === 'writes') return endSteps
   return dueStep(
     situation,
     { step, attempt: isAgain ? attempts + 1 : 1, template, messageId: stepMessageIdOf(id, step), key: id },
@@ -105,6 +108,9 @@ const endsEngagement = (message: MessageState | undefined): boolean => {
   const failure = message?.kind === 'failed' ? message.failure?.kind : undefined
   return failure === 'opted-out' || failure === 'undeliverable'
 }
+
+const isWithdrawn = (message: MessageState | undefined): boolean =>
+  message?.kind === 'failed' && message.failure?.kind === 'withdrawn'
 
 const dueAgain = (message: MessageState, now: Instant): Instant =>
   message.kind === 'waiting' ? (message.dueAt ?? now) : now

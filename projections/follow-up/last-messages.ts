@@ -1,6 +1,7 @@
 import { stepMessageIdOf } from '../../domain/derived-id.js'
 import type { EngagementState } from '../../domain/engagement.js'
 import type { Position } from '../../domain/event.js'
+import type { MessageId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
@@ -22,10 +23,7 @@ export const closeLastMessage = async (
   for (let step = (followUp?.begun ?? 0) - 1; step >= 0; step -= 1) {
     const message_id = stepMessageIdOf(engagement_id, step)
     const { state } = await loadOrThrow(ports.commandHandler, message, message_id)
-    if (state.kind === 'waiting') {
-      const withdraw = { type: 'WithdrawMessage', kind: 'withdrawn', reason: 'the engagement has ended' } as const
-      return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, message_id, withdraw))
-    }
+    if (state.kind === 'waiting') return withdrawMessage(ports, lease, message_id, 'the engagement has ended')
     if (state.kind === 'sending') {
       const { to } = await partiesOf(ports, attribution)
       const facts = { message_id, account_id, contact_id, engagement_id, step }
@@ -33,4 +31,18 @@ export const closeLastMessage = async (
     }
   }
   return undefined
+}
+
+/**
+ * Nobody tries it again.
+ * @throws FailedForGood, and where a store fails
+ */
+export const withdrawMessage = async (
+  ports: SendingPorts,
+  lease: Lease,
+  id: MessageId,
+  reason: string,
+): Promise<Position | undefined> => {
+  const withdraw = { type: 'WithdrawMessage', kind: 'withdrawn', reason } as const
+  return positionOf(await recordWithRetry(ports, { actor: 'follow-up', lease }, message, id, withdraw))
 }

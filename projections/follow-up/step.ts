@@ -17,7 +17,7 @@ import { usageIn } from '../read-models/messages.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { loadOrThrow, positionOf, recordWithRetry } from '../subscriptions/retried-command.js'
 import { checkConsent, type ConsentPorts } from './consent-check.js'
-import { closeLastMessage } from './last-messages.js'
+import { closeLastMessage, withdrawMessage } from './last-messages.js'
 import { settingsOf, type PlaybookVersions } from './playbook-versions.js'
 import { isOutdated } from './sending/account-change.js'
 import { mayTry, reachSegmentLimit } from './sending/hold.js'
@@ -77,6 +77,8 @@ export const takeTurn = async (ports: StepPorts, lease: Lease, id: EngagementId)
     return sendStep(ports, parties, { ...sending, isStillDecided }, next, isNew ? last : undefined)
   }
   if (next.kind === 'postpone') return postponeStep(ports, lease, id, parties.account, next, now)
+  if (next.kind === 'end-steps' && lastMessage?.kind === 'waiting')
+    await withdrawMessage(ports, lease, lastMessage.facts.message_id, 'the contact has a newer lead')
   const command = commandFor(next, now)
   return command === undefined ? undefined : record(ports, lease, id, command)
 }

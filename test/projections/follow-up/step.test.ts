@@ -255,6 +255,24 @@ test('a newer lead takes over the messages of its contact', async (t) => {
   t.deepEqual(stage.recorded(), ['StepsEnded'])
 })
 
+for (const dyingAt of [0, 1, Infinity]) {
+  const what = dyingAt === Infinity ? '' : `, also where a process dies after ${dyingAt} of its records`
+  test(`a message that waits for its next try is withdrawn when a newer lead ends its steps${what}`, async (t) => {
+    const stage = await openStage(t, () => failed)
+    await stage.takeTurn(1)
+    await stage.submit(2, 1, {}, 1)
+    stage.toTime(nextTry)
+    await stage.takeTurn(1, dyingAt)
+    await stage.takeTurn(1)
+    t.is(stage.sent.length, 1)
+    t.deepEqual(stage.recorded().slice(2), ['MessageAttemptFailed', 'MessageFailed', 'StepsEnded'])
+    t.deepEqual(stage.notes(), [
+      ['started', 'The playbook started'],
+      ['started', 'The playbook started'],
+    ])
+  })
+}
+
 test('of two leads of one number in the same millisecond the newer one writes at once, whichever was engaged first, and the other never does', async (t) => {
   for (const [first, second] of [
     [1, 2],
