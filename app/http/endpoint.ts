@@ -5,7 +5,7 @@ import type { Answer, Problem } from './problem.js'
 export type Request = {
   readonly method: string
   readonly params: Readonly<Record<string, string>>
-  /** Undefined where the parameter is missing or given twice. */
+  /** Undefined where the parameter is missing. Blank, which no parameter may be, where it is given twice: nobody can tell which one counts. */
   readonly query: (name: string) => string | undefined
   readonly header: (name: string) => string | undefined
   /** As it was parsed; undefined for requests without one. */

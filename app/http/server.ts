@@ -224,7 +224,7 @@ const requestOf = (ctx: Context): Request => ({
   params: ctx['params'] as Readonly<Record<string, string>>,
   query: (name) => {
     const value = ctx.query[name]
-    return typeof value === 'string' ? value : undefined
+    return Array.isArray(value) ? '' : value
   },
   header: (name) => {
     const value = ctx.req.headers[name]

@@ -687,3 +687,23 @@ test('other methods on a path of the management API are 405 with what is allowed
     t.regex(answer.headers.allow ?? '', allow, path)
   }
 })
+
+test('a parameter that is given twice is refused, whichever one is meant', async (t) => {
+  const account = await openAccount(site)
+  const first = (path: string, query: string) => [path, query, `${query.split('=')[0] ?? ''} must be `] as const
+  for (const [path, query, error] of [
+    first('/follow_ups', 'state=running&state=ended'),
+    first('/follow_ups', `playbook_id=${account.playbookId}&playbook_id=${account.playbookId}`),
+    first('/follow_ups', 'limit=1&limit=2'),
+    first('/follow_ups', 'cursor=a&cursor=b'),
+    first('/usage', 'month=2026-01&month=2026-02'),
+  ]) {
+    const { status, body } = await account.manage('GET', `${path}?${query}`)
+    t.is(status, 400, query)
+    t.true(body.errors?.[0]?.startsWith(error), query)
+  }
+  for (const name of ['after', 'from', 'category', 'type', 'account', 'correlation', 'limit', 'personal']) {
+    const { status } = await manage(site, 'GET', `/events?${name}=1&${name}=1`)
+    t.is(status, 400, name)
+  }
+})

@@ -1,4 +1,4 @@
-import { decode, refined, t } from '../../../domain/codec.js'
+import { decode, refined, t, Text } from '../../../domain/codec.js'
 import { categories, eventTypes, type Category, type EventType } from '../../../domain/events.js'
 import { beginning, isPosition, type Position } from '../../../domain/event.js'
 import { AccountId, ContactId, SourceId } from '../../../domain/ids.js'
@@ -107,7 +107,7 @@ const Asked = t.partial({
   account: AccountId,
   source: SourceId,
   contact: ContactId,
-  correlation: t.string,
+  correlation: Text,
   limit: LimitFromText,
   follow: Flag,
   personal: Flag,
