@@ -4,7 +4,16 @@ import { labelsOf, typeOf, type Activity, type ActivityLabel } from '../../domai
 import { engagement, type EngagementCommand, type EngagementEvent } from '../../domain/engagement.js'
 import type { Instant } from '../../domain/instant.js'
 import type { RecordId } from '../../domain/ids.js'
-import { accountId, activity, at, attribution, engagementId, recordId, reportId } from '../kit/domain/samples.js'
+import {
+  accountId,
+  activity,
+  at,
+  attribution,
+  engagementId,
+  messageId,
+  recordId,
+  reportId,
+} from '../kit/domain/samples.js'
 import { given } from '../kit/domain/specification.js'
 
 const start = (filtered = false): EngagementCommand => ({
@@ -300,4 +309,28 @@ test('an engagement whose contact is erased ends, and is not found any more', (t
       at: at(10),
     })
     .isAlreadySo()
+})
+
+test('only the first reply fires interested', (t) => {
+  const hears = (n: number): EngagementCommand => ({
+    type: 'HearReply',
+    messageId: messageId(n),
+    outcome: 'none',
+    at: at(n),
+    ...{ pausedUntil: at(1000), givesUpAt: at(2000) },
+  })
+  const replied = (n: number): EngagementEvent => ({
+    type: 'ContactReplied',
+    data: {
+      ...{ engagement_id: engagementId(), message_id: messageId(n) },
+      ...{ paused_until: at(1000), gives_up_at: at(2000) },
+    },
+  })
+  const interested = recorded({ label: 'interested', note: 'The contact replied', at: at(1) })
+  given(t, engagement, ...playing)
+    .when(hears(1))
+    .then(replied(1), interested)
+  given(t, engagement, ...playing, replied(1), interested)
+    .when(hears(2))
+    .then(replied(2))
 })
