@@ -306,8 +306,10 @@ export const openFollowUpStage = (
       while (clock.toNextTimer(millisecondsOf(instant)));
     },
     prepare: async () => rightOf(await documents.prepare(collectionOf(messages))),
-    /** A process that takes the turn of the lead number `n` and, before its append of this number, dies. */
-    takeTurn: async (n: number, dyingAt = Infinity): Promise<void> => {
+    /**
+     * A process that takes the turn of the lead number `n` and, after so many appends, dies. Resolves to the number of appends that it began.
+     */
+    takeTurn: async (n: number, dyingAt = Infinity): Promise<number> => {
       let appends = 0
       const dying: EventStore = {
         ...store,
@@ -317,6 +319,7 @@ export const openFollowUpStage = (
         },
       }
       await takeTurn(portsOn(dying), testLease('contacts_0'), engagementId(n)).catch(() => undefined)
+      return appends
     },
     /**
      * A process that takes a turn, of the lead number `n` or of a message. `meanwhile` happens while the store, which is away for five

@@ -21,8 +21,8 @@ const openStage = async (t: ExecutionContext, outcome: Outcome = () => accepted)
 
 test('a step is decided, its message recorded before and after it is sent, and that is all', async (t) => {
   const stage = await openStage(t)
-  await stage.takeTurn(1)
-  await stage.takeTurn(1)
+  t.is(await stage.takeTurn(1), 3, 'appends')
+  t.is(await stage.takeTurn(1), 0, 'appends')
   t.deepEqual(stage.sent, [phone(1)])
   t.deepEqual(stage.recorded(), ['StepBegun', 'MessageBegun', 'MessageSent'])
 })
