@@ -12,7 +12,7 @@ const defaultLimit = 50
 const maximalLimit = 500
 
 /** The part of an index that is listed, and in which direction. */
-type Listed = Pick<Query, 'index' | 'from' | 'upTo'> & { readonly equals?: string; readonly descending: boolean }
+type Listed = Pick<Query, 'index' | 'equals' | 'from' | 'upTo'> & { readonly descending: boolean }
 
 /** Adds a `page` of a list: `?limit=` (1 to 500, default 50) and `?cursor=`, as `next_cursor` of the page before gave it. */
 export const withPage = <Context extends HasRequest, Document extends Json>(
@@ -33,7 +33,7 @@ const pageOf = async <Document extends Json>(
   if (E.isLeft(after)) return after
   const found = await queries.page(projection, {
     index,
-    equals: equals === undefined ? [] : [equals],
+    equals,
     limit: limit.right + 1,
     descending,
     ...bounds,

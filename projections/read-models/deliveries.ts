@@ -23,9 +23,6 @@ export type DeliveryDocument = {
   readonly attempts: number
   readonly last_outcome: ShownOutcome | null
   readonly lead_submitted_at: Instant
-  /** Two fields that indexes match: the webhook together with the delivery's state, and with its lead. */
-  readonly webhook_state: string
-  readonly webhook_lead: string
   /** The webhook, until the delivery succeeded. */
   readonly undelivered?: WebhookId
   /** Present only while the delivery is due: what `queueOf` gives. */
@@ -58,12 +55,9 @@ export const queueOf = (webhook: WebhookId, attempt: 'first' | 'retry' | 'caught
 
 export const webhookOfQueue = (queue: string): WebhookId => queue.slice(0, queue.indexOf('/')) as WebhookId
 
-export const stateOf = (webhook: WebhookId, state: DeliveryKind): string => `${webhook}/${state}`
-export const leadOf = (webhook: WebhookId, lead: LeadId | null): string => `${webhook}/${lead ?? ''}`
-
 export const deliveries: Projection<DeliveryDocument> = {
   name: 'deliveries',
-  version: 5,
+  version: 6,
   categories: ['delivery'],
   indexes: {
     due: ['queue', 'next_attempt_at'],
@@ -71,8 +65,8 @@ export const deliveries: Projection<DeliveryDocument> = {
     resends: ['resend', 'resend_at'],
     backlog: ['backlog', 'backlog_order'],
     by_webhook: ['webhook_id', 'created_at'],
-    by_state: ['webhook_state', 'created_at'],
-    by_lead: ['webhook_lead', 'created_at'],
+    by_state: ['webhook_id', 'state', 'created_at'],
+    by_lead: ['webhook_id', 'lead_id', 'created_at'],
     undelivered: ['undelivered', 'created_at'],
     of_all: ['state', 'state_since'],
     bodies_removed: ['body_removed_at'],
@@ -96,8 +90,6 @@ export const deliveries: Projection<DeliveryDocument> = {
         attempts: 0,
         last_outcome: null,
         lead_submitted_at,
-        webhook_state: stateOf(webhook_id, 'due'),
-        webhook_lead: leadOf(webhook_id, lead_id),
         undelivered: webhook_id,
         queue: queueOf(webhook_id, 'first'),
         next_attempt_at: due_at,
@@ -159,8 +151,6 @@ const erased = (
     attempts: attemptsIn(history),
     last_outcome: history.findLast(({ outcome }) => outcome !== undefined)?.outcome ?? null,
     lead_submitted_at: facts.lead_submitted_at ?? created_at,
-    webhook_state: stateOf(webhook_id, state),
-    webhook_lead: leadOf(webhook_id, lead_id),
     erased: true,
     ...(facts.why === 'retention' ? { body_removed_at: at } : {}),
   }
@@ -199,7 +189,6 @@ const inState = (document: DeliveryDocument, state: DeliveryKind): DeliveryDocum
   return {
     ...remaining,
     state,
-    webhook_state: stateOf(webhook_id, state),
     state_since: created_at,
     ...(state === 'succeeded' ? {} : { undelivered: webhook_id }),
   }

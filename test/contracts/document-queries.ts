@@ -67,6 +67,27 @@ export const documentQueries = (behaviour: Behaviour<OpenDocuments>): void => {
     t.deepEqual(keysOf(rightOf(await documents.find(collection, byGroup('1')))), ['text'])
   })
 
+  behaviour(
+    'an index of three fields is asked for two of them, in the order of the third',
+    async (t, { documents }) => {
+      const collection = { ...freshCollection(), indexes: { by_both: ['group', 'name', 'rank'] } }
+      rightOf(await documents.prepare(collection))
+      const changes = [
+        put('a', 1n, { group: 'a', name: 'Ann', rank: 2 }),
+        put('b', 1n, { group: 'a', name: 'Ann', rank: 1 }),
+        put('c', 1n, { group: 'a', name: 'Bob', rank: 1 }),
+        put('d', 1n, { group: 'b', name: 'Ann', rank: 1 }),
+        put('e', 1n, { group: 'a', name: null, rank: 1 }),
+      ]
+      await apply(documents, collection, changes, 1n)
+      const part = { index: 'by_both', equals: ['a', 'Ann'], limit: 10 }
+      t.deepEqual(keysOf(rightOf(await documents.find(collection, part))), ['b', 'a'])
+      t.deepEqual(keysOf(rightOf(await documents.find(collection, { ...part, upTo: 1 }))), ['b'])
+      t.deepEqual(keysOf(rightOf(await documents.find(collection, { ...part, after: { value: 1, key: 'b' } }))), ['a'])
+      t.is(rightOf(await documents.count(collection, part)), 2)
+    },
+  )
+
   behaviour('the bounds of a query are inclusive', async (t, { documents }) => {
     const collection = await filled(documents)
     const upTo = async (bound: number) =>

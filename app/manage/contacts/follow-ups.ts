@@ -31,7 +31,7 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       }),
       withPage(ports.queries, followUps, ({ account, state, playbookId }) => ({
         index: playbookId === undefined ? 'by_account' : 'by_playbook',
-        equals: `${playbookId ?? account.accountId}/${state}`,
+        equals: [`${playbookId ?? account.accountId}/${state}`],
         descending: true,
       })),
       answer(200, ({ page }) => ({ follow_ups: page.documents.map(shown), next_cursor: page.next_cursor })),

@@ -35,7 +35,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
         ),
         withPage(ports.queries, messages, ({ contact_id }) => ({
           index: 'by_contact',
-          equals: contact_id,
+          equals: [contact_id],
           descending: false,
         })),
         answer(200, ({ page }) => ({ messages: page.documents.map(shown), next_cursor: page.next_cursor })),

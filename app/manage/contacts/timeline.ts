@@ -29,7 +29,7 @@ export const timelineEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       ),
       withPage(ports.queries, contactTimeline, ({ contact_id }) => ({
         index: 'by_contact',
-        equals: contact_id,
+        equals: [contact_id],
         descending: false,
       })),
       bind('timeline', ({ page }) => withRemarks(ports.store, page.documents)),

@@ -17,7 +17,7 @@ export const parkedEventEndpoints = ({ queries, clientCommands }: ManagePorts): 
     method: 'GET',
     path: '/parked',
     handle: flow(
-      withPage(queries, parkedEvents, () => ({ index: 'in_order', descending: false })),
+      withPage(queries, parkedEvents, () => ({ index: 'in_order', equals: [], descending: false })),
       answer(200, ({ page }) => ({
         parked: page.documents.map(({ created_at: _, ...shown }) => shown),
         next_cursor: page.next_cursor,

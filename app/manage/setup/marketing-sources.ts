@@ -74,7 +74,7 @@ export const marketingSourceEndpoints = (ports: ManagePorts): ReadonlyArray<Endp
       bind('source', ({ account, source_id }) => sourceOf(ports, account, source_id)),
       withPage(ports.queries, leadList, ({ source }) => ({
         index: 'by_source',
-        equals: source.sourceId,
+        equals: [source.sourceId],
         descending: true,
       })),
       answer(200, ({ page }) => ({ leads: page.documents.map(shownLead), next_cursor: page.next_cursor })),

@@ -8,7 +8,7 @@ import { InstantFromText } from '../../../domain/instant.js'
 import { E, flow, TE, type Either, type TaskEither } from '../../../domain/prelude.js'
 import type { KnownWebhook } from '../../../domain/webhook.js'
 import { mostCounted } from '../../../projections/ports.js'
-import { deliveries, leadOf, stateOf, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
+import { deliveries, type DeliveryDocument } from '../../../projections/read-models/deliveries.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, type Problem } from '../../http/problem.js'
 import { answer, bind, execute, pathId } from '../../http/steps.js'
@@ -95,10 +95,10 @@ const filterIn = ({ query }: Request): Either<Problem, Filter> => {
 
 const partOf = (webhookId: WebhookId, { state, lead_id, from, to }: Filter) => {
   const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { upTo: to }) }
-  if (lead_id !== undefined) return { index: 'by_lead', equals: leadOf(webhookId, lead_id), ...bounds }
-  if (state === undefined) return { index: 'by_webhook', equals: webhookId, ...bounds }
-  if (state === 'undelivered') return { index: 'undelivered', equals: webhookId, ...bounds }
-  return { index: 'by_state', equals: stateOf(webhookId, state), ...bounds }
+  if (lead_id !== undefined) return { index: 'by_lead', equals: [webhookId, lead_id], ...bounds }
+  if (state === undefined) return { index: 'by_webhook', equals: [webhookId], ...bounds }
+  if (state === 'undelivered') return { index: 'undelivered', equals: [webhookId], ...bounds }
+  return { index: 'by_state', equals: [webhookId, state], ...bounds }
 }
 
 /** Undefined without a state or with a lead: counting all deliveries would read every one of them. */
@@ -110,7 +110,7 @@ const countOf =
   ): TaskEither<Problem, number | undefined> =>
   async () => {
     if (state === undefined || lead_id !== undefined) return E.right(undefined)
-    return queries.count(deliveries, { index, equals: [equals], ...bounds })
+    return queries.count(deliveries, { index, equals, ...bounds })
   }
 
 /** The index by lead holds deliveries in every state. */
@@ -148,8 +148,6 @@ const entryOf = ({ type, time, actor, data }: Recorded<DomainEvent>) => {
 
 const shown = ({
   account_id: _account,
-  webhook_state: _state,
-  webhook_lead: _lead,
   undelivered: _undelivered,
   queue: _queue,
   state_since: _since,

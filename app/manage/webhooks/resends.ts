@@ -52,7 +52,7 @@ export const resendEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Oper
       withWebhook(ports),
       withPage(ports.queries, resends, ({ webhook }) => ({
         index: 'by_webhook',
-        equals: webhook.webhookId,
+        equals: [webhook.webhookId],
         descending: true,
       })),
       answer(200, ({ page }) => ({ resends: page.documents.map(shown), next_cursor: page.next_cursor })),

@@ -8,7 +8,7 @@ import type { Cursor } from '../../ports.js'
 import { errorOf } from '../../parking/final-failure.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
 import { collectionOf, type ProjectedEvent } from '../../projection.js'
-import { deliveries, stateOf, type DeliveryDocument } from '../../read-models/deliveries.js'
+import { deliveries, type DeliveryDocument } from '../../read-models/deliveries.js'
 import { resends, type ResendDocument } from '../../read-models/resends.js'
 import { guardedCommandHandler } from '../../subscriptions/lease-guard.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -94,7 +94,7 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
     const { state } = await loadOrThrow(commandHandler, resend, id)
     if (state.kind !== 'running') return
     const from = after ?? { value: state.from, key: '' }
-    const part = { index: 'by_state', equals: [stateOf(webhookId, 'failed')], upTo: state.to }
+    const part = { index: 'by_state', equals: [webhookId, 'failed'], upTo: state.to }
     const query = { ...part, after: from, limit: batchSize }
     const page = await findNotSetAside(ports, collection, query, queue.setAside)
     await request(

@@ -2,7 +2,7 @@ import test from 'ava'
 import type { AttemptOutcome } from '../../../domain/attempt-outcome.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { DeliveryKind } from '../../../domain/delivery.js'
-import { deliveries, leadOf, queueOf, stateOf } from '../../../projections/read-models/deliveries.js'
+import { deliveries, queueOf } from '../../../projections/read-models/deliveries.js'
 import { millisecondsOf } from '../../../domain/instant.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { logOf } from '../../kit/domain/log.js'
@@ -53,11 +53,9 @@ const settled = {
   last_outcome: null,
   lead_id: null,
   lead_submitted_at: at(1000),
-  webhook_lead: leadOf(webhookId(), null),
 }
 const inState = (state: DeliveryKind, since = at(1000)) => ({
   state,
-  webhook_state: stateOf(webhookId(), state),
   state_since: since,
   ...(state === 'succeeded' ? {} : { undelivered: webhookId() }),
 })
