@@ -16,7 +16,7 @@ const leaptFor = 60_000
 
 /** A stretch of an index of which all is set aside. */
 type Run = { readonly from: Cursor; to: Cursor }
-type Passed = { readonly runs: Array<Run>; readonly until: Instant; readonly size: number }
+type Passed = { readonly runs: Array<Run>; readonly until: Instant }
 
 /** By what is set aside in a place, and there by the part of the index. */
 const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, Passed>>()
@@ -64,6 +64,11 @@ export const findNotSetAside = async (
   }
 }
 
+/** Where something is released it may stand anywhere: the next look passes all of it. */
+export const forgetPassed = (setAside: ReadonlyMap<string, unknown>): void => {
+  known.delete(setAside)
+}
+
 const runsOf = (
   { clock }: Ports,
   { name }: Collection,
@@ -75,9 +80,8 @@ const runsOf = (
   const part = JSON.stringify([name, index, equals])
   const now = clock.now()
   const passed = parts.get(part)
-  // Where it became smaller somebody asked for a retry: that may stand anywhere.
-  if (passed !== undefined && now < passed.until && setAside.size >= passed.size) return passed.runs
-  const begun = { runs: [], until: later(now, leaptFor), size: setAside.size }
+  if (passed !== undefined && now < passed.until) return passed.runs
+  const begun = { runs: [], until: later(now, leaptFor) }
   parts.set(part, begun)
   return begun.runs
 }

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { later } from '../../../domain/instant.js'
-import { findNotSetAside } from '../../../projections/parking/not-set-aside.js'
+import { findNotSetAside, forgetPassed } from '../../../projections/parking/not-set-aside.js'
 import type { Documents, Query } from '../../../projections/ports.js'
 import { at, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -113,6 +113,8 @@ test('what becomes due among what was passed is found within a minute, and at on
   await put([count + 5], () => at(5_000))
   clock.set(later(clock.now(), 60_000))
   t.deepEqual((await look(setAside)).found, [keyOf(count + 5)])
+  setAside.set('another', true)
   setAside.delete(keyOf(7_000))
+  forgetPassed(setAside)
   t.deepEqual((await look(setAside)).found, [keyOf(count + 5), keyOf(7_000)])
 })
