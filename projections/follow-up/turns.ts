@@ -51,6 +51,7 @@ export const shardUnder = (lease: Lease): Shard => ({
   setAside: new Map(),
   retried: new Map(),
   latePaceUntil: 0,
+  nextFarLookAt: 0,
   lateAhead: { steps: [], until: 0 },
 })
 

@@ -11,6 +11,13 @@ import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type
 const mostUnderWay = 16
 const mostOfAccount = 12
 
+/**
+ * Messages of a kind that are read where all that were read first are of accounts without room, and how often at most, in milliseconds:
+ * between them may stand those of an account that has room.
+ */
+const farRead = 500
+const farLookInterval = 1_000
+
 /** Copies that a provider erases at once for a shard, at most. */
 const mostErasing = 2
 
@@ -48,10 +55,25 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   if (isEnding(lease)) return
   const isDueNow = isDueAt(now)
   const stepsOf = accountsWrittenFor(shard, 'steps')
-  const dueAnswers = withRoom(answers.filter(isDueNow), accountsWrittenFor(shard, 'answers'))
+  const isFarLookDue = time.now() >= shard.nextFarLookAt
+  /** Those for which there is room. */
+  const beginnable = async <Document extends Due>(
+    found: ReadonlyArray<Document>,
+    accountsUnderWay: ReadonlyArray<AccountId>,
+    readFar: () => Promise<ReadonlyArray<Document>>,
+  ): Promise<ReadonlyArray<Document>> => {
+    const begun = withRoom(found.filter(isDueNow), accountsUnderWay)
+    const isCrowded = begun.length === 0 && accountsUnderWay.length < mostUnderWay && found.some(isDueNow)
+    if (!isCrowded || !isFarLookDue) return begun
+    shard.nextFarLookAt = time.now() + farLookInterval
+    return withRoom((await readFar()).filter(isDueNow), accountsUnderWay)
+  }
+  const dueAnswers = await beginnable(answers, accountsWrittenFor(shard, 'answers'), () =>
+    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: farRead }),
+  )
   const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = withRoom(first.filter(isDueNow), stepsOf)
+  const dueFirst = await beginnable(first, stepsOf, async () => (await firstSteps(ports, shard, now, farRead)).steps)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
   const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)

@@ -57,7 +57,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       writingTo: new Map(),
       late: new Set<EngagementId | MessageId>(),
     },
-    ...{ setAside: new Map(), latePaceUntil: 0, lateAhead: { steps: [], until: 0 } },
+    ...{ setAside: new Map(), latePaceUntil: 0, nextFarLookAt: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
   const time = { ...turnTime, now: () => clock.time() }
@@ -265,6 +265,20 @@ test('however many turns of one account hang, those of others have places of the
   t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
   await add(step(1_003, later(at(), -3_600_000), at(1), 'later', accountId(2)))
   t.deepEqual((await look()).begun, [engagementId(1_003)], 'a late one, too')
+})
+
+test('where all that hangs and comes before and after it is of one account, that of another is found', async (t) => {
+  const crowd = [...Array(100).keys()].filter((n) => n !== 60)
+  const steps = crowd.map((n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
+  const answers = crowd.map((n) => due(messageId(n + 1), contactId(n + 301), later(at(), n - 5_000)))
+  const { clock, add, addAnswer, look } = await openShard(answers, steps)
+  t.is((await look()).begun.length, 24)
+  t.deepEqual((await look()).begun, [])
+  await add(step(1_001, later(at(), 60 - 5_000), at(), 'first', accountId(2)))
+  await addAnswer(due(messageId(1_001), contactId(1_002), later(at(), 60 - 5_000), accountId(2)))
+  t.deepEqual((await look()).begun, [], 'it is not looked for at each look')
+  clock.set(later(clock.now(), 1_000))
+  t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
 })
 
 test('late steps of an account have their share of its places', async (t) => {
