@@ -19,7 +19,7 @@ const again = { message: 'Still there?', delay_minutes: 30 }
 const following = async (changed: object): Promise<Account> => {
   const account = await openAccount(site)
   const settings = { steps: [hello, again], reply_rules: [], quiet_hours: null, give_up_after_minutes: 100_000 }
-  await account.manage('PATCH', `/playbooks/${account.playbookId}`, { ...settings, ...changed })
+  having(await account.manage('PATCH', `/playbooks/${account.playbookId}`, { ...settings, ...changed }), 'playbook')
   return account
 }
 
@@ -51,11 +51,11 @@ const heldBy = async (engagementId: string, type: string) => {
   return { hold, begunAt: Date.parse(step.at) }
 }
 
-/** A month of them, so that some are left whenever something comes in between. */
-const twiceADay = { steps: [hello, ...Array.from({ length: 60 }, () => ({ ...again, delay_minutes: 12 * 60 }))] }
+/** For seven weeks, so that some are left whenever something comes in between. */
+const daily = { steps: [hello, ...Array.from({ length: 49 }, () => ({ ...again, delay_minutes: 24 * 60 }))] }
 
 test('where a member who took over forgets it, the playbook goes on after seven days', async (t) => {
-  const account = await following(twiceADay)
+  const account = await following(daily)
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   const [first] = await messagesOf(account, contact_id, 1)
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/pause`)).status, 200)
@@ -66,7 +66,7 @@ test('where a member who took over forgets it, the playbook goes on after seven 
 })
 
 test('a reply holds the steps back for a day, after which the playbook goes on', async (t) => {
-  const account = await following(twiceADay)
+  const account = await following(daily)
   const { contact_id, next_engagement_id } = await account.submitted(lead())
   const [first] = await messagesOf(account, contact_id, 1)
   t.is((await account.manage('POST', `/contacts/${contact_id}/messages`, { text: 'Who is this?' })).status, 201)
