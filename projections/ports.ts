@@ -42,7 +42,7 @@ export type Cursor = { readonly value: IndexValue; readonly key: string }
 
 export type IndexPart = {
   readonly index: string
-  /** One value for each field of the index but the last. */
+  /** One value for each field of the index but the last. Where a document has null or nothing none finds it. */
   readonly equals: ReadonlyArray<IndexValue>
   /** Inclusive bounds on the last field. */
   readonly from?: IndexValue
