@@ -79,3 +79,4 @@ export const categoriesOf = (types: ReadonlySet<string>): ReadonlyArray<Category
 
 /** A stream is called `category-id`. */
 export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))
+export const idOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1)

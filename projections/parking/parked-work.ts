@@ -1,7 +1,6 @@
 import { idIn, streamOf } from '../../domain/decider.js'
-import { parkedEventIdOf } from '../../domain/derived-id.js'
 import type { Recorded } from '../../domain/event.js'
-import type { DomainEvent } from '../../domain/events.js'
+import { idOf, type DomainEvent } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
 import type { EventStore } from '../../domain/ports.js'
@@ -9,11 +8,11 @@ import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Lease } from '../subscriptions/leases.js'
-import { executeWithRetry, FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
+import { executeWithRetry, type FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
 import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
 import { forgetPassed } from './not-set-aside.js'
-import { mostUnreadable, parkedFacts, parkedStateOf, type Parkable } from './parking.js'
+import { parkedAnew, parkedFacts, parkedStateOf, tellParked, type Parkable } from './parking.js'
 
 /** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
 export type ParkedUnderLease = {
@@ -78,7 +77,7 @@ export type ParkedWork<Place> = {
 const newestOf = async (store: Pick<EventStore, 'readLast'>, stream: string): Promise<Parkable> => {
   const last = await store.readLast(stream, 1)
   const newest = E.isLeft(last) && last.left.kind === 'corrupt' ? undefined : orThrow(last)[0]
-  return newest ?? { id: stream.slice(stream.indexOf('-') + 1), type: 'unknown', stream }
+  return newest ?? { id: idOf(stream), type: 'unknown', stream }
 }
 
 /** What is recorded of what was parked under a lease. */
@@ -94,25 +93,12 @@ export const parkedRecords = <Place>(
   return {
     park: async (lease: Lease, { stream, message: reason }: FailedForGood): Promise<ParkedEventId> => {
       const event = await newestOf(store, stream)
-      const facts = parkedFacts(name, event, reason)
-      let unreadable = 0
-      for (let id = facts.parked_event_id; ; id = parkedEventIdOf(name, id)) {
-        try {
-          const command = { type: 'ParkEvent', facts: { ...facts, parked_event_id: id } } as const
-          const { state, events } = await executed(lease, id, command)
-          if (events.length > 0)
-            logger.error(
-              { follower: name, parked: id, event: event.id, type: event.type, reason },
-              'an event was parked',
-            )
-          // What was handled stays so: the same event that fails anew is parked anew.
-          if (state.kind !== 'handled') return id
-        } catch (error) {
-          // So it is where its record can't be read.
-          unreadable += 1
-          if (!(error instanceof FailedForGood) || unreadable > mostUnreadable) throw error
-        }
-      }
+      return parkedAnew(parkedFacts(name, event, reason), async (facts) => {
+        const { state, events } = await executed(lease, facts.parked_event_id, { type: 'ParkEvent', facts })
+        if (events.length > 0) tellParked(logger, facts)
+        // What was handled stays so: the same event that fails anew is parked anew.
+        return state.kind === 'handled' ? undefined : facts.parked_event_id
+      })
     },
     recordRetry: async (lease: Lease, id: ParkedEventId, failure: string | undefined): Promise<void> => {
       const { events } = await executed(lease, id, { type: 'RecordRetry', failure })

@@ -5,7 +5,7 @@ import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../../domain/parked-event.js'
 import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
-import { orThrow, type UndecodableEntry } from '../../domain/store-failed.js'
+import { orThrow, StoreFailed, type UndecodableEntry } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import { executedOrThrow, finalReason } from './final-failure.js'
 
@@ -42,7 +42,7 @@ type ParkingPorts = {
 }
 
 /** Records of one event that can't be read, after which parking fails: then it is the store that can't take any. */
-export const mostUnreadable = 3
+const mostUnreadable = 3
 
 export const parkedFacts = (
   process_manager: string,
@@ -73,6 +73,32 @@ export const parkedStateOf = async (
 }
 
 /**
+ * Has `park` record that an event is parked, and resolves with the id under which it did. Where that resolves with undefined, or the record
+ * can't be read, the event is parked anew, under the next id.
+ * @throws what `park` throws otherwise
+ */
+export const parkedAnew = async (
+  facts: ParkedEventFacts,
+  park: (facts: ParkedEventFacts) => Promise<ParkedEventId | undefined>,
+): Promise<ParkedEventId> => {
+  let unreadable = 0
+  for (let id = facts.parked_event_id; ; id = parkedEventIdOf(facts.process_manager, id)) {
+    try {
+      const parked = await park({ ...facts, parked_event_id: id })
+      if (parked !== undefined) return parked
+    } catch (error) {
+      unreadable += 1
+      if (!(error instanceof StoreFailed && error.kind === 'corrupt') || unreadable > mostUnreadable) throw error
+    }
+  }
+}
+
+export const tellParked = (logger: Logger, facts: ParkedEventFacts): void => {
+  const { process_manager: follower, parked_event_id: parked, event_id: event, event_type: type, reason } = facts
+  logger.error({ follower, parked, event, type, reason }, 'an event was parked')
+}
+
+/**
  * Keeps one event from holding up all others: what a process manager can't handle, however often it tries, is recorded in a
  * stream of its own, and the process manager goes on.
  */
@@ -80,23 +106,14 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
   const { store, commandHandler, logger } = ports
 
   const park = async (event: Parkable, reason: string): Promise<void> => {
-    const facts = parkedFacts(name, event, reason)
-    const { id, type } = event
-    let parked_event_id = facts.parked_event_id
-    for (let unreadable = 0; ; unreadable += 1) {
-      const parked = parked_event_id
-      const cause = { actor, eventId: (index: number): string => derivedEventId(id, parked, index) }
-      const command = { type: 'ParkEvent', facts: { ...facts, parked_event_id } } as const
-      const done = await commandHandler.execute(parkedEvent, parked, command, cause, newAggregate(parkedEvent))
-      // Where its record can't be read it is parked anew.
-      if (E.isLeft(done) && done.left.kind === 'corrupt' && unreadable < mostUnreadable)
-        parked_event_id = parkedEventIdOf(name, parked)
-      else {
-        if (executedOrThrow('the parking of an event', done).events.length > 0)
-          logger.error({ follower: name, parked, event: id, type, reason }, 'an event was parked')
-        return
-      }
-    }
+    await parkedAnew(parkedFacts(name, event, reason), async (facts) => {
+      const { parked_event_id: id } = facts
+      const cause = { actor, eventId: (index: number): string => derivedEventId(event.id, id, index) }
+      const command = { type: 'ParkEvent', facts } as const
+      const done = await commandHandler.execute(parkedEvent, id, command, cause, newAggregate(parkedEvent))
+      if (executedOrThrow('the parking of an event', done).events.length > 0) tellParked(logger, facts)
+      return id
+    })
   }
 
   /** Why the event can't be handled; undefined where it was. */

@@ -1,5 +1,6 @@
 import { idIn } from '../../../domain/decider.js'
 import { delivery } from '../../../domain/delivery.js'
+import { idOf } from '../../../domain/events.js'
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
 import { resend } from '../../../domain/resend.js'
 import { webhook } from '../../../domain/webhook.js'
@@ -51,6 +52,7 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
   const set: SetAside['set'] = async (queue, id, error) => {
     if (!(error instanceof FailedForGood) && isEnding(queue.lease)) throw error
     const failure = finalFailure(id, error)
+    // Of a delivery, a webhook or a bulk resend.
     await failed(queue, idOf(failure.stream), failure)
     return { position: undefined, isStillDue: true }
   }
@@ -94,6 +96,3 @@ export const setAside = ({ queues, ...ports }: Ports): SetAside => {
 
 const isReadByJobs = (stream: string): boolean =>
   [webhook, resend].some((decider) => idIn(decider, stream) !== undefined)
-
-/** Of a delivery, a webhook or a bulk resend: by it what failed is set aside. */
-const idOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1)
