@@ -39,11 +39,17 @@ export const refuseForeign = async (db: Db, name: string): Promise<void> => {
 export const refuseForeignAmong = async (db: Db, names: ReadonlyArray<string>): Promise<void> => {
   const isOurs = (await db.collection('checkpoints').findOne({ position: { $exists: true } })) !== null
   for (const { name, field } of isOurs ? [] : fixed) if (await isForeign(db, name, field)) refuse(name)
-  const registry = db.collection<{ readonly _id: string; readonly generations: ReadonlyArray<{ stored: string }> }>(
-    'generations',
-  )
-  for (const name of names) {
-    const registered = await registry.findOne({ _id: name })
-    if (registered?.generations.some(({ stored }) => stored === name) !== true) await refuseForeign(db, name)
-  }
+  const registered = await db
+    .collection<Generations>('generations')
+    .find({ _id: { $in: [...names] } })
+    .toArray()
+  const own = new Set(registered.filter(hasPlainName).map(({ _id }) => _id))
+  for (const name of names) if (!own.has(name)) await refuseForeign(db, name)
 }
+
+/** The generations of a collection, as they are registered under its name. */
+type Generations = { readonly _id: string; readonly generations: ReadonlyArray<{ readonly stored: string }> }
+
+/** Whether one stands under the plain name already. */
+export const hasPlainName = ({ _id, generations }: Generations): boolean =>
+  generations.some(({ stored }) => stored === _id)

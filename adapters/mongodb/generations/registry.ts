@@ -2,7 +2,7 @@ import type { Collection as MongoCollection, Db } from 'mongodb'
 import type { Collection } from '../../../projections/ports.js'
 import { isDuplicate, OperationFailed } from '../failure.js'
 import type { Server } from '../servers/server.js'
-import { refuseForeign } from './foreign.js'
+import { hasPlainName, refuseForeign } from './foreign.js'
 
 type Key = Pick<Collection, 'version' | 'generation'>
 
@@ -166,9 +166,6 @@ export const prefixOf = (name: string): string => `${name}-`
 
 export const generationName = ({ name, version, generation }: Collection): string =>
   `${prefixOf(name)}${version}/${generation}`
-
-/** Whether a generation stands under the plain name already. */
-const hasPlainName = ({ _id, generations }: Registered): boolean => generations.some(({ stored }) => stored === _id)
 
 /** The live generation has the plain name. Versions share it only until the newer one is promoted. */
 const nameFor = ({ name, generation }: Collection, serial: number, registered: Registered): string => {
