@@ -2,14 +2,33 @@ import type { AccountId } from './ids.js'
 
 type OfAccount = { readonly account_id: AccountId }
 
-/** `rank`: how many of its account are before it. */
-type Ranked<A> = { readonly one: A; readonly rank: number }
+/** How many may be under way, in all and of one account: what hangs with one account leaves places to others. */
+type Places = { readonly most: number; readonly mostOfAccount: number }
 
-/** In the order given, after those of the accounts that are under way. */
-export const rankedInAccount = <A extends OfAccount>(
+/** Those that find a place beside what is under way: one of each account after the other, those of accounts that have the fewest first. */
+export const fairTurns = <A extends OfAccount>(
   waiting: ReadonlyArray<A>,
-  underWay: Iterable<AccountId>,
-): ReadonlyArray<Ranked<A>> => {
+  underWay: ReadonlyArray<AccountId>,
+  { most, mostOfAccount }: Places,
+): ReadonlyArray<A> =>
+  rankedInAccount(waiting, underWay, mostOfAccount)
+    .toSorted((one, other) => one.rank - other.rank)
+    .slice(0, Math.max(most - underWay.length, 0))
+    .map(({ one }) => one)
+
+/** Those for which their account has a place beside what is under way, in the order given. */
+export const withinAccounts = <A extends OfAccount>(
+  waiting: ReadonlyArray<A>,
+  underWay: ReadonlyArray<AccountId>,
+  mostOfAccount: number,
+): ReadonlyArray<A> => rankedInAccount(waiting, underWay, mostOfAccount).map(({ one }) => one)
+
+/** `rank`: how many of its account are before it. */
+const rankedInAccount = <A extends OfAccount>(
+  waiting: ReadonlyArray<A>,
+  underWay: ReadonlyArray<AccountId>,
+  mostOfAccount: number,
+): ReadonlyArray<{ readonly one: A; readonly rank: number }> => {
   const counts = new Map<AccountId, number>()
   const next = (account: AccountId): number => {
     const rank = counts.get(account) ?? 0
@@ -17,11 +36,5 @@ export const rankedInAccount = <A extends OfAccount>(
     return rank
   }
   for (const account of underWay) next(account)
-  return waiting.map((one) => ({ one, rank: next(one.account_id) }))
+  return waiting.map((one) => ({ one, rank: next(one.account_id) })).filter(({ rank }) => rank < mostOfAccount)
 }
-
-/** One of each account after the other, those of accounts that have the fewest under way first. */
-export const byAccount = <A extends OfAccount>(
-  waiting: ReadonlyArray<A>,
-  underWay: Iterable<AccountId>,
-): ReadonlyArray<Ranked<A>> => rankedInAccount(waiting, underWay).toSorted((one, other) => one.rank - other.rank)

@@ -1,5 +1,5 @@
 import { aborted } from '../../domain/abortable.js'
-import { byAccount } from '../../domain/fair-turns.js'
+import { fairTurns } from '../../domain/fair-turns.js'
 import type { AccountId, NoticeId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import { notice } from '../../domain/notice.js'
@@ -35,8 +35,7 @@ type MailerPorts = AttemptPorts & {
 export const mailerName = 'mailer'
 
 /** E-mails that are in flight at most, and of one account: those that hang leave a place for others. */
-const mailsAtOnce = 4
-const mailsOfAccount = 3
+const places = { most: 4, mostOfAccount: 3 }
 
 /** Notices that are read at a look: of the first of them there may be too many of one account. */
 const noticesRead = 100
@@ -121,16 +120,14 @@ const mailDue = async (ports: MailerPorts, holder: LeaseHolder): Promise<void> =
   const { clock, failingWork } = ports
   const { lease, inFlight } = holder
   const woken = holder.wakeUp.signal()
-  if (inFlight.size >= mailsAtOnce) return aborted(woken)
+  if (inFlight.size >= places.most) return aborted(woken)
   const now = clock.now()
   const waiting = await waitingNotices(ports, holder, now)
   failingWork.ended(mailerName)
   if (isEnding(lease)) return
   const mailing = [...inFlight.values()].map(({ account_id }) => account_id)
-  const due = byAccount(waiting.filter(isDueAt(now)), mailing)
-    .filter(({ rank }) => rank < mailsOfAccount)
-    .slice(0, mailsAtOnce - inFlight.size)
-  for (const { one } of due) inFlight.set(one.id, { account_id: one.account_id, ended: attempt(ports, holder, one.id) })
+  for (const { id, account_id } of fairTurns(waiting.filter(isDueAt(now)), mailing, places))
+    inFlight.set(id, { account_id, ended: attempt(ports, holder, id) })
   const next = waiting.find((one) => !isDueAt(now)(one))?.next_attempt_at
   return next === undefined ? aborted(woken) : clock.sleepUntil(next, woken)
 }
@@ -147,7 +144,7 @@ const waitingNotices = async (
   now: Instant,
 ): Promise<ReadonlyArray<NoticeDocument>> => {
   const read = async (bounds: Pick<Query, 'upTo' | 'descending'>): Promise<ReadonlyArray<NoticeDocument>> => {
-    const query = { ...bounds, index: 'due', equals: [], limit: noticesRead + mailsAtOnce }
+    const query = { ...bounds, index: 'due', equals: [], limit: noticesRead + places.most }
     const found = await findNotSetAside(ports, collectionOf(notices), query, setAside)
     const free = found.filter(({ key }) => !inFlight.has(key as NoticeId))
     return free.slice(0, noticesRead).map(({ document }) => document as NoticeDocument)

@@ -1,5 +1,5 @@
 import { aborted } from '../../../domain/abortable.js'
-import { byAccount, rankedInAccount } from '../../../domain/fair-turns.js'
+import { fairTurns, withinAccounts } from '../../../domain/fair-turns.js'
 import type { AccountId } from '../../../domain/ids.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -8,8 +8,7 @@ import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
 import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
 /** Steps that are under way in a shard at most, and as many answers; and of one account: those that hang leave places for others. */
-const mostUnderWay = 16
-const mostOfAccount = 12
+const places = { most: 16, mostOfAccount: 12 }
 
 /**
  * Messages of a kind that are read where all that were read first are of accounts without room, and how often at most, in milliseconds:
@@ -22,8 +21,7 @@ const farLookInterval = 1_000
 const mostErasing = 2
 
 /** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
-const mostChecks = 16
-const mostChecksOfAccount = 4
+const placesForChecks = { most: 16, mostOfAccount: 4 }
 
 /** Checks that are read at a look: of the first of them there may be too many of one account. */
 const checksRead = 100
@@ -43,9 +41,9 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const now = clock.now()
   const isPaced = time.now() < shard.latePaceUntil
   const roomForLate = isPaced ? 0 : lateAtOnce - shard.late.size
-  const looking = firstSteps(ports, shard, now, mostUnderWay)
+  const looking = firstSteps(ports, shard, now, places.most)
   const [answers, { steps: first }, late, unverified, copies] = await Promise.all([
-    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: mostUnderWay }),
+    waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: places.most }),
     looking,
     roomForLate > 0 ? looking.then(({ areOthersLate }) => lateSteps(ports, shard, now, areOthersLate)) : [],
     waitingOfAll<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
@@ -62,27 +60,26 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     accountsUnderWay: ReadonlyArray<AccountId>,
     readFar: () => Promise<ReadonlyArray<Document>>,
   ): Promise<ReadonlyArray<Document>> => {
-    const begun = withRoom(found.filter(isDueNow), accountsUnderWay)
-    const isCrowded = begun.length === 0 && accountsUnderWay.length < mostUnderWay && found.some(isDueNow)
+    const begun = fairTurns(found.filter(isDueNow), accountsUnderWay, places)
+    const isCrowded = begun.length === 0 && accountsUnderWay.length < places.most && found.some(isDueNow)
     if (!isCrowded || !isFarLookDue) return begun
     shard.nextFarLookAt = time.now() + farLookInterval
-    return withRoom((await readFar()).filter(isDueNow), accountsUnderWay)
+    return fairTurns((await readFar()).filter(isDueNow), accountsUnderWay, places)
   }
   const dueAnswers = await beginnable(answers, accountsWrittenFor(shard, 'answers'), () =>
     waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: farRead }),
   )
-  const checks = checksOf(unverified.filter(isDueNow).toSorted(newestLeadFirst), shard.checking)
+  const dueChecks = unverified.filter(isDueNow).toSorted(newestLeadFirst)
+  const checks = fairTurns(dueChecks, [...shard.checking.values()], placesForChecks)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
   const dueFirst = await beginnable(first, stepsOf, async () => (await firstSteps(ports, shard, now, farRead)).steps)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
   const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)
   const firstOf = dueFirst.map(({ account_id }) => account_id)
-  const room = Math.min(mostUnderWay - stepsOf.length - dueFirst.length, roomForLate)
-  const begunLate = rankedInAccount(dueLate, [...stepsOf, ...firstOf])
-    .filter(({ rank }) => rank < mostOfAccount)
-    .slice(0, Math.max(room, 0))
-    .map(({ one }) => one)
+  const room = Math.min(places.most - stepsOf.length - dueFirst.length, roomForLate)
+  const ofAccounts = withinAccounts(dueLate, [...stepsOf, ...firstOf], places.mostOfAccount)
+  const begunLate = ofAccounts.slice(0, Math.max(room, 0))
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {
@@ -114,23 +111,3 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
 /** Whose messages are under way in a shard, each as often as it has one. */
 const accountsWrittenFor = ({ writingTo }: DueInShard, kind: 'steps' | 'answers'): ReadonlyArray<AccountId> =>
   [...writingTo].filter(([id]) => isMessageId(id) === (kind === 'answers')).map(([, { account_id }]) => account_id)
-
-/** Those for which there is room beside what is under way. */
-const withRoom = <Document extends Due>(
-  due: ReadonlyArray<Document>,
-  underWay: ReadonlyArray<AccountId>,
-): ReadonlyArray<Document> =>
-  byAccount(due, underWay)
-    .filter(({ rank }) => rank < mostOfAccount)
-    .slice(0, Math.max(mostUnderWay - underWay.length, 0))
-    .map(({ one }) => one)
-
-/** The checks for which there is room. */
-const checksOf = (
-  due: ReadonlyArray<FollowUpDocument>,
-  checking: ReadonlyMap<TurnId, AccountId>,
-): ReadonlyArray<FollowUpDocument> =>
-  byAccount(due, checking.values())
-    .filter(({ rank }) => rank < mostChecksOfAccount)
-    .slice(0, Math.max(mostChecks - checking.size, 0))
-    .map(({ one }) => one)
