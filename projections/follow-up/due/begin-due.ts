@@ -50,7 +50,6 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
   failingWork.ended(lease.name)
-  if (isEnding(lease)) return
   const isDueNow = isDueAt(now)
   const stepsOf = accountsWrittenFor(shard, 'steps')
   const isFarLookDue = time.now() >= shard.nextFarLookAt
@@ -69,10 +68,12 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const dueAnswers = await beginnable(answers, accountsWrittenFor(shard, 'answers'), () =>
     waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: farRead }),
   )
+  const dueFirst = await beginnable(first, stepsOf, async () => (await firstSteps(ports, shard, now, farRead)).steps)
+  // From here on nothing is read: what takes a place is begun.
+  if (isEnding(lease)) return
   const dueChecks = unverified.filter(isDueNow).toSorted(newestLeadFirst)
   const checks = fairTurns(dueChecks, [...shard.checking.values()], placesForChecks)
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
-  const dueFirst = await beginnable(first, stepsOf, async () => (await firstSteps(ports, shard, now, farRead)).steps)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
   const dueLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id)).toSorted(newestLeadFirst)

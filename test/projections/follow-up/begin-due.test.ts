@@ -281,6 +281,17 @@ test('where all that hangs and comes before and after it is of one account, that
   t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
 })
 
+test('a check keeps its place for itself however a look for others ends', async (t) => {
+  const crowd = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
+  const { shard, add, look, whileReading } = await openShard([], crowd)
+  t.is((await look()).begun.length, 12)
+  await add(step(1_001, at(), at(), 'consent', accountId(2)))
+  whileReading(() => {
+    if (shard.checking.size > 0) throw new Error('the store is away')
+  })
+  t.deepEqual((await look()).begun, [engagementId(1_001)])
+})
+
 test('late steps of an account have their share of its places', async (t) => {
   const steps = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
   const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
