@@ -28,6 +28,8 @@ export type MessageDocument = {
   readonly purpose?: Purpose
   /** When it was asked for, its step came, or it was received: it never changes. */
   readonly created_at: Instant
+  /** What the messages of a contact are ordered by: `orderOf`. */
+  readonly order: string
   /** When its first try was begun; present only where it was asked for before. */
   readonly begun_at?: Instant
   /** From which the last try went out, where it is the account's own. */
@@ -57,7 +59,7 @@ export const messages: Projection<MessageDocument> = {
   version: 8,
   categories: ['message'],
   indexes: {
-    by_contact: ['contact_id', 'created_at'],
+    by_contact: ['contact_id', 'order'],
     outbound: ['sent_to', 'tried_at'],
     due: ['queue', 'next_at'],
     waiting: ['waits_in', 'waits_for'],
@@ -76,7 +78,7 @@ export const messages: Projection<MessageDocument> = {
         const waiting = { direction: 'outbound', state: 'waiting', attempts: 0, reason: null, step: null } as const
         return {
           ...{ account_id, id, contact_id, engagement_id, ...waiting, purpose, text, segments: 0 },
-          ...{ created_at: event.time, ...dueAnswer(event.data, event.time) },
+          ...{ created_at: event.time, order: orderOf(event.time, true), ...dueAnswer(event.data, event.time) },
         }
       }
       case 'MessageBegun': {
@@ -96,16 +98,16 @@ export const messages: Projection<MessageDocument> = {
         const ids = { account_id, id, contact_id, engagement_id, sent_to: contact_id, tried_at: event.time }
         const asked =
           purpose === undefined ? {} : { purpose, begun_at: event.time, ...dueAnswer(event.data, event.time) }
-        const created_at = document?.created_at ?? event.time
+        const { created_at, order } = document ?? { created_at: event.time, order: orderOf(event.time) }
         const sending = { direction: 'outbound', state: 'sending', attempts: 1, reason: null } as const
         const from = sender === undefined ? {} : { sender }
-        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at }
+        return { ...ids, ...sending, ...asked, ...linked, ...from, text, step, segments, created_at, order }
       }
       case 'MessageReceived': {
         const { account_id, message_id: id, contact_id, engagement_id, text } = event.data
         const ids = { account_id, id, contact_id, engagement_id }
         const received = { direction: 'inbound', state: 'received', attempts: 0, reason: null, step: null } as const
-        return { ...ids, ...received, text, segments: 0, created_at: event.time }
+        return { ...ids, ...received, text, segments: 0, created_at: event.time, order: orderOf(event.time) }
       }
       case 'MessageErased': {
         const { account_id, message_id: id, contact_id, engagement_id, direction, segments, began_at } = event.data
@@ -116,7 +118,9 @@ export const messages: Projection<MessageDocument> = {
         const from = sender === undefined ? {} : { sender }
         const requested = history.find(({ type }) => type === 'MessageRequested')
         const created =
-          requested === undefined ? { created_at: began_at } : { created_at: requested.at, begun_at: began_at }
+          requested === undefined
+            ? { created_at: began_at, order: orderOf(began_at) }
+            : { created_at: requested.at, order: orderOf(requested.at, true), begun_at: began_at }
         const to = mayHaveGoneOut(event.data) ? { sent_to: contact_id, tried_at: began_at, ...from } : {}
         const erased = { direction, state: 'erased', text: null, step: null, attempts: 0, reason: null } as const
         const due = event.data.copies === undefined ? {} : dueCopies(contact_id, event.time)
@@ -128,6 +132,9 @@ export const messages: Projection<MessageDocument> = {
     }
   },
 }
+
+/** An answer is asked for at the very instant at which the text came that it answers: what was asked for comes behind that. */
+const orderOf = (created_at: Instant, wasAskedFor = false): string => (wasAskedFor ? `${created_at}/asked` : created_at)
 
 /** `month` such as 2026-01. */
 const accountMonthOf = (account: AccountId, month: string): string => `${account}/${month}`

@@ -57,6 +57,15 @@ test('what a member wrote and was put off since the account is disabled waits fo
   for (const other of others) t.false('waits_in' in documentAfter(...waits, other), other.type)
 })
 
+test('an answer stands behind the text that it answers, which came at the same instant', (t) => {
+  const meaning = { meaning: 'help', answer: 'help', paused_until: at(9), gives_up_at: at(9) } as const
+  const text = documentAfter({ type: 'MessageReceived', data: { ...ids, text: 'HELP', ...meaning } })
+  const request = { purpose: 'help', text: null, expires_at: at(9) } as const
+  const answer = documentAfter({ type: 'MessageRequested', data: { ...ids, ...request } })
+  t.is(text.created_at, answer.created_at)
+  t.true(text.order < answer.order)
+})
+
 test('what was asked for keeps its place among the messages of its contact, and counts for the month in which it was begun', (t) => {
   const requested: MessageEvent = {
     type: 'MessageRequested',
