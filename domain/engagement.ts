@@ -452,8 +452,11 @@ const decide = (
       if (state.ended) return E.left({ kind: 'engagement-ended' })
       const { engagement_id } = attribution
       if (command.type === 'PauseEngagement') {
-        const paused: EngagementEvent = { type: 'EngagementPaused', data: { engagement_id, until: command.until } }
-        return E.right(state.pausedUntil === command.until ? [] : [paused])
+        // It never ends before the pause of a reply that came before.
+        const until = latest(command.until, state.answerUntil)
+        return E.right(
+          state.pausedUntil === until ? [] : [{ type: 'EngagementPaused', data: { engagement_id, until } }],
+        )
       }
       return E.right(heldUntil(state) === undefined ? [] : [{ type: 'EngagementResumed', data: { engagement_id } }])
     }

@@ -1,12 +1,22 @@
 import test from 'ava'
-import type { EngagementEvent } from '../../../domain/engagement.js'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import { fold } from '../../../domain/decider.js'
+import {
+  engagement,
+  type EngagementCommand,
+  type EngagementEvent,
+  type EngagementState,
+} from '../../../domain/engagement.js'
 import type { DomainEvent } from '../../../domain/events.js'
-import type { Instant } from '../../../domain/instant.js'
+import { instantOf, latest, millisecondsOf, type Instant } from '../../../domain/instant.js'
+import { E } from '../../../domain/prelude.js'
 import { anyProjection } from '../../../projections/projection.js'
 import { contactShardOf } from '../../../projections/read-models/contact-shards.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import { logOf } from '../../kit/domain/log.js'
 import { accountId, activity, at, attribution, contactId, engagementId, messageId } from '../../kit/domain/samples.js'
+import { holds } from '../../kit/domain/property.js'
 import { project } from '../../kit/parts/project.js'
 
 const hour = 3_600_000
@@ -163,3 +173,76 @@ test('a step that was put off since its account is disabled waits for that, unti
   for (const other of [putOff('quiet hours'), [at(2), begun] as const, sent, [at(2), ended] as const])
     t.deepEqual(waitsFor(waits, other), [undefined, undefined])
 })
+
+const happenings = fc.array(
+  fc.record({
+    hours: fc.integer({ min: 1, max: 12 }),
+    what: fc.constantFrom('postpone', 'skip', 'last', 'reply', 'pause', 'resume', 'schedule', 'missed'),
+    wait: fc.integer({ min: 1, max: 72 }),
+  }),
+  { maxLength: 12 },
+)
+
+const afterwards = (instant: Instant, milliseconds: number): Instant =>
+  instantOf(millisecondsOf(instant) + milliseconds)
+
+const commandFor = (what: string, wait: number, now: Instant, step: number): EngagementCommand => {
+  const then = afterwards(now, wait * hour)
+  const account = { accountId: accountId() }
+  switch (what) {
+    case 'postpone':
+      return { type: 'PostponeStep', step, until: then, reason: 'quiet hours' }
+    case 'skip':
+    case 'last': {
+      const after = { next_step_at: what === 'last' ? null : then, gives_up_at: afterwards(then, day) }
+      return { type: 'SkipStep', step, reason: 'blank', after }
+    }
+    case 'reply': {
+      const until = { pausedUntil: afterwards(now, day), givesUpAt: then }
+      return { type: 'HearReply', messageId: messageId(wait), outcome: 'none', ...until, at: now }
+    }
+    case 'pause':
+      return { type: 'PauseEngagement', ...account, until: then }
+    case 'resume':
+      return { type: 'ResumeEngagement', ...account }
+    case 'schedule':
+      return { type: 'RecordActivity', ...account, label: 'phone_call_scheduled', at: now, callUntil: then }
+    default:
+      return { type: 'RecordActivity', ...account, label: 'phone_call_missed', at: now }
+  }
+}
+
+test('a turn is shown to be due when its engagement allows it, and no sooner', (t) => {
+  holds(
+    t,
+    fc.property(happenings, (all) => {
+      let now = at()
+      let state = fold(engagement, engagement.initial, [started[1] as EngagementEvent])
+      const recorded: Array<readonly [Instant, DomainEvent]> = [started]
+      for (const { hours, what, wait } of all) {
+        now = afterwards(now, hours * hour)
+        assert(state.kind === 'started' && state.followUp !== undefined)
+        const decided = engagement.decide(commandFor(what, wait, now, state.followUp.begun), state)
+        const events = E.isRight(decided) ? decided.right : []
+        state = fold(engagement, state, events)
+        recorded.push(...events.map((event) => [now, event] as const))
+
+        const due = documentAfter(...recorded).next_at
+        assert(due !== undefined)
+        assert(mayTakeTurn(state, latest(due, now)), `not yet at ${due}`)
+        if (due > now) assert(!mayTakeTurn(state, afterwards(due, -1)), `already before ${due}`)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const mayTakeTurn = (state: EngagementState, at: Instant): boolean => {
+  assert(state.kind === 'started' && state.followUp !== undefined)
+  const { begun: step, nextAt } = state.followUp
+  const turn: EngagementCommand =
+    nextAt === null
+      ? { type: 'EndSilence', at, givesUpAt: undefined }
+      : { type: 'BeginStep', step, attempt: 1, messageId: messageId(), at }
+  return E.isRight(engagement.decide(turn, state))
+}
