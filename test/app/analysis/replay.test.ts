@@ -140,9 +140,10 @@ test('an event that can not be read keeps nobody from what stands behind it', as
   const index = log.events.findIndex(({ type }) => type === 'LeadSubmitted')
   const spoilt = log.events[index]
   if (spoilt === undefined) return t.fail('there is no lead')
-  log.events[index] = { ...spoilt, json: '{}' }
+  const unreadable = { ...spoilt, json: '{}', entry: undefined }
+  log.events[index] = unreadable
   const stream = log.streams.get(spoilt.stream)
-  if (stream !== undefined) stream[0] = { ...spoilt, json: '{}' }
+  if (stream !== undefined) stream[0] = unreadable
   const error = await t.throwsAsync(replayed(store, { accountId }), { instanceOf: UndecodableEvent })
   t.is(error.entry.position, spoilt.position)
   t.deepEqual(

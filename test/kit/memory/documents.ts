@@ -18,8 +18,14 @@ import { frozen } from '../frozen.js'
 import { firstWhere } from '../ordered.js'
 import { atOnce, type Steps } from './steps.js'
 
-/** `document` is undefined where it was removed. It is frozen, so that whoever is given it changes nothing that is held. */
-type Held = { readonly document: Json | undefined; readonly position: Position }
+/**
+ * The document is undefined where it was removed. It is frozen, so that whoever is given it changes nothing that is held. `places`: where
+ * it stands, by the index.
+ */
+type Held = { readonly stored: Stored; readonly places: ReadonlyMap<string, Place> }
+
+/** The name of a part of an index, and the value there. */
+type Place = { readonly part: string; readonly value: IndexValue }
 
 /** `parts`: the documents again, by index and the values of all its fields but the last, each part in the order of that one. */
 type Generation = {
@@ -50,8 +56,11 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
     const part = isWhole
       ? (state.get(keyOf(collection))?.parts.get(partOf(index, equals)) ?? [])
       : [...heldIn(collection)]
-          .filter(([, held]) => equals.every((wanted, nth) => held.document?.[fields[nth] ?? ''] === wanted))
-          .flatMap(([key, held]) => indexedAs(key, held, fields) ?? [])
+          .filter(([, held]) => equals.every((wanted, nth) => held.stored.document?.[fields[nth] ?? ''] === wanted))
+          .flatMap(([key, held]) => {
+            const place = held.places.get(index)
+            return place === undefined ? [] : [{ key, value: place.value, held }]
+          })
           .sort(byCursor)
     const first = from === undefined ? 0 : firstWhere(part, ({ value }) => inOrder(value, from) >= 0)
     const end = upTo === undefined ? part.length : firstWhere(part, ({ value }) => inOrder(value, upTo) > 0)
@@ -70,7 +79,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
         : part.slice(Math.max(start, first), Math.min(Math.max(start, first) + limit, end))
     const isLeftOut = new Set(except)
     const left = except.length === 0 ? some : some.filter(({ key }) => !isLeftOut.has(key)).slice(0, wanted)
-    return left.flatMap(({ key, held }) => entriesOf({ ...held, key }))
+    return left.flatMap(({ key, held }) => entriesOf(key, held))
   }
 
   const written = (
@@ -87,9 +96,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
   async function* all(collection: Collection): AsyncGenerator<WalkedEntry> {
     yield* await steps.read(collection.name, () =>
       [...heldIn(collection)]
-        .map(([key, held]) => ({ ...held, key }))
-        .sort((one, other) => inOrder(one.key, other.key))
-        .flatMap(entriesOf),
+        .sort(([one], [other]) => inOrder(one, other))
+        .flatMap(([key, held]) => entriesOf(key, held)),
     )
   }
 
@@ -102,7 +110,7 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       const stored = new Map<string, Stored>()
       for (const key of keys) {
         const one = held.get(key)
-        if (one !== undefined) stored.set(key, one)
+        if (one !== undefined) stored.set(key, one.stored)
       }
       return E.right(stored)
     })
@@ -126,12 +134,12 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
           const { first, end } = indexed(collection, part)
           return E.right(Math.min(Math.max(end - first, 0), part.limit))
         }
-        return E.right([...heldIn(collection).values()].filter(({ document }) => document !== undefined).length)
+        return E.right([...heldIn(collection).values()].filter(({ stored }) => stored.document !== undefined).length)
       }),
     values: (collection, index) =>
       steps.read(collection.name, () => {
         const field = collection.indexes[index]?.[0] ?? ''
-        const values = [...heldIn(collection).values()].map(({ document }) => document?.[field])
+        const values = [...heldIn(collection).values()].map(({ stored }) => stored.document?.[field])
         return E.right([...new Set(values.filter((one) => typeof one === 'string' || typeof one === 'number'))])
       }),
     all,
@@ -141,8 +149,8 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       if (changes.length > 0) {
         const done = await written(collection, (generation) => {
           for (const { key, document, position } of changes) {
-            if (position > (generation.held.get(key)?.position ?? beginning))
-              hold(generation, collection, key, heldAs(document, position))
+            if (position > (generation.held.get(key)?.stored.position ?? beginning))
+              hold(generation, key, heldAs(collection, document, position))
           }
         })
         if (E.isLeft(done)) return done
@@ -175,48 +183,48 @@ const keyOf = ({ name, version, generation }: Collection): string => `${name}@${
 
 const partOf = (index: string, values: ReadonlyArray<unknown>): string => JSON.stringify([index, ...values])
 
-const hold = ({ held, parts }: Generation, { indexes }: Collection, key: string, next: Held): void => {
+const hold = ({ held, parts }: Generation, key: string, next: Held): void => {
+  const partAt = ({ part }: Place): Array<Indexed> => {
+    const known = parts.get(part)
+    if (known !== undefined) return known
+    const empty: Array<Indexed> = []
+    parts.set(part, empty)
+    return empty
+  }
   const before = held.get(key)
   held.set(key, next)
-  for (const [index, fields] of Object.entries(indexes)) {
-    const partWith = ({ document }: Held): Array<Indexed> => {
-      const name = partOf(
-        index,
-        fields.slice(0, -1).map((field) => document?.[field]),
-      )
-      const part = parts.get(name) ?? []
-      parts.set(name, part)
-      return part
-    }
-    const old = before === undefined ? undefined : indexedAs(key, before, fields)
-    const one = indexedAs(key, next, fields)
-    const from = old === undefined ? undefined : partWith(old.held)
-    const to = one === undefined ? undefined : partWith(next)
-    if (old !== undefined && one !== undefined && from === to && old.value === one.value) {
-      from?.splice(placeOf(from, old), 1, one)
-      continue
-    }
-    if (old !== undefined) from?.splice(placeOf(from, old), 1)
-    if (one !== undefined) to?.splice(placeOf(to, one), 0, one)
+  for (const [index, old] of before?.places ?? []) {
+    const there = next.places.get(index)
+    const isAgain = there?.part === old.part && there.value === old.value
+    const one = { key, value: old.value, held: next }
+    const part = partAt(old)
+    part.splice(placeOf(part, one), 1, ...(isAgain ? [one] : []))
+  }
+  for (const [index, { part: name, value }] of next.places) {
+    const old = before?.places.get(index)
+    if (old?.part === name && old.value === value) continue
+    const one = { key, value, held: next }
+    const part = partAt({ part: name, value })
+    part.splice(placeOf(part, one), 0, one)
   }
 }
 
 const placeOf = (part: ReadonlyArray<Indexed>, one: Indexed): number =>
   firstWhere(part, (other) => byCursor(other, one) >= 0)
 
-/** Undefined where the last field of the index has no value. */
-const indexedAs = (key: string, held: Held, fields: ReadonlyArray<string>): Indexed | undefined => {
-  const value = held.document?.[fields.at(-1) ?? '']
-  return typeof value === 'string' || typeof value === 'number' ? { key, value, held } : undefined
+/** As it is read from a store. */
+const heldAs = ({ indexes }: Collection, given: Json | undefined, position: Position): Held => {
+  const document = given === undefined ? undefined : frozen(JSON.parse(JSON.stringify(given)) as Json)
+  const places = new Map<string, Place>()
+  for (const [index, fields] of Object.entries(indexes)) {
+    const [value, ...others] = fields.map((field) => document?.[field]).reverse()
+    if (typeof value === 'string' || typeof value === 'number')
+      places.set(index, { part: partOf(index, others.reverse()), value })
+  }
+  return { stored: { document, position }, places }
 }
 
-/** As it is read from a store. */
-const heldAs = (document: Json | undefined, position: Position): Held => ({
-  document: document === undefined ? undefined : frozen(JSON.parse(JSON.stringify(document)) as Json),
-  position,
-})
-
-const entriesOf = ({ key, document }: Held & { readonly key: string }): ReadonlyArray<Entry> =>
+const entriesOf = (key: string, { stored: { document } }: Held): ReadonlyArray<Entry> =>
   document === undefined ? [] : [{ key, document }]
 
 /** Numbers stand before texts. */

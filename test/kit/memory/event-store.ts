@@ -13,6 +13,8 @@ type Logged = Envelope &
   Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & {
     readonly json: string
     readonly category: string
+    /** What was decoded before, since each event is read many times. */
+    entry: LogEntry | undefined
   }
 
 /** What is in the log: it outlives every store that is opened on it. */
@@ -94,12 +96,13 @@ export const memoryEventStore = (log: MemoryLog, steps: Steps = atOnce): EventSt
     signal: AbortSignal,
   ): AsyncGenerator<EventBatch> {
     const isOver = (): boolean => signal.aborted
-    for (let position = after; !isOver();) {
+    for (let position = after; ;) {
+      await written(position, signal)
+      if (isOver()) return
       const batch = await steps.read('log', () => page(position, head(), categories))
       if (isOver()) return
-      if (batch.position === position) await written(position, signal)
-      else yield batch
       position = batch.position
+      yield batch
     }
   }
 
@@ -205,24 +208,22 @@ const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number
   ...event,
   json: JSON.stringify(data),
   category: categoryOf(stream),
+  entry: undefined,
   stream,
   revision,
   position,
 })
 
-/** What was decoded before: each event is read many times. */
-const entries = new WeakMap<Logged, LogEntry>()
-
 const entryOf = (logged: Logged): LogEntry => {
-  const known = entries.get(logged)
-  if (known !== undefined) return known
-  const { json, category: _category, ...event } = logged
+  logged.entry ??= Object.freeze(decodedEntry(logged))
+  return logged.entry
+}
+
+const decodedEntry = ({ json, category: _category, entry: _entry, ...event }: Logged): LogEntry => {
   const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
-  const entry = E.isLeft(decoded)
+  return E.isLeft(decoded)
     ? { stream: event.stream, position: event.position, id: event.id, type: event.type, failure: decoded.left }
     : { ...event, ...frozen(decoded.right) }
-  entries.set(logged, Object.freeze(entry))
-  return entry
 }
 
 const recordedOf = (logged: Logged): Recorded<DomainEvent> => {
