@@ -341,7 +341,10 @@ test('a pause by a member never ends before that of a reply', (t) => {
     type: 'ContactReplied',
     data: { engagement_id, message_id: messageId(), paused_until: at(2_000), gives_up_at: at(9_000) },
   }
-  const pausedUntil = (until: Instant): EngagementEvent => ({ type: 'EngagementPaused', data: { engagement_id, until } })
+  const pausedUntil = (until: Instant): EngagementEvent => ({
+    type: 'EngagementPaused',
+    data: { engagement_id, until },
+  })
   const pause = (until: Instant) => ({ type: 'PauseEngagement', accountId: accountId(), until }) as const
   given(t, engagement, ...playing, replied)
     .when(pause(at(1_000)))
