@@ -38,7 +38,9 @@ export const longestAway = 2 * 60 * 60_000
 
 /** One process at a time, on stores in memory. */
 export const memoryStage = ({ seed, leads, clock, process }: MonthScene): MonthStage => {
-  const scene = { seed, slowest: 0, longestAway, mostTimers: 100_000 + leads * 1_000, note: () => undefined, process }
+  // Twice as many as it takes: where a turn comes in vain again and again there are soon more.
+  const mostTimers = 1_000 + leads * 30
+  const scene = { seed, slowest: 0, longestAway, mostTimers, note: () => undefined, process }
   const lives = openLives(scene, clock)
   return {
     ...lives,
