@@ -3,7 +3,7 @@ import type { AccountId } from './ids.js'
 type OfAccount = { readonly account_id: AccountId }
 
 /** How many may be under way, in all and of one account: what hangs with one account leaves places to others. */
-type Places = { readonly most: number; readonly mostOfAccount: number }
+export type Places = { readonly most: number; readonly mostOfAccount: number }
 
 /** Those that find a place beside what is under way: one of each account after the other, those of accounts that have the fewest first. */
 export const fairTurns = <A extends OfAccount>(

@@ -1,3 +1,4 @@
+import { withinAccounts } from '../../../domain/fair-turns.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import { findNotSetAside } from '../../parking/not-set-aside.js'
 import type { Query } from '../../ports.js'
@@ -10,8 +11,11 @@ import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Q
 const lateWindow = 100
 const latePage = 500
 
-/** So many of them are remembered then, for so long in milliseconds: others become late meanwhile. */
-const mostLateAhead = 1_000
+/**
+ * So many of them are remembered then, and of one account, which leaves room for those of others; for so long in milliseconds: others
+ * become late meanwhile.
+ */
+const lateAhead = { most: 1_000, mostOfAccount: 750 }
 const lateAheadFor = 10_000
 
 /** In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late steps. */
@@ -56,9 +60,9 @@ export const lateSteps = async (
   const first = areFirstLate
     ? await newestLate(ports, shard, stepQueue(shard.lease, 'first'), later(now, -firstIsLateAfter))
     : []
+  shard.lateAhead = { steps: [], until: 0 }
   if (areFew && first.length < lateWindow) return [...first, ...found]
-  const late = [...first, ...(await newestLate(ports, shard, others, now))]
-  const steps = late.toSorted(newestLeadFirst).slice(0, mostLateAhead)
+  const steps = newestOf([...first, ...(await newestLate(ports, shard, others, now))])
   shard.lateAhead = { steps, until: ports.time.now() + lateAheadFor }
   return steps
 }
@@ -76,7 +80,7 @@ const newestLate = async (
     const part = { index: 'due', equals: [name], upTo, limit: latePage, ...(after === undefined ? {} : { after }) }
     const page = await findNotSetAside(ports, collection, part, shard.setAside)
     const steps = page.map(({ document }) => document as unknown as FollowUpDocument)
-    newest = [...newest, ...steps.filter(isFreeIn(shard))].toSorted(newestLeadFirst).slice(0, mostLateAhead)
+    newest = newestOf([...newest, ...steps.filter(isFreeIn(shard))])
     const last = page.at(-1)
     const at = steps.at(-1)?.next_at
     if (page.length < latePage || last === undefined || at === undefined) break
@@ -84,6 +88,9 @@ const newestLate = async (
   }
   return newest
 }
+
+const newestOf = (steps: ReadonlyArray<FollowUpDocument>): ReadonlyArray<FollowUpDocument> =>
+  withinAccounts(steps.toSorted(newestLeadFirst), [], lateAhead.mostOfAccount).slice(0, lateAhead.most)
 
 export const newestLeadFirst = (one: FollowUpDocument, other: FollowUpDocument): number =>
   one.started_at < other.started_at ? 1 : one.started_at > other.started_at ? -1 : 0

@@ -1,6 +1,7 @@
 import test from 'ava'
 import type { ContactId, EngagementId, MessageId } from '../../../domain/ids.js'
 import { later, type Instant } from '../../../domain/instant.js'
+import type { Time } from '../../../domain/ports.js'
 import { wakeUp } from '../../../domain/wake-up.js'
 import { E } from '../../../domain/prelude.js'
 import { beginDue } from '../../../projections/follow-up/due/begin-due.js'
@@ -14,7 +15,7 @@ import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
 import { testLease } from '../../kit/parts/lease.js'
 import { rightOf } from '../../kit/right-of.js'
 import { manualClock } from '../../kit/time/manual-clock.js'
-import { isOver, settled, turnTime } from '../../kit/time/turns.js'
+import { isOver } from '../../kit/time/turns.js'
 
 const lease = testLease('contacts_0')
 
@@ -40,6 +41,9 @@ const step = (
 /** What was begun, and how many documents were read for it. */
 type Look = { readonly begun: ReadonlyArray<string>; readonly read: number }
 
+/** Where so many are made at a time that goes on only while they sleep, they are made without end. */
+const mostLooks = 200
+
 /** A shard with what waits in it. A look lasts until something wakes the shard. */
 const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Change> = []) => {
   const documents = memoryDocuments(documentState())
@@ -60,7 +64,10 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     ...{ setAside: new Map(), latePaceUntil: 0, nextFarLookAt: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
-  const time = { ...turnTime, now: () => clock.time() }
+  const time: Time = {
+    now: clock.time,
+    sleep: (milliseconds, signal) => clock.sleepUntil(later(clock.now(), milliseconds), signal),
+  }
   let read = 0
   let reading = (): void => undefined
   const find: Documents['find'] = async (collection, query) => {
@@ -76,8 +83,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       begun.push(id)
       shard.underWay.set(id, Promise.resolve())
     })
-    await settled()
-    wake()
+    if (!(await isOver(looking))) wake()
     await looking
     return { begun, read }
   }
@@ -85,6 +91,21 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
     shard,
     clock,
     look,
+    /**
+     * Looks again and again for so many milliseconds, in which no turn ends and nothing comes: what each look found. Only where a look
+     * sleeps does time go on.
+     */
+    lookFor: async (milliseconds: number) => {
+      const looks: Array<Look> = []
+      const latest = clock.time() + milliseconds
+      while (clock.time() < latest && looks.length < mostLooks)
+        looks.push(
+          await look(() => {
+            if (!clock.toNextTimer(latest)) shard.wakeUp.wake()
+          }),
+        )
+      return looks
+    },
     /** Another step comes. */
     add: async (one: Change) => rightOf(await documents.apply(collectionOf(followUps), [one], positionAt(2))),
     addAnswer: async (one: Change) => rightOf(await documents.apply(collectionOf(messages), [one], positionAt(2))),
@@ -219,11 +240,15 @@ test('late steps whose pace comes to its end while others are read are begun all
 })
 
 test('of the late steps of a shard few are under way at a time, however long each takes', async (t) => {
-  const late = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
+  const late = Array.from({ length: 10 }, (_, n) =>
+    step(n + 1, later(at(), -1_000 - n), at(), 'later', accountId(1 + (n % 2))),
+  )
   const { shard, clock, look } = await openShard([], late)
   const [ended, ...others] = (await look()).begun as ReadonlyArray<EngagementId>
   t.is(others.length, 3)
   clock.set(later(at(), 60_000))
+  t.is((await look()).begun.length, 1)
+  clock.set(later(at(), 120_000))
   t.deepEqual(await look(), { begun: [], read: 0 })
   if (ended !== undefined) shard.late.delete(ended)
   t.is((await look()).begun.length, 1)
@@ -255,7 +280,7 @@ test('however many turns of one account hang, those of others have places of the
   const steps = Array.from({ length: 100 }, (_, n) => step(n + 1, later(at(), n - 5_000), at(), 'first'))
   const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
   const answers = Array.from({ length: 100 }, (_, n) => due(messageId(n + 1), contactId(n + 301), later(at(), -n)))
-  const { add, addAnswer, look } = await openShard(answers, [...steps, ...late])
+  const { clock, add, addAnswer, look } = await openShard(answers, [...steps, ...late])
   const atFirst = (await look()).begun
   const ofSteps = atFirst.filter((id) => id.startsWith('neg_'))
   t.deepEqual([ofSteps.length, atFirst.length - ofSteps.length], [12, 12], 'three quarters of the places of each kind')
@@ -264,6 +289,7 @@ test('however many turns of one account hang, those of others have places of the
   await addAnswer(due(messageId(1_001), contactId(1_002), at(), accountId(2)))
   t.deepEqual((await look()).begun, [messageId(1_001), engagementId(1_001)])
   await add(step(1_003, later(at(), -3_600_000), at(1), 'later', accountId(2)))
+  clock.set(later(clock.now(), 1_000))
   t.deepEqual((await look()).begun, [engagementId(1_003)], 'a late one, too')
 })
 
@@ -297,4 +323,59 @@ test('late steps of an account have their share of its places', async (t) => {
   const late = [1, 2, 3, 4].map((n) => step(n + 200, later(at(), -3_600_000)))
   const { look } = await openShard([], [...steps, ...late])
   t.is((await look()).begun.length, 12)
+})
+
+/** Late steps of an account, one lead each; the higher its number, the newer the lead. */
+const lateOf = (account: number, first: number, count: number): ReadonlyArray<Change> =>
+  Array.from({ length: count }, (_, n) =>
+    step(first + n, later(at(), first + n - 10_000), later(at(), first + n - 100_000), 'later', accountId(account)),
+  )
+
+for (const count of [20, 1_500]) {
+  test(`however many late steps of one account hang, one place is for those of others (${count} of newer leads)`, async (t) => {
+    const { clock, look } = await openShard([], [...lateOf(1, 1_000, count), ...lateOf(2, 1, 2)])
+    const newest = 1_000 + count - 1
+    const next = () => {
+      clock.set(later(clock.now(), 125))
+      return look()
+    }
+    t.deepEqual(
+      (await look()).begun,
+      [0, 1, 2, 3].map((n) => engagementId(newest - n)),
+      'the pace of one alone',
+    )
+    t.deepEqual((await next()).begun, [engagementId(2)])
+    t.deepEqual(await next(), { begun: [], read: 0 }, 'all places are taken')
+  })
+
+  test(`where the late steps of one account hang those of another that come are found by themselves, without a look after look (${count})`, async (t) => {
+    const { shard, add, lookFor, look, clock } = await openShard([], lateOf(1, 1_000, count))
+    t.is((await look()).begun.length, 4)
+    const looks = await lookFor(60_000)
+    const read = looks.reduce((sum, one) => sum + one.read, 0)
+    t.true(looks.length <= 62, `${looks.length} looks`)
+    t.true(read <= 60 * 20 + 6 * (1_500 + 100 + 1), `${read} documents were read`)
+    for (const change of lateOf(2, 1, 1)) await add(change)
+    const found = (await lookFor(10_000)).find(({ begun }) => begun.length > 0)
+    t.deepEqual(found?.begun, [engagementId(1)])
+    const [ended = engagementId(0)] = shard.late
+    shard.late.delete(ended)
+    shard.writingTo.delete(ended)
+    clock.set(later(clock.now(), 125))
+    t.is((await look()).begun.length, 1, 'the account goes on as soon as a turn of its own has ended')
+  })
+}
+
+test('a shard in which the turns of one account hang looks for those of others by itself, once a second', async (t) => {
+  const crowd = [...Array(100).keys()].filter((n) => n !== 60)
+  const { add, look, lookFor } = await openShard(
+    [],
+    crowd.map((n) => step(n + 1, later(at(), n - 5_000), at(), 'first')),
+  )
+  t.is((await look()).begun.length, 12)
+  const looks = await lookFor(60_000)
+  t.true(looks.length >= 60 && looks.length <= 62, `${looks.length} looks`)
+  await add(step(1_001, later(at(), 60 - 5_000), at(), 'first', accountId(2)))
+  const begun = (await lookFor(1_000)).flatMap((one) => one.begun)
+  t.deepEqual(begun, [engagementId(1_001)])
 })

@@ -1,0 +1,38 @@
+import { fairTurns, type Places } from '../../../domain/fair-turns.js'
+import type { AccountId } from '../../../domain/ids.js'
+import type { Time } from '../../../domain/ports.js'
+import type { DueInShard } from './due-in-shard.js'
+import type { Due } from './queues.js'
+
+/**
+ * Messages of a kind that are read where all that were read first are of accounts without room, and how often at most, in milliseconds:
+ * between them may stand those of an account that has room.
+ */
+const farRead = 500
+const farLookInterval = 1_000
+
+/** `isCrowded`: there is room, and none of those that were found has any; there may be others. */
+type Found<Document> = { readonly turns: ReadonlyArray<Document>; readonly isCrowded: boolean }
+
+/** Finds those that are due and for which there is room. Of one look, for whatever kinds it finds them. */
+export const findTurns = (
+  shard: DueInShard,
+  { now }: Pick<Time, 'now'>,
+  isDueNow: (one: Due) => boolean,
+  places: Places,
+) => {
+  const isFarLookDue = now() >= shard.nextFarLookAt
+  return async <Document extends Due>(
+    accountsUnderWay: ReadonlyArray<AccountId>,
+    found: ReadonlyArray<Document>,
+    readFar: (most: number) => Promise<ReadonlyArray<Document>>,
+  ): Promise<Found<Document>> => {
+    const due = found.filter(isDueNow)
+    const turns = fairTurns(due, accountsUnderWay, places)
+    const isCrowded = turns.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
+    if (!isCrowded || !isFarLookDue) return { turns, isCrowded }
+    shard.nextFarLookAt = now() + farLookInterval
+    const far = fairTurns((await readFar(farRead)).filter(isDueNow), accountsUnderWay, places)
+    return { turns: far, isCrowded: far.length === 0 }
+  }
+}
