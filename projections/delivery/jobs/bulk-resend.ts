@@ -1,6 +1,7 @@
 import { idIn, streamOf } from '../../../domain/decider.js'
 import type { Position } from '../../../domain/event.js'
 import type { ResendId, WebhookId } from '../../../domain/ids.js'
+import { later } from '../../../domain/instant.js'
 import { E } from '../../../domain/prelude.js'
 import { resend, type ResendCommand } from '../../../domain/resend.js'
 import { orThrow } from '../../../domain/store-failed.js'
@@ -53,8 +54,8 @@ export const bulkResends = (ports: JobPorts): BulkResends => {
     carryOut: async (queue) => {
       for (const [id, webhookId] of running) {
         if (webhookId !== queue.webhookId || queue.setAside.has(id)) continue
-        await carryOutResend(ports, queue, id)
-        if (!isEnding(queue.lease)) running.delete(id)
+        if (!(await carryOutResend(ports, queue, id))) return
+        running.delete(id)
       }
     },
   }
@@ -83,16 +84,17 @@ const collection = collectionOf(deliveries)
 /**
  * Requests the resend of each failed delivery of the period that is not set aside, oldest first, and completes it when all of them
  * are posted. Each delivery knows the bulk resends that it was part of, so one that was interrupted begins anew and repeats no delivery.
+ * False where it was: its lease ends, or its webhook is set aside.
  */
-const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<void> => {
-  const { store, commandHandler, projected, backoff } = ports
+const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId): Promise<boolean> => {
+  const { store, commandHandler, projected } = ports
   const { webhookId, lease } = queue
   // Until the read model shows what failed, and what resends were requested, before this began.
   await projected.caughtUpTo(orThrow(await store.head()), lease.ending)
   let after: Cursor | undefined
-  while (!isEnding(lease)) {
+  while (!isInterrupted(queue)) {
     const { state } = await loadOrThrow(commandHandler, resend, id)
-    if (state.kind !== 'running') return
+    if (state.kind !== 'running') return true
     const from = after ?? { value: state.from, key: '' }
     const part = { index: 'by_state', equals: [webhookId, 'failed'], upTo: state.to }
     const query = { ...part, after: from, limit: batchSize }
@@ -105,10 +107,32 @@ const carryOutResend = async (ports: JobPorts, queue: WebhookQueue, id: ResendId
     )
     const last = page.at(-1)
     const isLast = last === undefined || page.length < batchSize
-    const mostWaiting = isLast ? 0 : batchSize - 1
-    while ((await waitingResends(ports, queue)) > mostWaiting && !isEnding(lease)) await backoff(0, lease.ending)
-    if (isLast) return isEnding(lease) ? undefined : complete(ports, queue, id)
+    await untilWaiting(ports, queue, isLast ? 0 : batchSize - 1)
+    if (isInterrupted(queue)) return false
+    if (isLast) {
+      await complete(ports, queue, id)
+      return true
+    }
     after = { key: last.key, value: last.document['created_at'] as string }
+  }
+  return false
+}
+
+const isInterrupted = ({ lease, setAside, webhookId }: WebhookQueue): boolean =>
+  isEnding(lease) || setAside.has(webhookId)
+
+/** In milliseconds: what needs no attempt of this process any more, such as what was erased, wakes nobody. */
+const longestUnseen = 60_000
+
+/** Waits until so many resends wait at most, or it is interrupted. It looks again where one was posted, and seldom where none is. */
+const untilWaiting = async (ports: JobPorts, queue: WebhookQueue, most: number): Promise<void> => {
+  const { clock, backoff } = ports
+  const { lease, resendEnded } = queue
+  while (!isInterrupted(queue)) {
+    const woken = AbortSignal.any([resendEnded.signal(), lease.ending])
+    if ((await waitingResends(ports, queue)) <= most) return
+    await backoff(0, lease.ending)
+    await clock.sleepUntil(later(clock.now(), longestUnseen), woken)
   }
 }
 

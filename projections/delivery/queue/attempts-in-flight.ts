@@ -88,6 +88,7 @@ export const attemptsInFlight = (ports: AttemptsInFlightPorts, schedule: (queue:
     if (position !== undefined) await projected.caughtUpTo(position, lease.ending)
     const wasFull = isFull(queue)
     reserved.delete(id)
+    if (kind === 'resend') queue.resendEnded.wake()
     if (end.isStillDue) expected.add('retry')
     if (end.isStillDue && kind !== 'first') expected.add(kind)
     // A delivery that is reserved is left out when the queue is filled, even where a resend of it was requested meanwhile.

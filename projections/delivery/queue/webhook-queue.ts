@@ -1,4 +1,5 @@
 import type { DeliveryId, WebhookId } from '../../../domain/ids.js'
+import { wakeUp, type WakeUp } from '../../../domain/wake-up.js'
 import type { ParkedUnderLease } from '../../parking/parked-work.js'
 import type { Lease } from '../../subscriptions/leases.js'
 import { initialLimit, type ConcurrencyLimit } from './concurrency.js'
@@ -40,6 +41,8 @@ export type WebhookQueue = ParkedUnderLease & {
   needsRefill: boolean
   /** Ends the wait for the next retry. */
   timer: AbortController | undefined
+  /** Woken when the read model shows how the attempt of a resend ended. The bulk resend waits for it. */
+  readonly resendEnded: WakeUp
 }
 
 /** Deliveries that one queue reserves: while the read model stands still, no more are begun than it can wait for. */
@@ -62,4 +65,5 @@ export const webhookQueue = (webhookId: WebhookId, lease: Lease): WebhookQueue =
   isFilling: false,
   needsRefill: false,
   timer: undefined,
+  resendEnded: wakeUp(),
 })
