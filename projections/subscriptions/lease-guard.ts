@@ -6,7 +6,7 @@ import type { Lease } from './leases.js'
 const lost: Either<StoreFailure, never> = E.left({ kind: 'unavailable', reason: 'another process has taken over' })
 
 /** The same documents for the work under a lease: from when another process may hold it nothing is written. */
-export const guardedDocuments = (documents: Documents, lease: Lease): Documents => {
+export const guardedDocuments = (documents: Documents, lease: Pick<Lease, 'isValid'>): Documents => {
   const guarded =
     <A extends ReadonlyArray<unknown>, B>(write: (...args: A) => Promise<Either<StoreFailure, B>>) =>
     (...args: A): Promise<Either<StoreFailure, B>> =>

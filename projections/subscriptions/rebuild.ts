@@ -26,7 +26,11 @@ const cachedDocuments = 32_000_000
 
 type Progress = (position: Position) => void
 
-type Ports = { readonly store: EventStore; readonly documents: Documents }
+type Ports = {
+  readonly store: Pick<EventStore, 'history'>
+  /** Does work on the documents. Where a store fails it may do it again: that goes on from where it came to. */
+  readonly onDocuments: <A>(work: (documents: Documents) => Promise<A>) => Promise<A>
+}
 
 /** A read model, and where its documents go. */
 type Folded = { readonly projection: AnyProjection; readonly documents: Documents }
@@ -44,21 +48,28 @@ export type Build = (one: Folded, store: Pick<EventStore, 'history'>, signal: Ab
  */
 export const rebuild = async (
   projections: ReadonlyArray<AnyProjection>,
-  { store, documents }: Ports,
+  { store, onDocuments }: Ports,
   progress: Progress,
 ): Promise<void> => {
-  for (const projection of projections) orThrow(await documents.drop(nextOf(projection)))
-  const folded = projections.map((projection) => ({ projection, documents, begun: beginning }))
-  await foldLog(folded, store, progress, neverAborted)
+  for (const projection of projections)
+    await onDocuments(async (documents) => orThrow(await documents.drop(nextOf(projection))))
+  await onDocuments(async (documents) => {
+    const folded = await Promise.all(projections.map((projection) => cameTo({ projection, documents })))
+    await foldLog(folded, store, progress, neverAborted)
+  })
 }
+
+const cameTo = async (one: Folded): Promise<Begun> => ({
+  ...one,
+  begun: orThrow(await one.documents.checkpoint(nextOf(one.projection))),
+})
 
 /**
  * Builds one read model, from where an earlier call came to: its checkpoint tells.
  * @throws as `rebuild` does, and when `signal` aborts; what was built until then stays for the next call
  */
-export const build: Build = async ({ projection, documents }, store, signal) => {
-  const begun = orThrow(await documents.checkpoint(nextOf(projection)))
-  await foldLog([{ projection, documents, begun }], store, () => undefined, signal)
+export const build: Build = async (one, store, signal) => {
+  await foldLog([await cameTo(one)], store, () => undefined, signal)
 }
 
 /** In milliseconds: what is found missing within that time is built in one pass. */
@@ -90,9 +101,9 @@ export const buildTogether = (time: Pick<Time, 'sleep'>): Build => {
   }
 
   return async (one, store, signal) => {
-    const begun = orThrow(await one.documents.checkpoint(nextOf(one.projection)))
+    const begun = await cameTo(one)
     open ??= gather(store)
-    open.folded.push({ ...one, begun })
+    open.folded.push(begun)
     open.signals.push(signal)
     const { failure } = open
     let failed: unknown

@@ -79,7 +79,7 @@ const multiply = (directory: string, copies: number): void => {
 /** Process managers have done all that the log asks for: what follows from the leads stands in it. */
 const buildReadModels = async (directory: string): Promise<void> => {
   const tools = await openTools(directory)
-  await rebuild(readModels, tools, () => undefined)
+  await rebuild(readModels, { store: tools.store, onDocuments: (work) => work(tools.documents) }, () => undefined)
   const head = orFail(await tools.store.head())
   for (const { name, version, indexes } of readModels)
     orFail(await tools.documents.promote({ name, version, indexes, generation: 'live' }))

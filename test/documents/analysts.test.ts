@@ -30,7 +30,7 @@ test.before(async () => {
   const database = await openIn(directory.path)
   const store = await writeHistory(sqliteEventStore(database), history)
   const documents = sqliteDocuments(database)
-  await rebuild(readModels, { store, documents }, () => undefined)
+  await rebuild(readModels, { store, onDocuments: (work) => work(documents) }, () => undefined)
   for (const projection of readModels) rightOf(await documents.promote(collectionOf(projection)))
   await database.close()
 })

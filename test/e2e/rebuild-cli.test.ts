@@ -2,9 +2,11 @@ import test, { type ExecutionContext } from 'ava'
 import type Database from 'better-sqlite3'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { readModels } from '../../projections/read-models/registry.js'
+import { startDouble } from '../eventstoredb-double/double.js'
 import { bearer, having, send } from '../kit/network/http.js'
-import { runProgram, type Ended } from '../kit/parts/program.js'
+import { launch, runProgram, type Ended } from '../kit/parts/program.js'
 import { manage, openAccount, type Account } from '../kit/service/account.js'
 import { openDataDirectory } from '../kit/service/data-directory.js'
 import { openService, serviceFor } from '../kit/service/in-process-service.js'
@@ -265,4 +267,30 @@ test('a service that runs builds its read models anew itself, and answers all th
   await stop()
   const { stdout: compared } = await rebuild(folder)
   t.regex(compared, /^All equal what was served\.$/m)
+})
+
+test('a rebuild goes on once its event store answers again, tells that it waits, and ends at once when it is told to', async (t) => {
+  const double = await startDouble()
+  t.teardown(double.stop)
+  const folder = temporaryDirectory(t)
+  const service = await serviceFor(t, folder, { eventStoreUrl: double.url })
+  await (await openAccount(service)).submitted({ first_name: 'Ada' })
+  await service.stop()
+  await double.stop()
+  const environment = { ...process.env, ...settings, EVENTSTORE_URL: double.url, DATA_DIR: folder }
+  const begin = () => launch(process.execPath, [fileURLToPath(program), 'rebuild'], environment)
+  const waits =
+    /^(The rebuild tries again and goes on from where it came to: the event store answered unavailable \(14\)\.)$/m
+
+  const ended = begin()
+  t.truthy(await ended.said(waits))
+  ended.signal('SIGTERM')
+  t.deepEqual(await ended.exited, { code: null, signal: 'SIGTERM' })
+
+  const goesOn = begin()
+  t.truthy(await goesOn.said(waits))
+  await double.start()
+  t.deepEqual(await goesOn.exited, { code: 0, signal: null })
+  t.regex(goesOn.stdout(), /^contacts +1 document, equal to what was served$/m)
+  t.deepEqual(firstNames(folder), ['Ada'])
 })

@@ -3,22 +3,28 @@ import { performance } from 'node:perf_hooks'
 import { systemClock } from '../../../adapters/node/clock.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { jsonLogger } from '../../../adapters/node/logger.js'
+import { monotonicTime } from '../../../adapters/node/monotonic-time.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { orThrow } from '../../../domain/store-failed.js'
-import { aborted, neverAborted } from '../../../domain/abortable.js'
-import type { Membership } from '../../../projections/subscriptions/leases.js'
+import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
+import { neverAborted } from '../../../domain/abortable.js'
+import type { Lease } from '../../../projections/subscriptions/leases.js'
 import type { Documents } from '../../../projections/ports.js'
 import { collectionOf, type AnyProjection } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
+import { exponentialBackoff } from '../../../projections/subscriptions/backoff.js'
 import { compareGenerations } from '../../../projections/subscriptions/comparison.js'
-import { rebuild } from '../../../projections/subscriptions/rebuild.js'
+import { guardedDocuments } from '../../../projections/subscriptions/lease-guard.js'
+import { build as buildOne, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { applyBatch } from '../../../projections/subscriptions/runner.js'
 import type { Config } from '../../composition/config.js'
+import { storeBackoff } from '../../composition/followers.js'
 import { ofNobodyElse } from '../../composition/start/store-checks.js'
 import { openStores } from '../../composition/stores.js'
 import { progressBar } from '../progress.js'
 import { toldReason } from '../run.js'
+import { attempts, oneAttempt, type Attempts } from './attempts.js'
+import { leasesOn, type Leases } from './leases.js'
 
 type Stores = { readonly store: EventStore; readonly documents: Documents }
 
@@ -53,13 +59,19 @@ const rebuildIn = async (
   const opened = await openStores(config, { newId: ulid, logger: jsonLogger('silent') })
   if (E.isLeft(opened)) return opened
   const { membership, close } = opened.right
+  const isOnServers = eventStoreUrl !== undefined || mongoUrl !== undefined
+  const trying = isOnServers ? attempts({ backoff: exponentialBackoff(storeBackoff, monotonicTime), tell }) : oneAttempt
   try {
-    const own = await ofNobodyElse(opened.right)
+    const own = await trying.until(() => ofNobodyElse(opened.right))
     if (E.isLeft(own)) return own
-    if (!(await holdsAll(membership, projections))) {
+    const leases = leasesOn(
+      membership,
+      projections.map(({ name }) => name),
+    )
+    if (!(await leases.acquired)) {
       return E.left('A process with the role projector maintains these read models: stop it first.')
     }
-    return await rebuilt(projections, opened.right)
+    return await rebuilt(projections, opened.right, leases, trying)
   } catch (error) {
     return E.left(`The rebuild stopped: ${toldReason(error)}. What is served stays as it was.`)
   } finally {
@@ -68,56 +80,58 @@ const rebuildIn = async (
   }
 }
 
-/** In milliseconds: longer than it takes to notice that the former holder of the leases is gone. */
-const longestWait = 10_000
+const tell = (reason: string): void => {
+  // A bar stands on its line.
+  const start = process.stderr.isTTY ? '\n' : ''
+  process.stderr.write(`${start}The rebuild tries again and goes on from where it came to: ${reason}.\n`)
+}
 
-/** Whether this process holds the lease on each of these read models, so that nobody else writes to them. */
-const holdsAll = (membership: Membership, projections: ReadonlyArray<AnyProjection>): Promise<boolean> =>
-  new Promise((resolve) => {
-    const names = projections.map(({ name }) => name)
-    const leased = new Set<string>()
-    const timeout = setTimeout(resolve, longestWait, false)
-    membership.share(
-      'projector',
-      () => names,
-      async (lease) => {
-        leased.add(lease.name)
-        if (leased.size === names.length) {
-          clearTimeout(timeout)
-          resolve(true)
-        }
-        await aborted(lease.ending)
-        leased.delete(lease.name)
-      },
-    )
-  })
-
+/** Builds the read models beside what is served, compares them, and has them served: from the comparison on no lease may be lost. */
 const rebuilt = async (
   projections: ReadonlyArray<AnyProjection>,
-  stores: Stores,
+  { store, documents }: Stores,
+  leases: Leases,
+  trying: Attempts,
 ): Promise<Either<string, undefined>> => {
-  const rate = await build(projections, stores)
-  let differs = false
-  for (const projection of projections) {
-    const { line, equal } = await compared(projection, stores)
-    differs ||= !equal
-    say(line)
-  }
-  const promoted = await promote(projections, stores)
+  let held = leases.held()
+  const onDocuments = <A>(work: (guarded: Documents) => Promise<A>): Promise<A> =>
+    trying.until(() => {
+      held = leases.held()
+      return work(guardedDocuments(documents, held))
+    })
+  const rate = await build(projections, { store, documents, onDocuments }, trying)
+  const verdicts = await onDocuments(async (guarded) => {
+    const all: Array<Verdict> = []
+    for (const projection of projections) {
+      // Where the leases were lost meanwhile another process may have dropped it.
+      await buildOne({ projection, documents: guarded }, store, neverAborted)
+      all.push(await compared(projection, { store, documents: guarded }, trying))
+    }
+    return all
+  })
+  for (const { line } of verdicts) say(line)
+  const promoted = await promote(projections, guardedDocuments(documents, held), held, trying)
   if (E.isLeft(promoted)) return promoted
-  say(differs ? 'What differed is right from now on.' : 'All equal what was served.')
+  say(verdicts.every(({ equal }) => equal) ? 'All equal what was served.' : 'What differed is right from now on.')
   say(rate)
   return E.right(undefined)
 }
 
+type Built = Stores & Pick<Parameters<typeof rebuild>[1], 'onDocuments'>
+
 /** Builds the next generation of each, with a bar; gives the rate as a sentence. */
-const build = async (projections: ReadonlyArray<AnyProjection>, { store, documents }: Stores): Promise<string> => {
-  const head = orThrow(await store.head())
+const build = async (
+  projections: ReadonlyArray<AnyProjection>,
+  { store, documents, onDocuments }: Built,
+  trying: Attempts,
+): Promise<string> => {
+  const head = await trying.until(async () => orThrow(await store.head()))
   const log = counted(store)
   const started = performance.now()
   const bar = progressBar(Number(head))
   try {
-    await rebuild(projections, { store: log.store, documents }, (position) => {
+    await rebuild(projections, { store: log.store, onDocuments }, (position) => {
+      trying.wentOn()
       bar.update(Number(position))
     })
   } catch (error) {
@@ -143,7 +157,7 @@ const counted = (store: EventStore): { readonly store: EventStore; readonly even
   return { store: { ...store, history }, events: () => events }
 }
 
-const compared = async (projection: AnyProjection, stores: Stores): Promise<Verdict> => {
+const compared = async (projection: AnyProjection, stores: Stores, trying: Attempts): Promise<Verdict> => {
   const name = projection.name.padEnd(widest)
   const line = (documents: number, verdict: string): string =>
     `${name}  ${shown(documents).padStart(9)} ${documents === 1 ? 'document' : 'documents'}, ${verdict}`
@@ -158,6 +172,7 @@ const compared = async (projection: AnyProjection, stores: Stores): Promise<Verd
     const verdict = equal ? 'equal to what was served' : `${shown(differing)} differing from what was served`
     return { line: line(documents, verdict), equal }
   } catch (error) {
+    if (trying.isForNow(error)) throw error
     // Live documents that can't even be read are a reason to replace them.
     return { line: `${name}  what was served can't be read: ${toldReason(error)}`, equal: false }
   }
@@ -174,12 +189,19 @@ const catchUp = async (projection: AnyProjection, { store, documents }: Stores):
   }
 }
 
+/** What was built under leases that are lost by now may be gone: it is not put in the place of what is served. */
 const promote = async (
   projections: ReadonlyArray<AnyProjection>,
-  { documents }: Stores,
+  documents: Documents,
+  held: Pick<Lease, 'isValid'>,
+  trying: Attempts,
 ): Promise<Either<string, undefined>> => {
   for (const projection of projections) {
-    const promoted = await documents.promote(collectionOf(projection))
+    const promoted = await trying.until(async () => {
+      const done = await documents.promote(collectionOf(projection))
+      if (E.isLeft(done) && held.isValid()) throw new StoreFailed(done.left)
+      return done
+    })
     if (E.isLeft(promoted)) {
       return E.left(`${projection.name} and what follows it in the list stay as they were: ${promoted.left.reason}.`)
     }

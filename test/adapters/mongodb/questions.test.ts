@@ -128,7 +128,7 @@ const fill = async (documents: Documents): Promise<void> => {
       rightOf(await store.append(stream, expected, [{ ...newEvent(n, event), id: uuid(n), time }]))
     }
   }
-  await rebuild(readModels, { store, documents }, () => undefined)
+  await rebuild(readModels, { store, onDocuments: (work) => work(documents) }, () => undefined)
   for (const projection of readModels) rightOf(await documents.promote(collectionOf(projection)))
 }
 

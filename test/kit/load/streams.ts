@@ -269,7 +269,7 @@ const troubles = async (client: Client): Promise<ReadonlyArray<string>> => {
 export const differingReadModels = async (directory: string): Promise<ReadonlyArray<string>> => {
   const { store, documents, close } = await storesAtRest(directory)
   const differences: Array<string> = []
-  await rebuild(readModels, { store, documents }, () => undefined)
+  await rebuild(readModels, { store, onDocuments: (work) => work(documents) }, () => undefined)
   for (const projection of readModels) {
     const { documents: count, differing } = await compareGenerations(projection, documents)
     if (differing > 0) differences.push(`${projection.name}: ${differing} of ${count} documents differ`)

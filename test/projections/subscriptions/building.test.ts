@@ -4,9 +4,10 @@ import type { Recorded } from '../../../domain/event.js'
 import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStore, NewEvent } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
+import { StoreFailed } from '../../../domain/store-failed.js'
 import type { Documents } from '../../../projections/ports.js'
 import { anyProjection, collectionOf, type Projection } from '../../../projections/projection.js'
-import { build, buildTogether } from '../../../projections/subscriptions/rebuild.js'
+import { build, buildTogether, rebuild } from '../../../projections/subscriptions/rebuild.js'
 import { runProjection } from '../../../projections/subscriptions/runner.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { accountId, conversionId, positionAt } from '../../kit/domain/samples.js'
@@ -76,6 +77,7 @@ const open = async (t: ExecutionContext, interrupt: (write: number) => 'fail' | 
   return {
     ...history,
     documents,
+    watched,
     written: () => written,
     head: rightOf(await store.head()),
     run: () =>
@@ -99,6 +101,32 @@ test('a building that a failing store interrupted goes on from its checkpoint, a
   t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
   t.is(written(), count)
   t.is(rightOf(await documents.count(live)), count)
+})
+
+test('a rebuild begins anew, and where a store fails it goes on from where it came to', async (t) => {
+  const { store, watched, begun, written, documents } = await open(t, (write) =>
+    write === 2 || write === 3 ? 'fail' : undefined,
+  )
+  const next = collectionOf(projection, 'next')
+  rightOf(await documents.prepare(next))
+  const leftOver = { key: 'left over', document: { title: 'of an earlier one' }, position: positionAt(1) }
+  rightOf(await documents.apply(next, [leftOver], positionAt(count)))
+  let failures = 0
+  const onDocuments = async <A>(work: (documents: Documents) => Promise<A>): Promise<A> => {
+    try {
+      return await work(watched)
+    } catch (error) {
+      if (!(error instanceof StoreFailed)) throw error
+      failures += 1
+      return onDocuments(work)
+    }
+  }
+  await rebuild([projection], { store, onDocuments }, () => undefined)
+  t.is(failures, 2)
+  t.deepEqual(begun, [0n, BigInt(chunk), BigInt(chunk)])
+  t.is(written(), count)
+  t.is(rightOf(await documents.count(next)), count)
+  t.false(rightOf(await documents.exists(live)), 'it is served only once it is promoted')
 })
 
 test('a building ends when it is asked to, and the next start goes on from where it came to', async (t) => {
