@@ -21,6 +21,7 @@ import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/load
 import { missingFrom, type Told } from '../kit/load/ledger.js'
 import { below, randomFrom, seedOf } from '../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
+import { readWriteAheadLog } from './write-ahead-log.js'
 
 // What a machine must have for a test: where it lacks it, the report says so.
 
@@ -180,7 +181,7 @@ const deniedWithRoomFor = async (
   const denied: Array<string> = []
   for (const room of frames) {
     t.deepEqual(await stillOwed(log, directory, address), [], `${room} frames`)
-    limitFiles(service, statSync(file).size + room * 4120)
+    limitFiles(service, statSync(file).size + room * readWriteAheadLog(file).frameLength)
     const told = load.ledger.leads.length
     await load.submit(client)
     const lead = load.ledger.leads[told]

@@ -277,11 +277,14 @@ const dataFiles = (directory: string): ReadonlyArray<string | undefined> =>
     .map((name) => join(directory, name))
     .map((file) => (existsSync(file) ? createHash('sha256').update(readFileSync(file)).digest('hex') : undefined))
 
+/** Of a new file, in bytes. */
+const pageSize = 8_192
+
 const headers: ReadonlyArray<{ readonly title: string; readonly damage: (file: string) => void }> = [
   { title: 'without its magic words', damage: (file) => overwrite(file, 0, Buffer.alloc(16)) },
   { title: 'with a page size of nothing', damage: (file) => overwrite(file, 16, Buffer.alloc(2)) },
   { title: 'whose first hundred bytes are noise', damage: (file) => overwrite(file, 0, Buffer.alloc(100, 0xa5)) },
-  { title: 'whose first page is zeroes', damage: (file) => overwrite(file, 0, Buffer.alloc(4096)) },
+  { title: 'whose first page is zeroes', damage: (file) => overwrite(file, 0, Buffer.alloc(pageSize)) },
   { title: 'of a format that is not known yet', damage: (file) => overwrite(file, 18, Buffer.alloc(2, 9)) },
   { title: 'that breaks off within its header', damage: (file) => truncateSync(file, 50) },
 ]
@@ -300,7 +303,7 @@ test.serial('a start on a damaged main file is refused with a sentence and leave
 
 test.serial('whoever starts the service on a damaged main file is told so, and its process ends', async (t) => {
   const copy = await filled(t, 'stop')
-  overwrite(join(copy, 'leadloop.db'), 0, Buffer.alloc(4096))
+  overwrite(join(copy, 'leadloop.db'), 0, Buffer.alloc(pageSize))
   await isRefused(t, startService(t, copy), isDamaged)
 })
 
@@ -322,7 +325,7 @@ for (const table of ['events', 'collections']) {
   test.serial(`a start on a main file with a zeroed page of ${table} is refused and never hangs`, async (t) => {
     const directory = await filled(t, 'stop')
     const file = join(directory, 'leadloop.db')
-    overwrite(file, (rootPage(t, file, table) - 1) * 4096, Buffer.alloc(4096))
+    overwrite(file, (rootPage(t, file, table) - 1) * pageSize, Buffer.alloc(pageSize))
     t.regex(await refusalOf(directory), /damaged/)
   })
 }

@@ -10,13 +10,20 @@ import type { Write, WriteResult, WriterMessage } from './writer-protocol.js'
 /** About how many writes one transaction takes at most: bounds how long the first of them waits. */
 const largestCommit = 512
 
-/** In bytes: some times what it grows to between two checkpoints. */
+/** In bytes: twice what it grows to between two checkpoints, which are a thousand pages. */
 const largestIdleLog = 16 * 1024 * 1024
+
+/**
+ * In bytes. Of a page of 4,096, SQLite's own size, the events of a lead leave a quarter empty, since the largest of them fill nearly half
+ * of one. More than this saves little, and each write of a page takes it whole. A file that is there already keeps its size.
+ */
+const pageSize = 8_192
 
 const openFile = (file: string): Database.Database => {
   const database = new Database(file)
   const version = Number(database.pragma('user_version', { simple: true }))
   if (version > schemaVersion) throw newerVersion()
+  database.pragma(`page_size = ${pageSize}`)
   database.pragma('journal_mode = WAL')
   // Without it the write-ahead log stays as large as it ever was, such as after an hour in which somebody read a snapshot.
   database.pragma(`journal_size_limit = ${largestIdleLog}`)

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { sqliteDocuments } from '../../../adapters/sqlite/documents/documents.js'
 import { sqliteEventStore } from '../../../adapters/sqlite/event-store.js'
 import { openDatabase } from '../../../adapters/sqlite/database.js'
+import { schema, schemaVersion } from '../../../adapters/sqlite/schema.js'
 import type { OpenFailure } from '../../../adapters/sqlite/failure.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import type { DomainEvent } from '../../../domain/events.js'
@@ -18,8 +19,10 @@ import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
 import type { Collection } from '../../../projections/ports.js'
 import type { Said } from '../../kit/stores/append-until-refused.js'
+import { recorded } from '../../contracts/event-store-fixtures.js'
 import { newEvent } from '../../kit/domain/new-events.js'
-import { openIn } from '../../kit/stores/sqlite.js'
+import { engagementId } from '../../kit/domain/samples.js'
+import { byHand, openIn } from '../../kit/stores/sqlite.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { rightOf } from '../../kit/right-of.js'
 import { openTemporaryDirectory, temporaryDirectory } from '../../kit/temporary-directory.js'
@@ -261,6 +264,47 @@ inDirectory(
     )
   },
 )
+
+/** About as many bytes of JSON as the events of a lead hold which one webhook takes. */
+const leadEvents = [890, 710, 430, 430, 430, 1_510, 430]
+
+inDirectory('the events of leads leave little of their pages empty', async (t, directory) => {
+  const database = await openIn(directory)
+  const store = sqliteEventStore(database)
+  const bare = JSON.stringify(recorded({ text: '' }).data).length
+  const sized = (bytes: number, n: number) => newEvent(n, recorded({ text: 'x'.repeat(Math.max(0, bytes - bare)) }))
+  const leads = Array.from({ length: 200 }, (_, lead) =>
+    leadEvents.map((bytes, index) =>
+      store.append(`engagement-${engagementId(lead * 7 + index)}`, 'no-stream', [sized(bytes, lead * 7 + index)]),
+    ),
+  )
+  for (const append of await Promise.all(leads.flat())) rightOf(append)
+  await database.close()
+  const empty = byHand(directory, (file) =>
+    file.prepare<[], number>(`SELECT sum(unused) / sum(pgsize + 0.0) FROM dbstat WHERE name = 'events'`).pluck().get(),
+  )
+  t.true((empty ?? 1) < 0.12, `${empty} of their bytes`)
+})
+
+inDirectory('a file whose pages an earlier version made goes on with them', async (t, directory) => {
+  byHand(directory, (earlier) => {
+    earlier.pragma('page_size = 4096')
+    earlier.pragma('journal_mode = WAL')
+    earlier.exec(schema)
+    earlier.pragma(`user_version = ${schemaVersion}`)
+  })
+  for (const n of [1, 2]) {
+    const database = await openIn(directory)
+    const store = sqliteEventStore(database)
+    rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
+    t.is((await logOf(store)).length, n)
+    await database.close()
+  }
+  t.is(
+    byHand(directory, (file) => file.pragma('page_size', { simple: true })),
+    4_096,
+  )
+})
 
 inDirectory('a write to a closed store fails at once', async (t, directory) => {
   const database = await openIn(directory)
