@@ -286,25 +286,35 @@ inDirectory('the events of leads leave little of their pages empty', async (t, d
   t.true((empty ?? 1) < 0.12, `${empty} of their bytes`)
 })
 
-inDirectory('a file whose pages an earlier version made goes on with them', async (t, directory) => {
-  byHand(directory, (earlier) => {
-    earlier.pragma('page_size = 4096')
-    earlier.pragma('journal_mode = WAL')
-    earlier.exec(schema)
-    earlier.pragma(`user_version = ${schemaVersion}`)
-  })
-  for (const n of [1, 2]) {
-    const database = await openIn(directory)
-    const store = sqliteEventStore(database)
-    rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
-    t.is((await logOf(store)).length, n)
-    await database.close()
-  }
-  t.is(
-    byHand(directory, (file) => file.pragma('page_size', { simple: true })),
-    4_096,
-  )
-})
+inDirectory(
+  'a file whose pages an earlier version made goes on with them, and a copy may have ours',
+  async (t, directory) => {
+    const pageSize = (file: string) => byHand(file, (database) => database.pragma('page_size', { simple: true }))
+    const appended = async (file: string, n: number) => {
+      const database = await openIn(file)
+      const store = sqliteEventStore(database)
+      rightOf(await store.append(`account-${n}`, 'no-stream', [newEvent(n)]))
+      const log = await logOf(store)
+      await database.close()
+      return log.map(({ stream }) => stream)
+    }
+    byHand(directory, (earlier) => {
+      earlier.pragma('page_size = 4096')
+      earlier.pragma('journal_mode = WAL')
+      earlier.exec(schema)
+      earlier.pragma(`user_version = ${schemaVersion}`)
+    })
+    t.deepEqual(await appended(directory, 1), ['account-1'])
+    t.deepEqual(await appended(directory, 2), ['account-1', 'account-2'])
+    t.is(pageSize(directory), 4_096)
+
+    const copy = temporaryDirectory(t)
+    const into = `PRAGMA page_size = 8192; VACUUM INTO '${join(copy, 'leadloop.db')}'`
+    byHand(directory, (file) => file.exec(into))
+    t.deepEqual(await appended(copy, 3), ['account-1', 'account-2', 'account-3'])
+    t.is(pageSize(copy), 8_192)
+  },
+)
 
 inDirectory('a write to a closed store fails at once', async (t, directory) => {
   const database = await openIn(directory)
