@@ -200,23 +200,3 @@ test('a preview shows what is dropped since the month is used up, and the next s
     'on the last day it waits for the next month',
   )
 })
-
-test.serial('a preview of as many steps as there may be, a year apart, asks for few time zone offsets', (t) => {
-  const real = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, 'format')
-  let asked = 0
-  const counting = {
-    configurable: true,
-    get(this: Intl.DateTimeFormat) {
-      asked += 1
-      return real?.get?.call(this) as Intl.DateTimeFormat['format']
-    },
-  }
-  Object.defineProperty(Intl.DateTimeFormat.prototype, 'format', counting)
-  t.teardown(() => Object.defineProperty(Intl.DateTimeFormat.prototype, 'format', real ?? {}))
-  // Of somebody who may be anywhere, in years that nobody has asked for before.
-  const steps = Array.from({ length: 50 }, () => ['Still there?', 525_600] as const)
-  const night = instantOf(Date.UTC(2126, 2, 3, 6))
-  const { messages } = preview(steps, 'Ada', night, defaultSettings.quiet_hours, undefined, '', {}, '')
-  t.is(messages.length, 50)
-  t.true(asked > 50 && asked < 1_500, `${asked} offsets`)
-})
