@@ -17,7 +17,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import { backoffAfter } from '../../projections/subscriptions/backoff.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
-import { readByPages } from '../in-process/stream-pages.js'
+import { readByPages, readLastByPages } from '../in-process/stream-pages.js'
 import { monotonicTime } from '../node/monotonic-time.js'
 import { appendsOfThisProcess } from './appends-in-flight.js'
 import { completeRead } from './complete-read.js'
@@ -192,10 +192,9 @@ const streamReads = (
   }
   return {
     read: readByPages((stream, from, limit) => page(stream, { fromRevision: BigInt(from), maxCount: limit })),
-    readLast: async (stream, count) => {
-      const newestFirst = await page(stream, { direction: BACKWARDS, fromRevision: END, maxCount: count })
-      return E.isLeft(newestFirst) ? newestFirst : E.right(newestFirst.right.toReversed())
-    },
+    readLast: readLastByPages((stream, from, limit) =>
+      page(stream, { direction: BACKWARDS, fromRevision: from === 'end' ? END : BigInt(from), maxCount: limit }),
+    ),
   }
 }
 

@@ -1,4 +1,5 @@
 import { newAggregate, type Aggregate, type CausingEvent } from '../../domain/aggregate.js'
+import { approximateBytes } from '../../domain/approximate-size.js'
 import { fold, type StateSnapshot } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
 import type { Appended, Conflict, EventStore, NewEvent, StoreFailure } from '../../domain/ports.js'
@@ -40,8 +41,9 @@ type Events = ReadonlyArray<Recorded<DomainEvent>>
 /** A stream with fewer events is read at once; of a longer one so many of the newest. */
 const recentEvents = 100
 
-/** Events after a snapshot that are worth another. */
+/** Events after a snapshot that are worth another, and about how many bytes of them are. */
 const snapshotInterval = 50
+const snapshotBytes = 500_000
 
 export type MayHaveSnapshots = { readonly snapshot?: unknown }
 
@@ -73,47 +75,63 @@ const loadWhole = async <State, Event extends DomainEvent>(
   return E.isLeft(read) ? read : E.right(after(evolver, newAggregate(evolver), read.right.events))
 }
 
-/** However long the stream is, this reads few events, unless its snapshot was lost. */
+/** However long the stream is, and however large its events are, this reads few bytes, unless its snapshot was lost. */
 const loadLong = async <State, Event extends DomainEvent>(
   { store, snapshots }: { readonly store: Store; readonly snapshots: Snapshots },
   evolver: Evolver<State, Event>,
   shape: StateSnapshot<State>,
   stream: string,
 ): Promise<Either<StoreFailure, Aggregate<State>>> => {
-  const recent = await store.readLast(stream, recentEvents)
-  if (E.isLeft(recent)) return recent
-  if (recent.right.length < recentEvents) return E.right(after(evolver, newAggregate(evolver), recent.right))
-  const snapshot = await snapshots.find(shape, stream)
-  const newer = snapshot === undefined ? E.right(undefined) : await eventsSince(snapshot, stream, recent.right, store)
-  if (E.isLeft(newer)) return newer
-  const isOfThisStream = snapshot !== undefined && newer.right !== undefined
-  const read = isOfThisStream ? E.right({ events: newer.right }) : await store.read(stream)
+  const known = snapshots.inMemory(shape, stream)
+  const read =
+    (known && (await readSince(store, known, stream, []))) ?? (await readFromStore(store, snapshots, shape, stream))
   if (E.isLeft(read)) return read
-  const { events } = read.right
-  const loaded = after(evolver, isOfThisStream ? snapshot : newAggregate(evolver), events)
+  const { since, events } = read.right
+  const loaded = after(evolver, since ?? newAggregate(evolver), events)
   const newest = events.at(-1)
-  if (events.length >= snapshotInterval && newest !== undefined) {
+  const isWorthOne = events.length >= snapshotInterval || approximateBytes(events) >= snapshotBytes
+  if (isWorthOne && newest !== undefined) {
     const { revision, id, correlationId, position } = newest
     snapshots.save(shape, stream, { state: loaded.state, revision, last: { id, correlationId } }, position)
   }
   return E.right(loaded)
 }
 
+/** Events of a stream: all, or those since a snapshot. */
+type EventsRead<State> = { readonly since: Aggregate<State> | undefined; readonly events: Events }
+
+const readFromStore = async <State>(
+  store: Store,
+  snapshots: Snapshots,
+  shape: StateSnapshot<State>,
+  stream: string,
+): Promise<Either<StoreFailure, EventsRead<State>>> => {
+  const recent = await store.readLast(stream, recentEvents)
+  if (E.isLeft(recent)) return recent
+  if (recent.right.length < recentEvents) return E.right({ since: undefined, events: recent.right })
+  const saved = await snapshots.find(shape, stream)
+  const newer = saved && (await readSince(store, saved, stream, recent.right))
+  if (newer !== undefined) return newer
+  const whole = await store.read(stream)
+  return E.isLeft(whole) ? whole : E.right({ since: undefined, events: whole.right.events })
+}
+
 /**
  * The events after a snapshot. The stream must hold, at its revision, the very event that the snapshot names: undefined where it
  * does not, since the snapshot is of another log, or the stream was erased.
  */
-const eventsSince = async (
-  { revision, last }: { readonly revision: number; readonly last: CausingEvent },
+const readSince = async <State>(
+  store: Store,
+  since: Aggregate<State> & { readonly revision: number; readonly last: CausingEvent },
   stream: string,
   recent: Events,
-  store: Store,
-): Promise<Either<StoreFailure, Events | undefined>> => {
+): Promise<Either<StoreFailure, EventsRead<State>> | undefined> => {
+  const { revision, last } = since
   const isRecent = recent[0] !== undefined && recent[0].revision <= revision
   const read = isRecent ? E.right({ events: recent }) : await store.read(stream, revision)
   if (E.isLeft(read)) return read
   const at = read.right.events.findIndex((event) => event.revision === revision && event.id === last.id)
-  return E.right(at === -1 ? undefined : read.right.events.slice(at + 1))
+  return at === -1 ? undefined : E.right({ since, events: read.right.events.slice(at + 1) })
 }
 
 const after = <State, Event extends DomainEvent>(

@@ -16,6 +16,8 @@ type Snapshot<State> = Aggregate<State> & {
 
 /** Aggregates of long streams as they were some time ago. Whoever finds one checks it against the stream before it counts. */
 export type Snapshots = {
+  /** What this process has saved or found. */
+  readonly inMemory: <State>(shape: StateSnapshot<State>, stream: string) => Snapshot<State> | undefined
   readonly find: <State>(shape: StateSnapshot<State>, stream: string) => Promise<Snapshot<State> | undefined>
   /** `position`: of its last event. Returns at once; what is not saved costs time and nothing else. */
   readonly save: <State>(
@@ -56,11 +58,8 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
   }
 
   return {
-    find: async (shape, stream) => {
-      const document = cache.get(stream) ?? (await lookUp(stream))
-      const decoded = decode(StoredSnapshot(shape), document)
-      return E.isRight(decoded) ? decoded.right : undefined
-    },
+    inMemory: (shape, stream) => decoded(shape, cache.get(stream)),
+    find: async (shape, stream) => decoded(shape, cache.get(stream) ?? (await lookUp(stream))),
     save: ({ version, codec }, stream, { state, revision, last }, position) => {
       const document = { version, revision, last, state: codec.encode(state) }
       cache.set(stream, document)
@@ -73,6 +72,11 @@ export const documentSnapshots = (documents: Pick<Documents, 'prepare' | 'get' |
       orThrow(await documents.apply(snapshotCollection, [{ key: stream, document: undefined, position }], beginning))
     },
   }
+}
+
+const decoded = <State>(shape: StateSnapshot<State>, document: Json | undefined): Snapshot<State> | undefined => {
+  const snapshot = decode(StoredSnapshot(shape), document)
+  return E.isRight(snapshot) ? snapshot.right : undefined
 }
 
 /** Of another version, or of another shape, it is none. */

@@ -437,10 +437,11 @@ test.serial('a long stream is read by calls that do not grow with it', async (t)
   rightOf(await store.append('account-1', 'no-stream', newEvents(1_200)))
   const before = double.calls().reads
   t.is(rightOf(await store.read('account-1')).events.length, 1_200)
-  t.is(double.calls().reads, before + 3)
+  // The first page is small: how large its events are is not known before.
+  t.is(double.calls().reads, before + 4)
   t.is(rightOf(await store.read('account-1', 1_190)).events.length, 10)
   t.is(rightOf(await store.readLast('account-1', 7)).length, 7)
-  t.is(double.calls().reads, before + 5)
+  t.is(double.calls().reads, before + 6)
 })
 
 test.serial('how far a follower has come is a stream of one event, in the shape that is stored today', async (t) => {

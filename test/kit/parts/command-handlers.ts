@@ -7,6 +7,7 @@ import type { Clock, CommandHandler, EventStore } from '../../../domain/ports.js
 
 /** As where no stream is long. */
 export const noSnapshots: Snapshots = {
+  inMemory: () => undefined,
   find: () => Promise.resolve(undefined),
   save: () => undefined,
   remove: () => Promise.resolve(),
