@@ -3,9 +3,9 @@ import { withinLimit } from '../../domain/abortable.js'
 import type { Position } from '../../domain/event.js'
 import { E } from '../../domain/prelude.js'
 import { shards } from '../../projections/delivery/shards.js'
-import { keptDeliveries } from '../../projections/erasure/delivery-retention.js'
-import { keptMessages } from '../../projections/erasure/message-retention.js'
-import { retention, type Kept } from '../../projections/erasure/retention.js'
+import { deliveryRetention } from '../../projections/erasure/delivery-retention.js'
+import { messageRetention } from '../../projections/erasure/message-retention.js'
+import { retention, type RetentionPolicy } from '../../projections/erasure/retention.js'
 import type { Json } from '../../projections/ports.js'
 import { mailerName } from '../../projections/notices/mailer.js'
 import { contactShards } from '../../projections/read-models/contact-shards.js'
@@ -161,21 +161,21 @@ const retentionsOn = (ports: Ports): ReadonlyArray<RunningRetention> => {
   const backoff = exponentialBackoff(storeBackoff, time)
   const running = { ...ports, store: stores.store, documents: stores.documents, backoff }
 
-  const of = <Document extends Json>(kept: Kept<Document>, days: number): RunningRetention => {
+  const of = <Document extends Json>(policy: RetentionPolicy<Document>, days: number): RunningRetention => {
     // It tries again after up to an hour.
     const tried = failingWork(time, Infinity)
-    const { progress } = followerOf(followers.readModels, kept.projection.name)
+    const { progress } = followerOf(followers.readModels, policy.projection.name)
     return {
-      run: retention({ ...running, failingWork: tried }, kept, days).run,
-      observed: { name: kept.name, progress, failure: () => undefined, retrying: tried.reason },
+      run: retention({ ...running, failingWork: tried }, policy, days).run,
+      observed: { name: policy.name, progress, failure: () => undefined, retrying: tried.reason },
     }
   }
   const shown = (): LeasedFollower => followerOf(followers.readModels, resends.name)
   return [
     ...(deliveryRetentionDays === undefined
       ? []
-      : [of(keptDeliveries({ ...running, resends: shown() }), deliveryRetentionDays)]),
-    ...(messageRetentionDays === undefined ? [] : [of(keptMessages(running), messageRetentionDays)]),
+      : [of(deliveryRetention({ ...running, resends: shown() }), deliveryRetentionDays)]),
+    ...(messageRetentionDays === undefined ? [] : [of(messageRetention(running), messageRetentionDays)]),
   ]
 }
 

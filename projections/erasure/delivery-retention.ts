@@ -4,14 +4,14 @@ import type { Clock, Ids } from '../../domain/ports.js'
 import { deliveries, type DeliveryDocument } from '../read-models/deliveries.js'
 import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
 import { eraseDelivery, type DeliveryErasurePorts } from './erased-delivery.js'
-import type { Kept } from './retention.js'
+import type { RetentionPolicy } from './retention.js'
 
 type Ports = DeliveryErasurePorts & { readonly clock: Pick<Clock, 'now'>; readonly ids: Pick<Ids, 'uuid'> }
 
 const name = 'retention'
 
 /** The bodies of deliveries, and what receivers answered. */
-export const keptDeliveries = (ports: Ports): Kept<DeliveryDocument> => ({
+export const deliveryRetention = (ports: Ports): RetentionPolicy<DeliveryDocument> => ({
   name,
   what: 'bodies of deliveries',
   projection: deliveries,

@@ -8,14 +8,14 @@ import { guardedCommandHandler } from '../subscriptions/lease-guard.js'
 import { loadOrThrow } from '../subscriptions/retried-command.js'
 import { eraseMessage } from './erased-messages.js'
 import type { CopyPorts } from './found-copies.js'
-import type { Kept } from './retention.js'
+import type { RetentionPolicy } from './retention.js'
 
 type Ports = CopyPorts & { readonly ids: Pick<Ids, 'uuid'> }
 
 const name = 'message_retention'
 
 /** What was written to contacts and by them. While its engagement goes on, the message of a step tells when the next one is due. */
-export const keptMessages = (ports: Ports): Kept<MessageDocument> => ({
+export const messageRetention = (ports: Ports): RetentionPolicy<MessageDocument> => ({
   name,
   what: 'texts of messages',
   projection: messages,

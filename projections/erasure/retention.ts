@@ -27,7 +27,7 @@ type RemoveAll = (
 type LookPorts = RetentionPorts & { readonly removeAll: RemoveAll }
 
 /** What is kept for so many days, and then removed, one document of a read model at a time. */
-export type Kept<Document extends Json> = {
+export type RetentionPolicy<Document extends Json> = {
   /** The lease under which it is removed. */
   readonly name: string
   /** In the plural: for the log. */
@@ -61,9 +61,13 @@ const perSecond = 500
 const unfinished = 2 * batchSize
 
 /** Removes what ended so many days ago, under a lease. */
-export const retention = <Document extends Json>(ports: RetentionPorts, kept: Kept<Document>, days: number) => ({
+export const retention = <Document extends Json>(
+  ports: RetentionPorts,
+  policy: RetentionPolicy<Document>,
+  days: number,
+) => ({
   run: async (lease: Lease): Promise<void> => {
-    const removing = removerOf(ports, kept, lease)
+    const removing = removerOf(ports, policy, lease)
     // An older process may have left some in the files.
     let isPurged = false
     let failures = 0
@@ -78,23 +82,23 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
       }
       try {
         const part = { ...ports, removeAll }
-        const erased = (await finish(part, kept, lease)) + (await sweep(part, kept, limit, lease))
-        if (erased > 0) ports.logger.info({ erased, before: limit }, `${kept.what} were removed`)
+        const erased = (await finish(part, policy, lease)) + (await sweep(part, policy, limit, lease))
+        if (erased > 0) ports.logger.info({ erased, before: limit }, `${policy.what} were removed`)
         if (erased > 0 || !isPurged) isPurged = orThrow(await ports.store.purge())
         // What is built is looked at when it is there.
-        if (!orThrow(await ports.documents.exists(collectionOf(kept.projection)))) next = pauseWhileBuilt
+        if (!orThrow(await ports.documents.exists(collectionOf(policy.projection)))) next = pauseWhileBuilt
       } catch (error) {
         failed = [error]
       }
       const [error] = failed
       if (failed.length === 0) {
         failures = 0
-        ports.failingWork.ended(kept.name)
+        ports.failingWork.ended(policy.name)
       } else {
-        if (isTold(failures)) ports.logger.warn({ reason: reasonOf(error) }, `${kept.what} could not all be removed`)
+        if (isTold(failures)) ports.logger.warn({ reason: reasonOf(error) }, `${policy.what} could not all be removed`)
         next = backoffAfter(pauseAfterFailure, failures)
         failures += 1
-        ports.failingWork.failed(lease, kept.name, error)
+        ports.failingWork.failed(lease, policy.name, error)
       }
       await ports.clock.sleepUntil(later(ports.clock.now(), next), lease.ending)
     }
@@ -102,12 +106,16 @@ export const retention = <Document extends Json>(ports: RetentionPorts, kept: Ke
 })
 
 /** What never can be removed is parked as the eraser's, which answers its retry: the next look removes what can be read again. */
-const removerOf = <Document extends Json>(ports: RetentionPorts, kept: Kept<Document>, lease: Lease): RemoveAll => {
+const removerOf = <Document extends Json>(
+  ports: RetentionPorts,
+  policy: RetentionPolicy<Document>,
+  lease: Lease,
+): RemoveAll => {
   const exceptions = exceptionsInARow()
-  const { park } = parkedRecords({ name: eraserName, actor: kept.name }, ports)
+  const { park } = parkedRecords({ name: eraserName, actor: policy.name }, ports)
 
   const removed = async (entry: Entry, remove: (entry: Entry) => Promise<boolean>): Promise<boolean> => {
-    const stream = kept.streamOf(entry.key)
+    const stream = policy.streamOf(entry.key)
     try {
       const isRemoved = await remove(entry)
       exceptions.succeeded(stream)
@@ -133,13 +141,13 @@ const removerOf = <Document extends Json>(ports: RetentionPorts, kept: Kept<Docu
  */
 const sweep = async <Document extends Json>(
   ports: LookPorts,
-  kept: Kept<Document>,
+  policy: RetentionPolicy<Document>,
   limit: Instant,
   lease: Lease,
 ): Promise<number> => {
-  const collection = collectionOf(kept.projection)
+  const collection = collectionOf(policy.projection)
   let erased = 0
-  for (const state of kept.ended) {
+  for (const state of policy.ended) {
     let after: Cursor | undefined
     do {
       // By when they were made: none ends before that.
@@ -147,9 +155,9 @@ const sweep = async <Document extends Json>(
       const page = orThrow(await ports.documents.find(collection, after === undefined ? part : { ...part, after }))
       if (lease.ending.aborted) return erased
       const { removed, failed } = await ports.removeAll(page, async ({ key, document }) => {
-        const [last] = orThrow(await ports.store.readLast(kept.streamOf(key), 1))
-        if (last === undefined || last.time > limit || last.type === kept.closedBy) return false
-        return kept.remove(document as Document, lease)
+        const [last] = orThrow(await ports.store.readLast(policy.streamOf(key), 1))
+        if (last === undefined || last.time > limit || last.type === policy.closedBy) return false
+        return policy.remove(document as Document, lease)
       })
       erased += removed
       // The store is away: to ask it for each of the others would help nobody.
@@ -158,19 +166,23 @@ const sweep = async <Document extends Json>(
       await pace(ports, page.length, lease)
       const last = page.length < batchSize ? undefined : page.at(-1)
       // A collection holds what its own projection made.
-      after = last && { key: last.key, value: kept.orderOf(last.document as Document) ?? limit }
+      after = last && { key: last.key, value: policy.orderOf(last.document as Document) ?? limit }
     } while (after !== undefined)
   }
   return erased
 }
 
 /** Takes away what stands before the newest closing events, where an earlier sweep did not come to that. */
-const finish = async <Document extends Json>(ports: LookPorts, kept: Kept<Document>, lease: Lease): Promise<number> => {
-  const newest = { index: kept.removed, equals: [], descending: true, limit: unfinished } as const
-  const page = orThrow(await ports.documents.find(collectionOf(kept.projection), newest))
+const finish = async <Document extends Json>(
+  ports: LookPorts,
+  policy: RetentionPolicy<Document>,
+  lease: Lease,
+): Promise<number> => {
+  const newest = { index: policy.removed, equals: [], descending: true, limit: unfinished } as const
+  const page = orThrow(await ports.documents.find(collectionOf(policy.projection), newest))
   const { removed } = await ports.removeAll(page, async ({ key, document }) => {
-    const [first] = orThrow(await ports.store.read(kept.streamOf(key))).events
-    return first !== undefined && first.type !== kept.closedBy && kept.remove(document as Document, lease)
+    const [first] = orThrow(await ports.store.read(policy.streamOf(key))).events
+    return first !== undefined && first.type !== policy.closedBy && policy.remove(document as Document, lease)
   })
   return removed
 }

@@ -1,4 +1,4 @@
-import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
+import { messengerWithoutProvider } from '../../../adapters/in-process/messenger-without-provider.js'
 import { isMessagingService, type TwilioAccount } from '../../../adapters/twilio/account.js'
 import { inboundMessageFrom, statusCallbackFrom } from '../../../adapters/twilio/callbacks.js'
 import { twilioMessenger } from '../../../adapters/twilio/messenger.js'
@@ -19,7 +19,7 @@ type OpenTexting = {
 
 /** Hands texts to the provider that the settings name; else they are kept, where the operator reads them. */
 export const texting = ({ sms, publicUrl = '' }: Pick<Config, 'sms' | 'publicUrl'>, clock: Clock): OpenTexting => {
-  if (sms === undefined) return { messenger: keptMessages, textProvider: undefined, close: () => undefined }
+  if (sms === undefined) return { messenger: messengerWithoutProvider, textProvider: undefined, close: () => undefined }
   const statusCallbackOf = (id: string): string => `${publicUrl}/messaging/twilio/status/${id}`
   const messenger = twilioMessenger({ account: sms, statusCallbackOf }, { clock })
   return { messenger, textProvider: twilioReader(sms, publicUrl), close: messenger.close }

@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8'
 import test, { type ExecutionContext } from 'ava'
 import { randomIds } from '../../../adapters/node/ids.js'
-import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
+import { messengerWithoutProvider } from '../../../adapters/in-process/messenger-without-provider.js'
 import { singleProcessMembership } from '../../../adapters/in-process/single-process-leases.js'
 import { clientCommands } from '../../../app/commands/client-commands.js'
 import { readYourWrites } from '../../../app/commands/read-your-writes.js'
@@ -81,7 +81,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
     currentStates: side.currentStates,
     reactor: side.reactor,
     snapshots: side.snapshots,
-    messenger: keptMessages,
+    messenger: messengerWithoutProvider,
   })
   const following = logFollowing(side, stores, followers.reactions, ports)
   let asked = 0

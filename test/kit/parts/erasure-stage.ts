@@ -1,4 +1,4 @@
-import { keptMessages } from '../../../adapters/in-process/kept-messages.js'
+import { messengerWithoutProvider } from '../../../adapters/in-process/messenger-without-provider.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { reactor } from '../../../app/commands/reactions/reactor.js'
 import { aborted, neverAborted } from '../../../domain/abortable.js'
@@ -90,7 +90,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     /** Handles the log from its beginning. */
     run: async (
       stepped: EventStore = store,
-      messenger: Pick<Messenger, 'settle'> = keptMessages,
+      messenger: Pick<Messenger, 'settle'> = messengerWithoutProvider,
       { stopping = neverAborted, find = documents.find }: Partial<RunOptions> = {},
     ): Promise<void> => {
       const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })

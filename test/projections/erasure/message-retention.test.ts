@@ -1,7 +1,7 @@
 import test from 'ava'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageCommand } from '../../../domain/message.js'
-import { keptMessages } from '../../../projections/erasure/message-retention.js'
+import { messageRetention } from '../../../projections/erasure/message-retention.js'
 import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import type { MessageDocument } from '../../../projections/read-models/messages.js'
 import { eventfulHistory } from '../../kit/domain/histories.js'
@@ -46,7 +46,7 @@ const removed = async (isOver: boolean, ending: Ending) => {
   }
   const ports = { store, commandHandler, messenger: { settle }, clock, time: turnTime, logger: recordingLogger() }
   const document = { created_at: clock.now(), id: ids.message_id, account_id, contact_id, engagement_id }
-  const { remove } = keptMessages({ ...ports, ids: { uuid: nextId } })
+  const { remove } = messageRetention({ ...ports, ids: { uuid: nextId } })
   const isRemoved = await remove(document as MessageDocument, testLease('retention'))
   const { events } = rightOf(await store.read(`message-${ids.message_id}`))
   return { isRemoved, asked, types: events.map(({ type }) => type), number: numbers.get(contact_id) }

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { keptMessages as outbox } from '../../../adapters/in-process/kept-messages.js'
+import { messengerWithoutProvider as outbox } from '../../../adapters/in-process/messenger-without-provider.js'
 import { randomIds } from '../../../adapters/node/ids.js'
 import { neverAborted } from '../../../domain/abortable.js'
 import { beginning, type Recorded } from '../../../domain/event.js'
@@ -7,8 +7,8 @@ import type { DomainEvent } from '../../../domain/events.js'
 import { later, type Instant } from '../../../domain/instant.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { E } from '../../../domain/prelude.js'
-import { keptDeliveries } from '../../../projections/erasure/delivery-retention.js'
-import { keptMessages } from '../../../projections/erasure/message-retention.js'
+import { deliveryRetention } from '../../../projections/erasure/delivery-retention.js'
+import { messageRetention } from '../../../projections/erasure/message-retention.js'
 import { retention } from '../../../projections/erasure/retention.js'
 import { failingWork, type FailingWork } from '../../../projections/subscriptions/failing-work.js'
 import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../../../projections/projection.js'
@@ -98,8 +98,8 @@ const sweptAt = async (
     backoff: nextTurn,
     resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
   }
-  if (what === 'delivery') await retention(ports, keptDeliveries(ports), 30).run(lease)
-  else await retention(ports, keptMessages(ports), 30).run(lease)
+  if (what === 'delivery') await retention(ports, deliveryRetention(ports), 30).run(lease)
+  else await retention(ports, messageRetention(ports), 30).run(lease)
   const events: Array<Recorded<DomainEvent>> = []
   for await (const batch of whole.history(beginning, [what, 'parked'], neverAborted)) events.push(...batch.events)
   // What others had parked before is no matter here.
@@ -148,7 +148,7 @@ test('while the read model is being built it is looked at again soon', async (t)
     },
     resends: { name: 'resends', failure: () => undefined, caughtUpTo: () => Promise.resolve() },
   }
-  await retention(ports, keptDeliveries(ports), 30).run(lease)
+  await retention(ports, deliveryRetention(ports), 30).run(lease)
   t.deepEqual(waits, [later(clock.now(), 10_000), later(clock.now(), hour)])
 })
 
