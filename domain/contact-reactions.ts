@@ -65,10 +65,10 @@ export const onContactOptedOut: Reaction<'ContactOptedOut'> = ({ data, time }) =
   const others = ended.filter((id) => id !== engagement_id)
   // Where a text or a report says so that ends it. What was said to somebody else, such as the sender, it learns from here alone.
   const learns: EngagementCommand = { type: 'GiveUp', trigger: 'opted-out-before', at: time }
-  const isTold = said !== undefined || !ended.includes(engagement_id)
+  const hasEnded = said !== undefined || !ended.includes(engagement_id)
   return [
     ...(confirmation === undefined ? [] : [answerOf(confirmation, 'confirmation', time)]),
-    ...(isTold ? [] : [{ decider: engagement, id: engagement_id, command: learns } as const]),
+    ...(hasEnded ? [] : [{ decider: engagement, id: engagement_id, command: learns } as const]),
     ...others.map((id): Intent => {
       const command: EngagementCommand = { type: 'EndEngagement', reason: 'opted_out', at: time }
       return { decider: engagement, id, command }

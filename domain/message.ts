@@ -431,7 +431,7 @@ const decide = (command: MessageCommand, state: MessageState): Either<never, Rea
       )
     case 'PostponeMessage':
     case 'WithdrawMessage':
-      return E.right(putOff(command, state))
+      return E.right(postponeOrWithdraw(command, state))
     case 'ReceiveMessage':
       return E.right(state.kind === 'unknown' ? [{ type: 'MessageReceived', data: command.facts }] : [])
     case 'EraseMessage':
@@ -518,7 +518,7 @@ const told = (
 }
 
 /** Of one that waits, or was never begun: no try of it is under way. */
-const putOff = (
+const postponeOrWithdraw = (
   command: Extract<MessageCommand, { readonly type: 'PostponeMessage' | 'WithdrawMessage' }>,
   state: MessageState,
 ): ReadonlyArray<MessageEvent> => {

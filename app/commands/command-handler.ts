@@ -16,7 +16,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { schemaVersion } from '../../domain/stored-event.js'
 import type { Aggregates } from './aggregates.js'
 
-/** Attempts in all: after a conflict, or a wrong assumption, the command is decided again. */
+/** Tries in all: after a conflict, or a wrong assumption, the command is decided again. */
 const maximalTries = 4
 
 type Ports = { readonly aggregates: Aggregates; readonly store: Pick<EventStore, 'readLast'>; readonly clock: Clock }

@@ -57,7 +57,7 @@ export const addressedBy = async (
     const one = await addressedIn(ports, id, phone, providerId)
     if (E.isRight(one)) possible.push(...one.right)
     else if (one.left.kind !== 'corrupt') return one
-    else logger.error({ account: id, reason: one.left.reason }, unheard)
+    else logger.error({ account: id, reason: one.left.reason }, unreadableAccount)
   }
   const ids = possible.map(({ contactId }) => contactId)
   const found = await queries.byKeys(contacts, ids)
@@ -66,7 +66,7 @@ export const addressedBy = async (
   return E.right(possible.map((one) => ({ ...one, isKnown: known.has(one.contactId) })))
 }
 
-export const unheard = 'what is written to an account is not heard, since it can not be read'
+export const unreadableAccount = 'what is written to an account is not heard, since it can not be read'
 
 const addressedIn = async (
   { commandHandler, currentStates, vault, sharedSender }: AddressedPorts,

@@ -8,12 +8,12 @@ import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
 import { answer, bind } from '../http/steps.js'
 import { addressedBy, ofSender, writtenToLast } from './addressed.js'
-import { hearEach, type HearingPorts } from './heard.js'
+import { receiveForEach, type ReceivingPorts } from './received-text.js'
 import type { InboundText, TextProvider } from './provider.js'
 import { mayMeanToSender, saidByStrangers, saidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
-export type InboundPorts = Omit<HearingPorts, 'sharedSender'> & {
+export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
   readonly store: EventStore
   readonly time: Pick<Time, 'sleep'>
   /** What maintains the read models that tell who wrote to whom. */
@@ -67,7 +67,7 @@ const areNewestShown = async (
  * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
  */
 const received = async (
-  ports: InboundPorts & HearingPorts,
+  ports: InboundPorts & ReceivingPorts,
   playbookAt: PlaybookVersions,
   inbound: InboundText,
 ): Promise<Either<Problem, undefined>> => {
@@ -98,9 +98,15 @@ const received = async (
   if (answering === undefined && said === undefined) ports.unplaced('text')
   const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
   // Twilio answers its keywords unless one has told it not to.
-  const heard = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
+  const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
   // It answers first, so that a request which is repeated finds the same one.
-  return hearEach(ports, playbookAt, heard, answering === undefined ? [] : [answering, ...others], answering)
+  return receiveForEach(
+    ports,
+    playbookAt,
+    receivedText,
+    answering === undefined ? [] : [answering, ...others],
+    answering,
+  )
 }
 
 /** As the log names it. */

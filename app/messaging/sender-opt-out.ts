@@ -10,7 +10,7 @@ import { senderOptOut } from '../../domain/sender-opt-out.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
-import { unheard, type Addressed } from './addressed.js'
+import { unreadableAccount, type Addressed } from './addressed.js'
 
 type SenderOptOutPorts = {
   readonly commandHandler: Pick<CommandHandler, 'load'>
@@ -23,9 +23,9 @@ type SenderOptOutPorts = {
 export type Said = Extract<ReplyMeaning, 'opted_out' | 'opted_in'>
 
 /** `said`: undefined where that is nothing. `saidAt`: the place of the text among all that was said to the sender. */
-export type ToldSender = { readonly said: Said | undefined; readonly saidAt: Instant | undefined }
+export type SaidToSender = { readonly said: Said | undefined; readonly saidAt: Instant | undefined }
 
-const nothingSaid: ToldSender = { said: undefined, saidAt: undefined }
+const nothingSaid: SaidToSender = { said: undefined, saidAt: undefined }
 
 /** A text, known by `textId` however often it comes. */
 type ToSender = {
@@ -44,7 +44,7 @@ export const saidToSender = async (
   phone: Phone,
   names: ReadonlyArray<string>,
   { text, textId, mark, actor }: ToSender,
-): Promise<Either<Problem, ToldSender | 'repeated'>> => {
+): Promise<Either<Problem, SaidToSender | 'repeated'>> => {
   const possible = mayMeanToSender(text, mark)
   if (possible !== 'opted_out' && possible !== 'opted_in') return E.right(nothingSaid)
   const optsOut = possible === 'opted_out'
@@ -68,8 +68,8 @@ export const saidToSender = async (
   let takesBack = false
   let saidAt: Instant | undefined
   for (const command of commands) {
-    const told = { ...command, at, saidAt }
-    const done = await ports.clientCommands.execute(senderOptOut, command.optOutId, told, actor)
+    const dated = { ...command, at, saidAt }
+    const done = await ports.clientCommands.execute(senderOptOut, command.optOutId, dated, actor)
     if (E.isLeft(done)) return done
     const { events, state } = done.right
     if (events.length === 0 && state.optedOut !== optsOut) return E.right('repeated')
@@ -112,7 +112,7 @@ export const saidByStrangers = async (
     const isContact = await saidByStranger(ports, said, one, actor)
     if (E.isRight(isContact)) notShown.push(...(isContact.right ? [{ ...one, isKnown: true }] : []))
     else if (isContact.left.kind !== 'corrupt') return isContact
-    else ports.logger.error({ account: one.accountId, reason: isContact.left.reason }, unheard)
+    else ports.logger.error({ account: one.accountId, reason: isContact.left.reason }, unreadableAccount)
   }
   return E.right(notShown)
 }

@@ -7,7 +7,7 @@ import { orThrow, StoreFailed } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Follower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
-import { isTold } from '../subscriptions/backoff.js'
+import { isLogged } from '../subscriptions/backoff.js'
 import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { arrivals } from './arrivals.js'
@@ -211,7 +211,7 @@ const searchForWork = (
         await inAll(lease)
         break
       } catch (error) {
-        if (isTold(failures))
+        if (isLogged(failures))
           logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'the webhooks of a shard could not be read')
         failingWork.failed(lease, lease.name, error)
         await backoff(failures, lease.ending)

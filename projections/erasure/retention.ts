@@ -7,7 +7,7 @@ import type { Cursor, Documents, Entry } from '../ports.js'
 import { collectionOf, type Projection } from '../projection.js'
 import type { Json } from '../ports.js'
 import { reasonOf } from '../../domain/failure-reason.js'
-import { backoffAfter, isTold } from '../subscriptions/backoff.js'
+import { backoffAfter, isLogged } from '../subscriptions/backoff.js'
 import type { Lease } from '../subscriptions/leases.js'
 import { eraserName } from './eraser.js'
 
@@ -95,7 +95,8 @@ export const retention = <Document extends Json>(
         failures = 0
         ports.failingWork.ended(policy.name)
       } else {
-        if (isTold(failures)) ports.logger.warn({ reason: reasonOf(error) }, `${policy.what} could not all be removed`)
+        if (isLogged(failures))
+          ports.logger.warn({ reason: reasonOf(error) }, `${policy.what} could not all be removed`)
         next = backoffAfter(pauseAfterFailure, failures)
         failures += 1
         ports.failingWork.failed(lease, policy.name, error)

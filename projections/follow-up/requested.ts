@@ -66,8 +66,8 @@ export const sendRequested = async (ports: StepPorts, lease: Lease, id: MessageI
   const position = await record(ports, lease, id, command)
   if (decided.kind !== 'postpone' || !(await isOutdated(ports, decided, parties.account))) return position
   const { until, reason } = postpone.noLonger(clock.now())
-  const goesOn = { type: 'PostponeMessage', until, reason, insteadOf: decided.until } as const
-  return (await record(ports, lease, id, goesOn)) ?? position
+  const resume = { type: 'PostponeMessage', until, reason, insteadOf: decided.until } as const
+  return (await record(ports, lease, id, resume)) ?? position
 }
 
 const record = async (

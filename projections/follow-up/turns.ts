@@ -13,14 +13,14 @@ import { wakeUp } from '../../domain/wake-up.js'
 import { parkedWork, type ParkedUnderLease } from '../parking/parked-work.js'
 import type { ProjectedEvent } from '../projection.js'
 import { contactShardOf } from '../read-models/contact-shards.js'
-import { isTold } from '../subscriptions/backoff.js'
+import { isLogged } from '../subscriptions/backoff.js'
 import { reasonOf } from '../../domain/failure-reason.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
 import { FailedForGood } from '../subscriptions/retried-command.js'
 import { eraseCopies } from './copies.js'
 import { isMessageId, type DueInShard, type TurnId } from './due/due-in-shard.js'
-import { putOff } from './due/put-off.js'
+import { postponeTurn } from './due/postpone-turn.js'
 import { sendRequested } from './requested.js'
 import { takeTurn, type StepPorts } from './step.js'
 
@@ -51,7 +51,7 @@ export const shardUnder = (lease: Lease): Shard => ({
   setAside: new Map(),
   retried: new Map(),
   latePaceUntil: 0,
-  nextFarLookAt: 0,
+  nextWiderReadAt: 0,
   lateAhead: { steps: [], until: 0 },
 })
 
@@ -87,7 +87,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
       return undefined
     }
     await parked.park(shard, failure)
-    const position = await putOff(ports, shard.lease, id)
+    const position = await postponeTurn(ports, shard.lease, id)
     // What can't be put off is set aside, under its own stream: there its retry finds it.
     const { message: reason } = failure
     const own = recorded.streamOf(id)
@@ -111,7 +111,7 @@ export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | 
         await Promise.all(readModels.map(({ caughtUpTo }) => caughtUpTo(position, shard.lease.ending)))
       } catch (error) {
         const failures = failing.get(id) ?? 0
-        if (isTold(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
+        if (isLogged(failures)) logger.warn({ turn: id, reason: reasonOf(error) }, 'a turn could not be recorded')
         failing.set(id, failures + 1)
         failingWork.failed(shard.lease, id, error)
         await backoff(0, shard.lease.ending)

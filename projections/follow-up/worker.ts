@@ -2,7 +2,7 @@ import { aborted } from '../../domain/abortable.js'
 import { account } from '../../domain/account.js'
 import { idIn } from '../../domain/decider.js'
 import type { AccountId, EngagementId } from '../../domain/ids.js'
-import { isTold } from '../subscriptions/backoff.js'
+import { isLogged } from '../subscriptions/backoff.js'
 import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import type { Follower } from '../subscriptions/follower.js'
 import { isEnding, type Lease } from '../subscriptions/leases.js'
@@ -57,7 +57,7 @@ export const followUpWorker = (
           throw new StatedFailure('a read model of the follow-ups does not answer')
         for (const shard of shards.values()) shard.wakeUp.wake()
         // What enabled an account before that position is not learnt from the log.
-        for (const { lookAtAll } of waits) lookAtAll()
+        for (const { checkAll } of waits) checkAll()
         return one < other ? one : other
       },
       handle: async ({ events }) => {
@@ -65,7 +65,7 @@ export const followUpWorker = (
           const retried = await turns.learn(event)
           retried?.wakeUp.wake()
           const accountId = maySendBy(event)
-          if (accountId !== undefined) for (const { look } of waits) look(accountId, event.position)
+          if (accountId !== undefined) for (const { check } of waits) check(accountId, event.position)
         }
         arrivals.learn(events)
       },
@@ -80,7 +80,7 @@ export const followUpWorker = (
       shards.set(lease.name, shard)
       const ofAccounts = accountWaits(ports, shard)
       waits.add(ofAccounts)
-      const goingOn = ofAccounts.work()
+      const resuming = ofAccounts.work()
       void aborted(lease.ending).then(shard.wakeUp.wake)
       let failures = 0
       while (!isEnding(lease)) {
@@ -88,7 +88,7 @@ export const followUpWorker = (
           await beginDue(ports, shard, (id) => void shard.underWay.set(id, turns.take(shard, id)))
           failures = 0
         } catch (error) {
-          if (isTold(failures))
+          if (isLogged(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'due follow-ups could not be read')
           failingWork.failed(lease, lease.name, error)
           await backoff(failures, lease.ending)
@@ -97,7 +97,7 @@ export const followUpWorker = (
       }
       shards.delete(lease.name)
       waits.delete(ofAccounts)
-      await Promise.all([goingOn, ...shard.underWay.values()])
+      await Promise.all([resuming, ...shard.underWay.values()])
     },
   }
 }

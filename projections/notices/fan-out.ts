@@ -34,7 +34,7 @@ const notifiedRoles: ReadonlySet<MemberRole> = new Set<MemberRole>(['admin', 'ma
  */
 export const noticeFanOut = (ports: FanOutPorts): Follower => {
   const { store, commandHandler, checkpoint } = ports
-  const makeDue = async (event: Trouble, { cause: key, account_id, about }: Told): Promise<void> => {
+  const makeDue = async (event: Trouble, { cause: key, account_id, about }: Notification): Promise<void> => {
     for (const member_id of await recipientsAsOf(store, account_id, event)) {
       const facts: NoticeFacts = {
         ...{ notice_id: noticeIdOf(key, member_id), account_id, member_id, due_at: event.time },
@@ -50,8 +50,8 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
 
   const work = async (event: ProjectedEvent): Promise<void> => {
     if (event.type === 'WebhookTurnedOff') {
-      const told = await ofWebhook(store, event)
-      if (told !== undefined) await makeDue(event, told)
+      const notification = await ofWebhook(store, event)
+      if (notification !== undefined) await makeDue(event, notification)
     }
     if (event.type === 'SenderHeld') await makeDue(event, ofSender(event))
     if (event.type === 'SegmentLimitReached') await makeDue(event, ofLimit(event))
@@ -74,7 +74,7 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
 }
 
 /** `cause`: what happens again under it is the same, of which nobody is told twice. */
-type Told = {
+type Notification = {
   readonly cause: string
   readonly account_id: AccountId
   readonly about: WithoutMember<NoticeFacts>
@@ -83,7 +83,7 @@ type WithoutMember<Facts extends NoticeFacts> = Facts extends unknown
   ? Omit<Facts, 'notice_id' | 'account_id' | 'member_id' | 'due_at'>
   : never
 
-const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Promise<Told | undefined> => {
+const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Promise<Notification | undefined> => {
   const added = orThrow(await store.read(event.stream)).events[0]
   if (added?.type !== 'WebhookAdded') return undefined
   const { account_id, webhook_id } = added.data
@@ -94,13 +94,13 @@ const ofWebhook = async (store: EventStore, event: Of<'WebhookTurnedOff'>): Prom
 }
 
 /** One that is tried in vain is still the same trouble. */
-const ofSender = ({ data: { account_id, since, reason } }: Of<'SenderHeld'>): Told => ({
+const ofSender = ({ data: { account_id, since, reason } }: Of<'SenderHeld'>): Notification => ({
   cause: `sender/${account_id}/${since}`,
   account_id,
   about: { about: 'sender-held', since, reason },
 })
 
-const ofLimit = ({ id, data: { account_id, month, segments_per_month } }: Of<'SegmentLimitReached'>): Told => ({
+const ofLimit = ({ id, data: { account_id, month, segments_per_month } }: Of<'SegmentLimitReached'>): Notification => ({
   cause: id,
   account_id,
   about: { about: 'segment-limit', month, segments_per_month },

@@ -8,7 +8,7 @@ import { parkedWork, recordedBy, type ParkedUnderLease, type ParkedWork } from '
 import type { Query } from '../ports.js'
 import { collectionOf } from '../projection.js'
 import { notices, type NoticeDocument } from '../read-models/notices.js'
-import { isTold } from '../subscriptions/backoff.js'
+import { isLogged } from '../subscriptions/backoff.js'
 import { reasonOf, StatedFailure } from '../../domain/failure-reason.js'
 import { follow, type Follower, type RunningFollower } from '../subscriptions/follower.js'
 import type { LeasedFollower } from '../subscriptions/leased-follower.js'
@@ -76,7 +76,7 @@ export const mailer = (ports: MailerPorts): Mailer => {
         await mailDue(ports, holder)
         failures = 0
       } catch (error) {
-        if (isTold(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
+        if (isLogged(failures)) logger.warn({ reason: reasonOf(error) }, 'due notices could not be read')
         failingWork.failed(lease, mailerName, error)
         await backoff(failures, lease.ending)
         failures += 1

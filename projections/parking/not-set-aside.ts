@@ -12,14 +12,14 @@ const mostNamed = 5_000
 const pageSize = 500
 
 /** In milliseconds: how long what was all set aside is leapt over without being read. Seldom does anything become due among it. */
-const leaptFor = 60_000
+const skippedFor = 60_000
 
 /** A stretch of an index of which all is set aside. */
 type Run = { readonly from: Cursor; to: Cursor }
-type Passed = { readonly runs: Array<Run>; readonly until: Instant }
+type SkippedRuns = { readonly runs: Array<Run>; readonly until: Instant }
 
 /** By what is set aside in a place, and there by the part of the index. */
-const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, Passed>>()
+const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, SkippedRuns>>()
 
 /**
  * Finds as `Documents.find` does what is not set aside. However much is, a look reads a bounded number of documents, but for one a minute
@@ -65,7 +65,7 @@ export const findNotSetAside = async (
 }
 
 /** Where something is released it may stand anywhere: the next look passes all of it. */
-export const forgetPassed = (setAside: ReadonlyMap<string, unknown>): void => {
+export const forgetSkipped = (setAside: ReadonlyMap<string, unknown>): void => {
   known.delete(setAside)
 }
 
@@ -75,13 +75,13 @@ const runsOf = (
   { index, equals }: Omit<Query, 'except'>,
   setAside: ReadonlyMap<string, unknown>,
 ): Array<Run> => {
-  const parts = known.get(setAside) ?? new Map<string, Passed>()
+  const parts = known.get(setAside) ?? new Map<string, SkippedRuns>()
   known.set(setAside, parts)
   const part = JSON.stringify([name, index, equals])
   const now = clock.now()
-  const passed = parts.get(part)
-  if (passed !== undefined && now < passed.until) return passed.runs
-  const begun = { runs: [], until: later(now, leaptFor) }
+  const skipped = parts.get(part)
+  if (skipped !== undefined && now < skipped.until) return skipped.runs
+  const begun = { runs: [], until: later(now, skippedFor) }
   parts.set(part, begun)
   return begun.runs
 }

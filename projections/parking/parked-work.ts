@@ -11,7 +11,7 @@ import type { Lease } from '../subscriptions/leases.js'
 import { executeWithRetry, type FailedForGood, type RetryPorts } from '../subscriptions/retried-command.js'
 import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
-import { forgetPassed } from './not-set-aside.js'
+import { forgetSkipped } from './not-set-aside.js'
 import { parkedAnew, parkedFacts, parkedStateOf, tellParked, type Parkable } from './parking.js'
 
 /** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
@@ -142,7 +142,7 @@ export const parkedWork = <Place extends ParkedUnderLease>(
     if (place === undefined) return undefined
     const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
     for (const id of released) place.setAside.delete(id)
-    forgetPassed(place.setAside)
+    forgetSkipped(place.setAside)
     const id = worker.idIn(event_stream)
     // What it failed on can be read again, or somebody has recorded since how the work ended.
     if (id === undefined || (released.length === 0 && events.at(-1)?.id !== event_id)) await answer(parked, undefined)

@@ -14,7 +14,7 @@ import type {
 import { StatedFailure } from '../../domain/failure-reason.js'
 import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed } from '../../domain/store-failed.js'
-import { isTold, type Backoff } from './backoff.js'
+import { isLogged, type Backoff } from './backoff.js'
 import { guardedCommandHandler } from './lease-guard.js'
 import { isEnding, type Lease } from './leases.js'
 import type { FailingWork } from './failing-work.js'
@@ -96,7 +96,7 @@ export const executeWithRetry = async <
       if (isPermanent(done.left)) throw new FailedForGood(stream, done.left)
       if (!isRetryable(done.left)) return E.left(done.left)
       const { kind } = done.left
-      if (isTold(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
+      if (isLogged(failures)) logger.warn({ [decider.category]: id, reason: kind }, 'an outcome waits to be recorded')
       if (isEnding(lease)) throw new StatedFailure(`the store was ${kind}`)
       if (done.left.kind === 'unavailable') failingWork.failed(lease, stream, new StoreFailed(done.left))
       await backoff(failures, lease.ending)

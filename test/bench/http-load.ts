@@ -37,9 +37,9 @@ export const closedLoop = async (
   return { ...summaryOf(latencies, (performance.now() - started) / 1000), nextSerial }
 }
 
-/** The same for as long as `goesOn`, which is asked before each request; gives how long each took. */
+/** The same for as long as `shouldContinue`, which is asked before each request; gives how long each took. */
 export const loopWhile = async (
-  goesOn: () => boolean,
+  shouldContinue: () => boolean,
   load: Omit<Load, 'seconds'>,
   firstSerial: number,
 ): Promise<ReadonlyArray<number>> => {
@@ -48,7 +48,7 @@ export const loopWhile = async (
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
       const connection = await open(load.port)
-      while (goesOn()) {
+      while (shouldContinue()) {
         const sent = performance.now()
         const status = await connection.exchange(load.request(serial++))
         if (status !== load.expectedStatus) throw new Error(`the load got the status ${status}`)

@@ -52,14 +52,14 @@ export const measureAway = async (
     let atFirst = Number.NaN
     const looking = setInterval(() => seen.push(service.memory()), 100)
     const request = leadRequest(new URL(postUrl).pathname)
-    const goesOn = (): boolean => {
+    const shouldContinue = (): boolean => {
       begun += 1
       if (begun === Math.floor(leads / 12)) atFirst = service.memory()
       return begun <= leads
     }
     const started = performance.now()
     const load = { port: service.port, connections, request, expectedStatus: statusWhileAway[away] }
-    const answered = await loopWhile(goesOn, load, 0)
+    const answered = await loopWhile(shouldContinue, load, 0)
     const seconds = (performance.now() - started) / 1_000
     clearInterval(looking)
     const atLast = service.memory()

@@ -60,12 +60,12 @@ export const measureSpeedToLead = async ({ perSecond, seconds, steps }: SpeedLoa
     }
     const warmUp = perSecond * warmUpSeconds
     const load = { port: service.port, connections: 16, request, expectedStatus: 200 }
-    const took = await openLoop(load, perSecond, warmUp + perSecond * seconds, firstLead)
+    const durations = await openLoop(load, perSecond, warmUp + perSecond * seconds, firstLead)
     const numbers = new Set(sent.map((_, n) => numberOf(firstLead + n)))
     const { ofLeads, others } = await messagesAt(provider, numbers)
     await service.stop()
 
-    const answered = sent.map((at, n) => at + (took[n] ?? Number.NaN))
+    const answered = sent.map((at, n) => at + (durations[n] ?? Number.NaN))
     const latencies = answered.map((at, n) => (ofLeads.get(numberOf(firstLead + n)) ?? Number.NaN) - at)
     const [first, last] = [sent[warmUp] ?? Number.NaN, sent.at(-1) ?? Number.NaN]
     return {

@@ -101,10 +101,9 @@ export const eventStoreAppends = (behaviour: Behaviour<OpenStore>): void => {
       )
       const { position, ...named } = met.entry
       t.like(named, { stream, id: unknown.id, type: unknown.type })
-      const behind: Array<Event> = []
-      for await (const { events } of store.history(position, ['resend', 'account'], neverAborted))
-        behind.push(...events)
-      t.deepEqual(idsOf(behind), idsOf(await historyOf(store, beginning, ['account'], [other])))
+      const after: Array<Event> = []
+      for await (const { events } of store.history(position, ['resend', 'account'], neverAborted)) after.push(...events)
+      t.deepEqual(idsOf(after), idsOf(await historyOf(store, beginning, ['account'], [other])))
       t.is(idsOf(seen).at(-1), first?.id)
       t.is((await historyOf(store, beginning, ['account'], [other])).length, 1)
     },

@@ -203,8 +203,8 @@ test('a consent is checked when the first message is due, and the message waits 
   t.deepEqual(next(at(minute - 1), { engaged: [awaitingConsent, failed] }), { kind: 'nothing' })
   t.deepEqual(next(at(minute), { engaged: [awaitingConsent, failed] }), { kind: 'check-consent', check: 2 })
   const dueBefore = { engagement_id, step: 0, until: at(1), reason: 'the account may send again' }
-  const goesOn: EngagementEvent = { type: 'StepPostponed', data: dueBefore }
-  t.like(next(at(1), { engaged: [awaitingConsent, failed, goesOn] }), { kind: 'postpone', until: at(minute) })
+  const resumed: EngagementEvent = { type: 'StepPostponed', data: dueBefore }
+  t.like(next(at(1), { engaged: [awaitingConsent, failed, resumed] }), { kind: 'postpone', until: at(minute) })
   const verified: EngagementEvent = { type: 'ConsentVerified', data: { engagement_id } }
   t.like(next(at(minute), { engaged: [awaitingConsent, failed, verified] }), { kind: 'send', step: 0 })
 })
@@ -332,25 +332,25 @@ test('what waits for its account is due at once when that may send again, unless
     data: { engagement_id: engagementId(), step: 0, until, reason },
   })
   const waits = postponed(at(360 * minute), 'the account is disabled')
-  const goOn = {
+  const resume = {
     type: 'PostponeStep',
     step: 0,
     until: at(minute),
     reason: 'the account may send again',
     insteadOf: at(360 * minute),
   } as const
-  const goesOn = postponed(at(minute), 'the account may send again')
-  given(t, engagement, started, waits).when(goOn).then(goesOn)
-  t.like(next(at(minute), { engaged: [waits, goesOn] }), { kind: 'send', step: 0 })
+  const resumed = postponed(at(minute), 'the account may send again')
+  given(t, engagement, started, waits).when(resume).then(resumed)
+  t.like(next(at(minute), { engaged: [waits, resumed] }), { kind: 'send', step: 0 })
   given(t, engagement, started, waits, postponed(at(400 * minute), 'quiet hours'))
-    .when(goOn)
+    .when(resume)
     .refuses('step-not-due')
   const message_id = stepMessageIdOf(engagementId(), 0)
   const begins: EngagementEvent = {
     type: 'StepBegun',
     data: { engagement_id: engagementId(), step: 0, attempt: 1, message_id },
   }
-  given(t, engagement, started, waits, begins).when(goOn).refuses('step-not-due')
+  given(t, engagement, started, waits, begins).when(resume).refuses('step-not-due')
 })
 
 test('a message that is longer than what is left of the month waits: six hours, a day in all, or for the next month', (t) => {

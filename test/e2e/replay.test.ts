@@ -112,10 +112,10 @@ test('a replay gives every event in its order, over HTTP the same lines as on th
     lines.map(({ position }) => position).toSorted((one, other) => one - other),
   )
   t.is(await text(await asked(service.url, `?limit=${lines.length}`)), stdout)
-  const behind = lines.slice(5)
+  const rest = lines.slice(5)
   const after = String(lines[4]?.position)
-  t.deepEqual(linesIn((await replay('--after', after)).stdout).slice(0, behind.length), behind)
-  t.deepEqual(linesIn(await text(await asked(service.url, `?after=${after}&limit=3`))), behind.slice(0, 3))
+  t.deepEqual(linesIn((await replay('--after', after)).stdout).slice(0, rest.length), rest)
+  t.deepEqual(linesIn(await text(await asked(service.url, `?after=${after}&limit=3`))), rest.slice(0, 3))
 })
 
 test('no personal value is shown, and with --personal each that was recorded', async (t) => {

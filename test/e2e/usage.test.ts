@@ -70,7 +70,7 @@ test('what waits for a limit of the month, or for a disabled account, goes on wh
     having(await account.manage('GET', `/contacts/${contactId}/messages`), 'messages')
       .filter(({ state }) => state === 'sent')
       .map(({ text }) => text)
-  const goesOn = (what: string, contactId: string, ...texts: ReadonlyArray<string>) =>
+  const sentAtLast = (what: string, contactId: string, ...texts: ReadonlyArray<string>) =>
     until(
       what,
       30_000,
@@ -92,7 +92,7 @@ test('what waits for a limit of the month, or for a disabled account, goes on wh
     [],
   )
   t.is((await account.manage('PUT', '/messaging', { segments_per_month: null })).status, 200)
-  await goesOn('the step', contact_id, 'Hi Ada')
+  await sentAtLast('the step', contact_id, 'Hi Ada')
 
   await account.manage('PATCH', '', { enabled: false })
   t.is((await account.manage('POST', `/engagements/${next_engagement_id}/messages`, { text: 'By hand' })).status, 201)
@@ -101,6 +101,6 @@ test('what waits for a limit of the month, or for a disabled account, goes on wh
     return shown.some(({ reason }) => reason === 'the account is disabled')
   })
   await account.manage('PATCH', '', { enabled: true })
-  await goesOn('what the member wrote', contact_id, 'Hi Ada', 'By hand')
+  await sentAtLast('what the member wrote', contact_id, 'Hi Ada', 'By hand')
   t.deepEqual(await sentTo(first), ['Hi Ada'])
 })

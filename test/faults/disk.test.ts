@@ -18,7 +18,7 @@ import { until } from '../kit/time/until.js'
 import { temporaryDirectory } from '../kit/temporary-directory.js'
 import { clientOf } from '../kit/network/http.js'
 import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
-import { missingFrom, type Told } from '../kit/load/ledger.js'
+import { missingFrom, type Acknowledged } from '../kit/load/ledger.js'
 import { below, randomFrom, seedOf } from '../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 import { readWriteAheadLog } from './write-ahead-log.js'
@@ -89,7 +89,7 @@ const isWhole = async (
   t: ExecutionContext,
   { url: address, stop }: Service,
   { directory, account, receiver }: Setting,
-  told: Told,
+  told: Acknowledged,
 ): Promise<void> => {
   const log = streams()
   t.deepEqual(await stillOwed(log, directory, address), [])

@@ -68,7 +68,7 @@ test('whichever record of a send is the last one before a kill, the text is sent
     t.true(lasts.includes(type), `none ends with ${type}: ${lasts.join()}`)
 
   const seen: Array<string> = []
-  const goesOn = async (cut: string, last: string, double: TwilioDouble): Promise<void> => {
+  const resumeAfter = async (cut: string, last: string, double: TwilioDouble): Promise<void> => {
     const service = startService(t, cut, settingsFor(double))
     await addressOf(service)
     await until(`the engagement is over after ${last}`, 60_000, () => isOver(cut))
@@ -84,11 +84,11 @@ test('whichever record of a send is the last one before a kill, the text is sent
     const again = temporaryDirectory(t)
     copyDirectory(cut, again)
     // Between the record before a try and the one after it, the provider may have the text or not.
-    if (isBegun) await goesOn(again, last, sent)
+    if (isBegun) await resumeAfter(again, last, sent)
     if (isBegun && last !== 'MessageBegun') continue
     const empty = await openDouble()
     t.teardown(empty.close)
-    await goesOn(cut, last, empty)
+    await resumeAfter(cut, last, empty)
   }
   t.log(seen.join('; '))
 })

@@ -7,7 +7,7 @@ import { isOnServers } from '../kit/stores/servers.js'
 import { eventsAfter, isWhole, stillOwed, streams } from '../kit/load/streams.js'
 import { dataDirectoryWithStores } from '../kit/service/data-directory.js'
 import { clientOf } from '../kit/network/http.js'
-import { markOf, missingFrom, since, type Told } from '../kit/load/ledger.js'
+import { markOf, missingFrom, since, type Acknowledged } from '../kit/load/ledger.js'
 import { openLoadedAccount } from '../kit/load/loaded-account.js'
 import { randomFrom, seedOf } from '../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
@@ -106,7 +106,7 @@ const isWholeAndTold = async (
   t: ExecutionContext,
   directory: string,
   receiver: LoadReceiver,
-  ledger: Told,
+  ledger: Acknowledged,
 ): Promise<void> => {
   const log = await isWhole(t, directory, receiver, ledger)
   const repeats = [...receiver.bodies.values()].filter((bodies) => bodies.length > 1).length

@@ -22,7 +22,7 @@ import { until } from '../kit/time/until.js'
 import { temporaryDirectory, type Scope } from '../kit/temporary-directory.js'
 import { clientOf } from '../kit/network/http.js'
 import { finding, openLoadedAccount, type LoadedAccount } from '../kit/load/loaded-account.js'
-import { missingFrom, type Told } from '../kit/load/ledger.js'
+import { missingFrom, type Acknowledged } from '../kit/load/ledger.js'
 import { randomFrom, seedOf, type Random } from '../kit/load/random.js'
 import { startReceiver, type LoadReceiver } from '../kit/load/load-receiver.js'
 
@@ -34,7 +34,7 @@ type Snapshot = {
   /** The first frame of the log that may be damaged: those before it stand in the main file. */
   readonly firstFree: number
   readonly account: LoadedAccount
-  readonly told: Told
+  readonly told: Acknowledged
   readonly receiver: LoadReceiver
 }
 
@@ -119,7 +119,7 @@ const servesPrefix = async (
 ): Promise<void> => {
   const prefix = eventsIn(t, copy)
   const events = new Set(prefix.map(({ stream }) => stream))
-  const known: Told = {
+  const known: Acknowledged = {
     leads: told.leads.filter(({ leadId }) => events.has(`lead-${leadId}`)),
     records: told.records.filter(({ body }) => events.has(`conversion_contact-${recordIdIn(body)}`)),
   }

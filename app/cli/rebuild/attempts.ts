@@ -1,7 +1,7 @@
 import { neverAborted } from '../../../domain/abortable.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { isTold, type Backoff } from '../../../projections/subscriptions/backoff.js'
+import { isLogged, type Backoff } from '../../../projections/subscriptions/backoff.js'
 
 export type Attempts = {
   /**
@@ -27,7 +27,7 @@ export const attempts = ({ backoff, tell }: Ports): Attempts => {
           return await work()
         } catch (error) {
           if (!isTransient(error)) throw error
-          if (isTold(failures)) tell(reasonOf(error))
+          if (isLogged(failures)) tell(reasonOf(error))
           await backoff(failures, neverAborted)
           failures += 1
         }

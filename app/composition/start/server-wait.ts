@@ -2,7 +2,7 @@ import { neverAborted } from '../../../domain/abortable.js'
 import type { Logger, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
-import { isTold } from '../../../projections/subscriptions/backoff.js'
+import { isLogged } from '../../../projections/subscriptions/backoff.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
 import type { Config } from '../config.js'
 import type { Stores } from '../stores.js'
@@ -45,7 +45,7 @@ export const serverWait = (
   let failureOfCheck: string | undefined
 
   const tell = (looks: number, fields: { readonly setting?: string; readonly reason: string }): void => {
-    if (isTold(looks - 1)) logger.warn(fields, 'the start waits for a server')
+    if (isLogged(looks - 1)) logger.warn(fields, 'the start waits for a server')
   }
 
   const answers = async ({ setting, ask }: Server): Promise<Either<string, undefined>> => {

@@ -7,7 +7,7 @@ import { messages, type MessageDocument } from '../../../projections/read-models
 import type { Endpoint } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
 import { answer, bind, bindOr, execute, pathId, withBody } from '../../http/steps.js'
-import { hearWritten } from '../../messaging/heard.js'
+import { receiveWritten } from '../../messaging/received-text.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { withPage } from '../page.js'
@@ -52,7 +52,7 @@ export const messageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Ope
           TE.fromEither(messageIdFor(ports, request, sealedSecret, contact_id)),
         ),
         execute(({ account, contact_id: contactId, body: { text }, messageId, caller: { actor } }) =>
-          hearWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),
+          receiveWritten(ports, playbookAt, { account, contactId, messageId, text, actor }),
         ),
         answer(
           ({ result }) => (result.events.length > 0 ? 201 : 200),

@@ -1,5 +1,5 @@
 import type { Logger } from '../../../domain/ports.js'
-import { isTold, type Backoff } from '../../subscriptions/backoff.js'
+import { isLogged, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { FailingWork } from '../../subscriptions/failing-work.js'
@@ -40,7 +40,7 @@ export const scheduledJob = ({ name, work }: Definition, { logger, backoff, fail
         failingWork.ended(tried)
         failures = 0
       } catch (error) {
-        if (isTold(failures))
+        if (isLogged(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, `${name} failed and is retried`)
         run.isWantedAgain = true
         failingWork.failed(queue.lease, tried, error)

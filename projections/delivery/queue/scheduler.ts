@@ -2,7 +2,7 @@ import { over } from '../../../domain/abortable.js'
 import type { Instant } from '../../../domain/instant.js'
 import type { Clock, EventStore, Logger } from '../../../domain/ports.js'
 import type { Documents } from '../../ports.js'
-import { isTold, type Backoff } from '../../subscriptions/backoff.js'
+import { isLogged, type Backoff } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding } from '../../subscriptions/leases.js'
@@ -68,7 +68,7 @@ export const scheduler = (ports: SchedulerPorts): Scheduler => {
         failures = 0
         failingWork.ended(queue.webhookId)
       } catch (error) {
-        if (isTold(failures))
+        if (isLogged(failures))
           logger.warn({ webhook: queue.webhookId, reason: reasonOf(error) }, 'due deliveries could not be read')
         queue.needsRefill = true
         failingWork.failed(queue.lease, queue.webhookId, error)

@@ -4,7 +4,7 @@ import type { AccountId } from '../../../domain/ids.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
-import { findTurns } from './far-look.js'
+import { turnFinder } from './wider-read.js'
 import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
 import { lateRoomIn, takeLateTurns } from './late-turns.js'
 import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
@@ -39,7 +39,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   failingWork.ended(lease.name)
   const isDueNow = isDueAt(now)
   const stepsOf = accountsWrittenFor(shard, 'steps')
-  const find = findTurns(shard, time, isDueNow, places)
+  const find = turnFinder(shard, time, isDueNow, places)
   const ofAnswers = await find(accountsWrittenFor(shard, 'answers'), answers, (most) =>
     waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most }),
   )
@@ -67,13 +67,13 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     if (ofLate.begun.some((step) => step.id === id)) shard.late.add(id)
     begin(id)
   }
-  const farLookAt = ofAnswers.isCrowded || ofSteps.isCrowded ? shard.nextFarLookAt : undefined
+  const widerReadAt = ofAnswers.needsWiderRead || ofSteps.needsWiderRead ? shard.nextWiderReadAt : undefined
   const wakes = [
     aborted(woken),
     ...[answers, first, late, unverified, copies]
       .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
-    ...[farLookAt, ofLate.lookAgainAt]
+    ...[widerReadAt, ofLate.lookAgainAt]
       .filter((at) => at !== undefined)
       .map((at) => time.sleep(Math.max(at - time.now(), 0), woken)),
   ]

@@ -27,7 +27,7 @@ export type DueInShard = {
   /** By a clock that never goes back: when the next steps that are late may be begun. */
   latePaceUntil: number
   /** By the same clock: when more may be read to find an account that has room. */
-  nextFarLookAt: number
+  nextWiderReadAt: number
   /** Late steps that come next, those of the newest leads first, and by the same clock until when. */
   lateAhead: { readonly steps: ReadonlyArray<FollowUpDocument>; readonly until: number }
 }

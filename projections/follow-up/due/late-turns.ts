@@ -44,9 +44,9 @@ export const takeLateTurns = (
   const withLatePlace = withinAccounts(newestFirst, accountsOfLate(shard), latePlaces.mostOfAccount)
   const begun = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)
   const ahead = shard.lateAhead.steps.filter((step) => !begun.includes(step))
-  const isCrowded = room > 0 && begun.length === 0 && steps.length > 0
+  const noneHasRoom = room > 0 && begun.length === 0 && steps.length > 0
   shard.lateAhead =
-    isCrowded && ahead.length === 0
+    noneHasRoom && ahead.length === 0
       ? { steps, until: now() + rememberedFor }
       : { steps: ahead, until: shard.lateAhead.until }
   if (begun.length > 0) shard.latePaceUntil = now() + latePace.interval

@@ -13,7 +13,7 @@ import { wakeUp } from '../../../domain/wake-up.js'
 import type { Cursor, Documents } from '../../ports.js'
 import { waitsOf } from '../../read-models/contact-shards.js'
 import { usageIn } from '../../read-models/messages.js'
-import { isTold } from '../../subscriptions/backoff.js'
+import { isLogged } from '../../subscriptions/backoff.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
 import type { LeasedFollower } from '../../subscriptions/leased-follower.js'
 import { isEnding, type Lease } from '../../subscriptions/leases.js'
@@ -41,9 +41,9 @@ type Ports = RetryPorts &
 /** Has what waits for its account go on as soon as that may send again, in one shard. */
 export type AccountWaits = {
   /** An event at this position may have let the account send again. */
-  readonly look: (accountId: AccountId, position: Position) => void
+  readonly check: (accountId: AccountId, position: Position) => void
   /** Such events may have been passed over, whose they are is not known: whatever waits is looked at. */
-  readonly lookAtAll: () => void
+  readonly checkAll: () => void
   /** Until the lease is ending. It begins with whatever waits, since nobody may have looked after such an event. Never rejects. */
   readonly work: () => Promise<void>
 }
@@ -74,7 +74,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   const added = wakeUp()
   let wantedFinds = 1
 
-  const look = (accountId: AccountId, since: Position): void => {
+  const check = (accountId: AccountId, since: Position): void => {
     for (const of of kinds) passes.set(`${accountId}/${of}`, { accountId, of, since })
     added.wake()
   }
@@ -83,14 +83,14 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
     const head = orThrow(await ports.store.head())
     await shown(ports, lease, head)
     for (const accountId of await waitingAccounts(ports.documents, lease))
-      if (!passes.has(`${accountId}/steps`)) look(accountId, head)
+      if (!passes.has(`${accountId}/steps`)) check(accountId, head)
   }
 
   const takeFirst = async (): Promise<void> => {
     const [first] = passes
     if (first === undefined) return
     const [key, pass] = first
-    const rest = await goOn(ports, shard, pass).catch((error: unknown) => {
+    const rest = await resumeNext(ports, shard, pass).catch((error: unknown) => {
       // Its turns tell of it.
       if (error instanceof FailedForGood) return undefined
       // The other accounts come before it is tried again.
@@ -106,8 +106,8 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
   }
 
   return {
-    look,
-    lookAtAll: () => {
+    check,
+    checkAll: () => {
       wantedFinds += 1
       added.wake()
     },
@@ -126,7 +126,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
           failures = 0
           if (passes.size === 0 && !isEnding(lease)) await aborted(more)
         } catch (error) {
-          if (isTold(failures))
+          if (isLogged(failures))
             logger.warn({ shard: lease.name, reason: reasonOf(error) }, 'what waits for accounts could not be read')
           failingWork.failed(lease, name, error)
           await backoff(failures, lease.ending)
@@ -143,7 +143,7 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
  * shorter one that would is found at its own time.
  * @throws FailedForGood, and where a store fails
  */
-const goOn = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {
+const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {
   const { documents, clock } = ports
   const { lease } = shard
   const { accountId, since, after } = pass
@@ -183,7 +183,7 @@ const maySend = async (ports: Ports, { accountId, of }: Pass, id: TurnId): Promi
 /** Whether it was, and is shown as due: not where it waits no longer, or never can be read. */
 const becomeDue = async (ports: Ports, lease: Lease, waiting: Waiting, now: Instant): Promise<boolean> => {
   try {
-    const recorded = await goesOn(ports, lease, waiting, now)
+    const recorded = await resume(ports, lease, waiting, now)
     const position = positionOf(recorded)
     if (position !== undefined) await shown(ports, lease, position)
     return position !== undefined
@@ -193,7 +193,7 @@ const becomeDue = async (ports: Ports, lease: Lease, waiting: Waiting, now: Inst
   }
 }
 
-const goesOn = (
+const resume = (
   ports: Ports,
   lease: Lease,
   waiting: Waiting,

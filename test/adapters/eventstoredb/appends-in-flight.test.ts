@@ -100,16 +100,16 @@ test('a disposal waits for every append in flight, whether it succeeds or fails'
 test('appends wait for a disposal, and so does another disposal', async (t) => {
   const { appends } = open()
   const story: Story = []
-  let goOn = (): void => undefined
+  let release = (): void => undefined
   const slow = new Promise<void>((resolve) => {
-    goOn = resolve
+    release = resolve
   })
   const first = appends.dispose(clientIn(story, 'first', slow))
   const second = appends.dispose(clientIn(story, 'second'))
   const one = appendIn(appends, story, 'one')
   await settled()
   t.deepEqual(story, ['first is disposed of'])
-  goOn()
+  release()
   await first
   one.end()
   await Promise.all([second, one.done])

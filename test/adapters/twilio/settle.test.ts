@@ -43,15 +43,15 @@ test('a text is found though the clock of Twilio is minutes behind, and none tha
   await messenger.send(messageOf())
   const [earlier, sought] = double.taken.map(({ sid }) => sid)
   if (earlier === undefined || sought === undefined) throw new Error('the double has no texts')
-  const behind = (milliseconds: number): Instant => later(noon, 2_000 + milliseconds)
+  const clockBehind = (milliseconds: number): Instant => later(noon, 2_000 + milliseconds)
   for (const skew of [2_000, 60_000, 300_000]) {
-    t.deepEqual(await messenger.settle(messageOf(), behind(skew), nothingKnown), {
+    t.deepEqual(await messenger.settle(messageOf(), clockBehind(skew), nothingKnown), {
       kind: 'accepted',
       providerId: sought,
     })
-    t.deepEqual(await messenger.settle(messageOf(), behind(skew), new Set([earlier, sought])), { kind: 'absent' })
+    t.deepEqual(await messenger.settle(messageOf(), clockBehind(skew), new Set([earlier, sought])), { kind: 'absent' })
   }
-  t.deepEqual(await messenger.settle(messageOf(), behind(302_000), nothingKnown), { kind: 'absent' })
+  t.deepEqual(await messenger.settle(messageOf(), clockBehind(302_000), nothingKnown), { kind: 'absent' })
 })
 
 test('a text is found though the Messaging Service wrote simpler quotation marks', async (t) => {

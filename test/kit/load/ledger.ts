@@ -30,15 +30,15 @@ export type Ledger = {
   readonly unanswered: ReadonlyMap<string, number>
 }
 
-export type Told = Pick<Ledger, 'leads' | 'records'>
+export type Acknowledged = Pick<Ledger, 'leads' | 'records'>
 
 /** How much of a ledger was looked at before. */
 type Mark = { readonly leads: number; readonly records: number }
 
-export const markOf = ({ leads, records }: Told): Mark => ({ leads: leads.length, records: records.length })
+export const markOf = ({ leads, records }: Acknowledged): Mark => ({ leads: leads.length, records: records.length })
 
 /** What was told after `mark`. */
-export const since = ({ leads, records }: Told, mark: Mark): Told => ({
+export const since = ({ leads, records }: Acknowledged, mark: Mark): Acknowledged => ({
   leads: leads.slice(mark.leads),
   records: records.slice(mark.records),
 })
@@ -50,7 +50,7 @@ export const since = ({ leads, records }: Told, mark: Mark): Told => ({
 export const missingFrom = async (
   address: string,
   account: LoadedAccount,
-  { leads, records }: Told,
+  { leads, records }: Acknowledged,
 ): Promise<ReadonlyArray<string>> => {
   const client = clientOf(address)
   const missing: Array<string> = []

@@ -14,7 +14,7 @@ import { serversOf } from '../stores/servers.js'
 import { storesAtRest } from '../stores/stores-at-rest.js'
 import { until } from '../time/until.js'
 import { clientOf, type Client } from '../network/http.js'
-import type { Told } from './ledger.js'
+import type { Acknowledged } from './ledger.js'
 import type { LoadReceiver } from './load-receiver.js'
 
 export type StoredEvent = DomainEvent & {
@@ -67,7 +67,7 @@ export type Streams = {
   readonly problems: ReadonlyArray<string>
   readonly owed: () => ReadonlyArray<string>
   /** What was acknowledged and does not stand there. */
-  readonly unknown: (told: Told) => ReadonlyArray<string>
+  readonly unknown: (told: Acknowledged) => ReadonlyArray<string>
   /** Deliveries whose body the receiver did not get. */
   readonly undelivered: (receiver: LoadReceiver) => ReadonlyArray<string>
   /** Deliveries that the receiver got with other bytes too. */
@@ -287,7 +287,7 @@ export const isWhole = async (
   t: ExecutionContext,
   directory: string,
   receiver: LoadReceiver,
-  told: Told,
+  told: Acknowledged,
 ): Promise<Streams> => {
   const log = streams()
   log.take(eventsAfter(directory, 0))

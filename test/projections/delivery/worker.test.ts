@@ -257,9 +257,9 @@ test('an attempt whose lease is lost before its request is sent is not made', as
   for (const way of ['expire', 'recall'] as const) {
     const { addWebhook, makeDue, until, state, project, openWorker: open, close } = await openStage()
     let looks = 0
-    let goOn = (): void => undefined
+    let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
-      goOn = resolve
+      release = resolve
     })
     const {
       sent,
@@ -279,7 +279,7 @@ test('an attempt whose lease is lost before its request is sent is not made', as
     const lease = hold(1)
     await until(() => looks === 1)
     lease[way]()
-    goOn()
+    release()
     await lease.done
     t.deepEqual(sent, [], way)
     t.like(await state(1), { kind: 'due', attempts: 0 })

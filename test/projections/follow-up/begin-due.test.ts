@@ -61,7 +61,7 @@ const openShard = async (answers: ReadonlyArray<Change>, steps: ReadonlyArray<Ch
       writingTo: new Map(),
       late: new Set<EngagementId | MessageId>(),
     },
-    ...{ setAside: new Map(), latePaceUntil: 0, nextFarLookAt: 0, lateAhead: { steps: [], until: 0 } },
+    ...{ setAside: new Map(), latePaceUntil: 0, nextWiderReadAt: 0, lateAhead: { steps: [], until: 0 } },
   }
   const clock = manualClock()
   const time: Time = {

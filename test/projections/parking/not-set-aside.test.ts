@@ -1,6 +1,6 @@
 import test from 'ava'
 import { later } from '../../../domain/instant.js'
-import { findNotSetAside, forgetPassed } from '../../../projections/parking/not-set-aside.js'
+import { findNotSetAside, forgetSkipped } from '../../../projections/parking/not-set-aside.js'
 import type { Documents, Query } from '../../../projections/ports.js'
 import { at, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -115,6 +115,6 @@ test('what becomes due among what was passed is found within a minute, and at on
   t.deepEqual((await look(setAside)).found, [keyOf(count + 5)])
   setAside.set('another', true)
   setAside.delete(keyOf(7_000))
-  forgetPassed(setAside)
+  forgetSkipped(setAside)
   t.deepEqual((await look(setAside)).found, [keyOf(count + 5), keyOf(7_000)])
 })

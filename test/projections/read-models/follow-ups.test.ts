@@ -155,22 +155,22 @@ test('what a member had paused is over with its end, and its last message is clo
 })
 
 test('a step that was put off since its account is disabled waits for that, until it is put off otherwise, begins or ends', (t) => {
-  const putOff = (reason: string): readonly [Instant, DomainEvent] => [
+  const postponed = (reason: string): readonly [Instant, DomainEvent] => [
     at(1),
     { type: 'StepPostponed', data: { engagement_id, step: 0, until: at(day), reason } },
   ]
-  const waits = putOff('the account is disabled')
+  const waits = postponed('the account is disabled')
   const waitsFor = (...others: ReadonlyArray<readonly [Instant, DomainEvent]>) => {
     const { waits_in, waits_for } = documentAfter(started, ...others)
     return [waits_in, waits_for]
   }
   t.deepEqual(waitsFor(waits), [contactShardOf(contactId()), `${accountId()}/${at()}`])
-  t.deepEqual(waitsFor(putOff("the account's segments of this month are used up")), waitsFor(waits))
+  t.deepEqual(waitsFor(postponed("the account's segments of this month are used up")), waitsFor(waits))
   const checked = { check: 1, reason: 'away', failed_at: at(2), next_check_at: at(hour) }
   const checkFailed: DomainEvent = { type: 'ConsentCheckFailed', data: { engagement_id, ...checked } }
   t.deepEqual(waitsFor(waits, [at(2), checkFailed]), waitsFor(waits))
   const ended: DomainEvent = { type: 'EngagementEnded', data: { engagement_id, reason: 'sold', ended_at: at(2) } }
-  for (const other of [putOff('quiet hours'), [at(2), begun] as const, sent, [at(2), ended] as const])
+  for (const other of [postponed('quiet hours'), [at(2), begun] as const, sent, [at(2), ended] as const])
     t.deepEqual(waitsFor(waits, other), [undefined, undefined])
 })
 

@@ -41,16 +41,16 @@ test('a message that failed, or was never tried, went to nobody, also once its t
 test('what a member wrote and was put off since the account is disabled waits for that, until it is put off otherwise or is over', (t) => {
   const written = { purpose: 'member', text: 'By hand', expires_at: at(9) } as const
   const requested: MessageEvent = { type: 'MessageRequested', data: { ...ids, ...written } }
-  const putOff = (reason: string): MessageEvent => ({
+  const postponed = (reason: string): MessageEvent => ({
     type: 'MessagePostponed',
     data: { ...ids, until: at(5), reason },
   })
-  const waits = [requested, putOff('the account is disabled')]
+  const waits = [requested, postponed('the account is disabled')]
   const { waits_in, waits_for } = documentAfter(...waits)
   t.deepEqual([waits_in, waits_for?.split('/')[0]], [contactShardOf(contactId()), accountId()])
   const failed = { attempt: 0, kind: 'withdrawn', reason: 'the conversation has ended' } as const
   const others: ReadonlyArray<MessageEvent> = [
-    putOff('quiet hours'),
+    postponed('quiet hours'),
     { type: 'MessageBegun', data: { ...ids, purpose: 'member', text: 'By hand', segments: 1, begun_at: at(5) } },
     { type: 'MessageFailed', data: { ...ids, ...failed } },
   ]

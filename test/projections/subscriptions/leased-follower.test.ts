@@ -48,7 +48,7 @@ const open = async (t: ExecutionContext) => {
     const handled: Array<Position> = []
     const polls: Array<number> = []
     let chokes = false
-    let goOn = (): void => undefined
+    let release = (): void => undefined
     let gate = Promise.resolve()
     const start = (lease: Lease) => {
       const checkpoint = checkpointIn(guardedDocuments(own, lease), 'work', 1n)
@@ -84,10 +84,10 @@ const open = async (t: ExecutionContext) => {
       polls,
       hold: () => {
         gate = new Promise((resolve) => {
-          goOn = resolve
+          release = resolve
         })
       },
-      go: () => goOn(),
+      go: () => release(),
       choke: () => {
         chokes = true
       },

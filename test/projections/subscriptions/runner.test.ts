@@ -185,7 +185,7 @@ const gate = () => {
     pass: (): Promise<void> => (isOpen ? Promise.resolve() : new Promise((resolve) => stopped.push(resolve))),
     open: (): void => {
       isOpen = true
-      for (const goOn of stopped.splice(0)) goOn()
+      for (const release of stopped.splice(0)) release()
     },
   }
 }
@@ -204,7 +204,7 @@ test('a batch without events of its categories moves the checkpoint after a paus
   await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) === other.position)
 })
 
-/** A read model that has an idle batch to save, and its next write held: `goOn` lets it end well, or badly. */
+/** A read model that has an idle batch to save, and its next write held: `release` lets it end well, or badly. */
 const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
   const { documents, store, define, run, count, checkpoint } = await open(t)
   const pauses = gate()
@@ -225,12 +225,12 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
       return done
     },
   }
-  const goOn = (): void => {
+  const release = (): void => {
     isHeld = false
     writes.open()
   }
   t.teardown(() => {
-    goOn()
+    release()
     pauses.open()
   })
   const { caughtUpTo } = run(projection, {
@@ -245,15 +245,15 @@ const holdWrite = async (t: ExecutionContext, end: 'well' | 'badly') => {
   isHeld = true
   const changed = await define('one')
   await until('it is being written', 60_000, () => writes.stopped.length > 0)
-  return { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint }
+  return { pauses, idle, changed, underWay, caughtUpTo, release, count, checkpoint }
 }
 
 test('while a write is in flight no checkpoint is written beside it', async (t) => {
-  const { pauses, idle, changed, underWay, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'well')
+  const { pauses, idle, changed, underWay, caughtUpTo, release, count, checkpoint } = await holdWrite(t, 'well')
   pauses.open()
   await sleep(50)
   t.true((await checkpoint()) <= idle)
-  goOn()
+  release()
   await caughtUpTo(changed, neverAborted)
   t.is(underWay.most, 1)
   t.is(await checkpoint(), changed)
@@ -261,8 +261,8 @@ test('while a write is in flight no checkpoint is written beside it', async (t) 
 })
 
 test('after a write that failed no checkpoint moves beyond it', async (t) => {
-  const { pauses, idle, changed, caughtUpTo, goOn, count, checkpoint } = await holdWrite(t, 'badly')
-  goOn()
+  const { pauses, idle, changed, caughtUpTo, release, count, checkpoint } = await holdWrite(t, 'badly')
+  release()
   await until('it is about to be tried again', 60_000, () => pauses.stopped.length > 1)
   pauses.stopped[0]?.()
   await until('the checkpoint has moved', 60_000, async () => (await checkpoint()) >= idle)

@@ -552,7 +552,7 @@ test('while the read model stands still a fixed number of deliveries waits for i
   const { schedule, openQueue, put, remove, lag, begun } = await openStage()
   const queue = openQueue()
   for (const n of upTo(1_500)) await put(n, 'first')
-  const goOn = lag()
+  const release = lag()
   schedule(queue)
   let ended = 0
   /** The store takes the outcomes, `shown` by the read model or not. */
@@ -570,7 +570,7 @@ test('while the read model stands still a fixed number of deliveries waits for i
   t.true(ended >= 900 && ended <= 1_008, `${ended} attempts`)
   t.true(queue.reserved.size <= 1_064, `${queue.reserved.size} reserved`)
   for (const { id } of begun) await remove(Number(id.slice(4)))
-  goOn()
+  release()
   await endAll(true)
   t.is(begun.length, 1_500)
 })

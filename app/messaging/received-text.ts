@@ -11,24 +11,24 @@ import { receivedMessage } from '../commands/received-message.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
 import { addressedBy, ofSender, type Addressed, type AddressedPorts } from './addressed.js'
-import { saidByStrangers, saidToSender, type Said, type ToldSender } from './sender-opt-out.js'
+import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
 
-export type HearingPorts = Omit<AddressedPorts, 'vault'> & {
+export type ReceivingPorts = Omit<AddressedPorts, 'vault'> & {
   readonly vault: Pick<Vault, 'accountSecret' | 'serviceSecret'>
   readonly clientCommands: ClientCommands
   readonly clock: Clock
 }
 
-type RecordingPorts = Pick<HearingPorts, 'commandHandler' | 'clientCommands' | 'clock'> & {
-  readonly queries: Pick<HearingPorts['queries'], 'page'>
+type RecordingPorts = Pick<ReceivingPorts, 'commandHandler' | 'clientCommands' | 'clock'> & {
+  readonly queries: Pick<ReceivingPorts['queries'], 'page'>
 }
 
 /** A text of a contact. */
-type Heard = {
+type ReceivedText = {
   readonly text: string
   /** What it says to the sender that it came to. */
   readonly said: Said | undefined
-  readonly saidAt: ToldSender['saidAt']
+  readonly saidAt: SaidToSender['saidAt']
   /** Where a provider brought it. */
   readonly providerId?: string
   readonly mark?: ProviderMark | undefined
@@ -36,7 +36,7 @@ type Heard = {
   readonly actor: string
 }
 
-type Hearer = Pick<Addressed, 'accountId' | 'contactId' | 'messageId'>
+type Recipient = Pick<Addressed, 'accountId' | 'contactId' | 'messageId'>
 
 type Recorded = {
   readonly facts: Omit<Extract<MessageEvent, { readonly type: 'MessageReceived' }>['data'], 'text'>
@@ -49,11 +49,11 @@ type Recorded = {
  * where the conversations of a contact that opts out could not be ended: after the answer none of them may send anything. `mayAnswer`: of
  * the accounts that share a sender one does.
  */
-const hear = async (
+const receive = async (
   ports: RecordingPorts,
   playbookAt: PlaybookVersions,
-  { actor, ...heard }: Heard,
-  { accountId, contactId, messageId }: Hearer,
+  { actor, ...received }: ReceivedText,
+  { accountId, contactId, messageId }: Recipient,
   mayAnswer: boolean,
 ): Promise<Either<Problem, Recorded>> => {
   const known = await loadState(ports.commandHandler, message, messageId)
@@ -62,8 +62,8 @@ const hear = async (
   if (before !== undefined && before.meaning !== 'opted_out') return E.right({ facts: before, events: [] })
   const facts =
     before !== undefined
-      ? E.right({ ...before, text: heard.text })
-      : await receivedMessage(ports, playbookAt, { ...heard, accountId, contactId, messageId, mayAnswer })
+      ? E.right({ ...before, text: received.text })
+      : await receivedMessage(ports, playbookAt, { ...received, accountId, contactId, messageId, mayAnswer })
   if (E.isLeft(facts)) return facts
   const command = { type: 'ReceiveMessage', facts: facts.right } as const
   const done = await ports.clientCommands.execute(message, messageId, command, actor)
@@ -74,16 +74,16 @@ const hear = async (
 }
 
 /** Records it for each, whether or not it could be for those before. Left: why it could not be for the first of those whom it missed. */
-export const hearEach = async (
+export const receiveForEach = async (
   ports: RecordingPorts,
   playbookAt: PlaybookVersions,
-  heard: Heard,
-  hearers: ReadonlyArray<Hearer>,
-  answering: Hearer | undefined,
+  received: ReceivedText,
+  recipients: ReadonlyArray<Recipient>,
+  answering: Recipient | undefined,
 ): Promise<Either<Problem, undefined>> => {
   let problem: Problem | undefined
-  for (const one of hearers) {
-    const done = await hear(ports, playbookAt, heard, one, one === answering)
+  for (const one of recipients) {
+    const done = await receive(ports, playbookAt, received, one, one === answering)
     if (E.isLeft(done)) problem ??= done.left
   }
   return problem === undefined ? E.right(undefined) : E.left(problem)
@@ -103,28 +103,28 @@ type Written = {
  * and every text where the account has no sender, concerns the account alone. Left also where the sender heard it, what it says was taken
  * back since, and the contact had not recorded it: it may not count any more.
  */
-export const hearWritten = async (
-  ports: HearingPorts,
+export const receiveWritten = async (
+  ports: ReceivingPorts,
   playbookAt: PlaybookVersions,
   written: Written,
 ): Promise<Either<Problem, Recorded>> => {
   const toSender = await writtenToSender(ports, written)
   if (E.isLeft(toSender)) return toSender
   const { said, saidAt, others } = toSender.right
-  const heard = { text: written.text, said, saidAt, isAnsweredByDefault: false, actor: written.actor }
+  const received = { text: written.text, said, saidAt, isAnsweredByDefault: false, actor: written.actor }
   const own = { ...written, accountId: written.account.accountId }
-  const recorded = await hear(ports, playbookAt, heard, own, true)
+  const recorded = await receive(ports, playbookAt, received, own, true)
   if (E.isLeft(recorded)) return recorded
-  const told = await hearEach(ports, playbookAt, heard, others, undefined)
-  return E.isLeft(told) ? told : recorded
+  const byOthers = await receiveForEach(ports, playbookAt, received, others, undefined)
+  return E.isLeft(byOthers) ? byOthers : recorded
 }
 
-type SaidToOthers = ToldSender & { readonly others: ReadonlyArray<Addressed> }
+type SaidToOthers = SaidToSender & { readonly others: ReadonlyArray<Addressed> }
 
 const toNobodyElse: SaidToOthers = { said: undefined, saidAt: undefined, others: [] }
 
 const writtenToSender = async (
-  ports: HearingPorts,
+  ports: ReceivingPorts,
   { account: { accountId, sender }, contactId, messageId, text, actor }: Written,
 ): Promise<Either<Problem, SaidToOthers>> => {
   const name = sender?.from ?? ports.sharedSender

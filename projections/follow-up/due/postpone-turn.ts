@@ -12,7 +12,7 @@ import { isMessageId, type TurnId } from './due-in-shard.js'
  * all go on by themselves once it can be read again. Undefined where nothing is due that could be put off.
  * @throws FailedForGood, and where a store fails
  */
-export const putOff = async (
+export const postponeTurn = async (
   ports: RetryPorts & { readonly clock: Clock },
   lease: Lease,
   id: TurnId,

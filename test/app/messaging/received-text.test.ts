@@ -1,5 +1,5 @@
 import test from 'ava'
-import { hearEach, hearWritten } from '../../../app/messaging/heard.js'
+import { receiveForEach, receiveWritten } from '../../../app/messaging/received-text.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
 import { contact } from '../../../domain/contact.js'
 import { engagement } from '../../../domain/engagement.js'
@@ -11,7 +11,7 @@ import { rightOf } from '../../kit/right-of.js'
 import { plainVault } from '../../kit/simulation/plain-vault.js'
 import { openMessagingStage, writerOf } from './messaging-stage.js'
 
-const openHearingStage = async () => {
+const openReceivingStage = async () => {
   const { clock, logger, commandHandler, clientCommands } = await openMessagingStage()
   const { execute } = clientCommands
   const ids = { playbookId: playbookId(), accountId: accountId() }
@@ -25,18 +25,21 @@ const openHearingStage = async () => {
 const playbookAt = () => Promise.resolve(undefined)
 
 test('of the accounts that share a sender each hears of an opt-out, though the contact of the one before is gone', async (t) => {
-  const { clock, commandHandler, clientCommands } = await openHearingStage()
+  const { clock, commandHandler, clientCommands } = await openReceivingStage()
   const [gone, reached] = [writerOf(9), writerOf(1)]
   const queries = { page: () => Promise.resolve(E.right([])) }
   const by = { saidAt: undefined, isAnsweredByDefault: true, actor: 'provider' } as const
-  const heard = { text: 'STOP', said: 'opted_out', ...by } as const
+  const received = { text: 'STOP', said: 'opted_out', ...by } as const
   const ports = { commandHandler, clientCommands, clock, queries }
-  t.deepEqual(await hearEach(ports, playbookAt, heard, [gone, reached], gone), E.left({ kind: 'contact-not-found' }))
+  t.deepEqual(
+    await receiveForEach(ports, playbookAt, received, [gone, reached], gone),
+    E.left({ kind: 'contact-not-found' }),
+  )
   t.is(rightOf(await commandHandler.load(message, messageId(1))).state.kind, 'received')
 })
 
 test('a START that reached the sender alone, and is repeated after a STOP, is told that it counts no more', async (t) => {
-  const { clock, logger, commandHandler, clientCommands } = await openHearingStage()
+  const { clock, logger, commandHandler, clientCommands } = await openReceivingStage()
   const nothing = () => Promise.resolve(E.right([]))
   const unavailable = { kind: 'unavailable', reason: 'a test' } as const
   const halfway: ClientCommands['execute'] = (decider, ...rest) =>
@@ -49,7 +52,7 @@ test('a START that reached the sender alone, and is repeated after a STOP, is to
     const currentStates = { get: () => Promise.resolve(E.left(unavailable)) }
     const account = { accountId: accountId(), sender: null }
     const written = { account, contactId: contactId(), messageId: messageId(n), text, actor: 'test' }
-    return hearWritten({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
+    return receiveWritten({ ...ports, currentStates, clientCommands: { execute } }, playbookAt, written)
   }
 
   t.deepEqual(await write('START', 1, halfway), E.left(unavailable))

@@ -8,31 +8,31 @@ import type { Due } from './queues.js'
  * Messages of a kind that are read where all that were read first are of accounts without room, and how often at most, in milliseconds:
  * between them may stand those of an account that has room.
  */
-const farRead = 500
-const farLookInterval = 1_000
+const widerReadLimit = 500
+const widerReadInterval = 1_000
 
-/** `isCrowded`: there is room, and none of those that were found has any; there may be others. */
-type Found<Document> = { readonly turns: ReadonlyArray<Document>; readonly isCrowded: boolean }
+/** `needsWiderRead`: there is room, and none of those that were found has any; there may be others. */
+type Found<Document> = { readonly turns: ReadonlyArray<Document>; readonly needsWiderRead: boolean }
 
 /** Finds those that are due and for which there is room. Of one look, for whatever kinds it finds them. */
-export const findTurns = (
+export const turnFinder = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,
   isDueNow: (one: Due) => boolean,
   places: Places,
 ) => {
-  const isFarLookDue = now() >= shard.nextFarLookAt
+  const isWiderReadDue = now() >= shard.nextWiderReadAt
   return async <Document extends Due>(
     accountsUnderWay: ReadonlyArray<AccountId>,
     found: ReadonlyArray<Document>,
-    readFar: (most: number) => Promise<ReadonlyArray<Document>>,
+    readWider: (most: number) => Promise<ReadonlyArray<Document>>,
   ): Promise<Found<Document>> => {
     const due = found.filter(isDueNow)
     const turns = fairTurns(due, accountsUnderWay, places)
-    const isCrowded = turns.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
-    if (!isCrowded || !isFarLookDue) return { turns, isCrowded }
-    shard.nextFarLookAt = now() + farLookInterval
-    const far = fairTurns((await readFar(farRead)).filter(isDueNow), accountsUnderWay, places)
-    return { turns: far, isCrowded: far.length === 0 }
+    const needsWiderRead = turns.length === 0 && accountsUnderWay.length < places.most && due.length >= places.most
+    if (!needsWiderRead || !isWiderReadDue) return { turns, needsWiderRead }
+    shard.nextWiderReadAt = now() + widerReadInterval
+    const wider = fairTurns((await readWider(widerReadLimit)).filter(isDueNow), accountsUnderWay, places)
+    return { turns: wider, needsWiderRead: wider.length === 0 }
   }
 }
