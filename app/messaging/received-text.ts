@@ -45,9 +45,9 @@ type Recorded = {
 }
 
 /**
- * Records a text of a contact. One that comes again changes nothing; of an opt-out what the log did not take is carried out then. Left also
- * where the conversations of a contact that opts out could not be ended: after the answer none of them may send anything. `mayAnswer`: of
- * the accounts that share a sender one does.
+ * Records a text of a contact. A repeated text changes nothing, but a repeated opt-out carries out what failed the first time. Left where
+ * the conversations of a contact that opts out could not be ended, since none may send after the answer. `mayAnswer`: only one of the
+ * accounts that share a sender does.
  */
 const receive = async (
   ports: RecordingPorts,
@@ -73,7 +73,7 @@ const receive = async (
   return E.right({ facts: facts.right, events })
 }
 
-/** Records it for each, whether or not it could be for those before. Left: why it could not be for the first of those whom it missed. */
+/** Records it for each, also after one for which it fails. Left: the first failure. */
 export const receiveForEach = async (
   ports: RecordingPorts,
   playbookAt: PlaybookVersions,
@@ -100,8 +100,8 @@ type Written = {
 
 /**
  * Records it as if it had come to the sender: there an opt-out, and an opt-in, count in all accounts that write from it. Any other text,
- * and every text where the account has no sender, concerns the account alone. Left also where the sender heard it, what it says was taken
- * back since, and the contact had not recorded it: it may not count any more.
+ * and every text where the account has no sender, concerns the account alone. Left where a newer text has reversed this one before the
+ * contact recorded it.
  */
 export const receiveWritten = async (
   ports: ReceivingPorts,

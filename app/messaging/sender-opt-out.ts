@@ -98,8 +98,8 @@ type StrangerPorts = Pick<SenderOptOutPorts, 'commandHandler' | 'clientCommands'
 }
 
 /**
- * Where an account has no contact of the number yet, that is all that it keeps of it. Gives those who have one that no read model shows
- * yet: their conversations are still to be told. One that can't be read holds up no other.
+ * Records an opt-out, or an opt-in, for accounts without a contact of the number. Returns the contacts that no read model shows yet: the
+ * text is still to be recorded for them. An account that can't be read holds up no other.
  */
 export const saidByStrangers = async (
   ports: StrangerPorts,

@@ -20,7 +20,7 @@ type Closing<State, Command, Event extends DomainEvent, Refusal> = {
   /** The type of the event that closes the stream. */
   readonly by: EventType
   readonly cause: Cause
-  /** Done with what stands there before it is taken away. Where it is interrupted it is done again. */
+  /** Runs on the events before they are truncated, and again after an interruption. */
   readonly first?: (closing: Recorded<DomainEvent>) => Promise<void>
 }
 

@@ -17,7 +17,7 @@ type Ports = CopyPorts & { readonly documents: Pick<Documents, 'find'> }
 type Requested = Extract<ErasureEvent, { readonly type: 'ErasureRequested' }>['data']
 type CauseOf = (what: string) => Cause
 
-/** What an erasure of messages does them with. `numberOf` gives the contact's number, undefined where nobody knows it any more. */
+/** Ports for erasing messages. `numberOf` gives the contact's number, undefined where nobody knows it any more. */
 export type MessageErasure = {
   readonly causeOf: CauseOf
   readonly numberOf: () => Promise<string | undefined>

@@ -17,7 +17,7 @@ type RetentionPorts = ParkedWorkPorts & {
   readonly clock: Clock
 }
 
-/** One that can't be removed keeps no other. `failed`: why single ones of the page could not be, and are tried again. */
+/** One that can't be removed does not stop the others. `failed`: why some of the page could not be removed; they are tried again. */
 type RemoveAll = (
   page: ReadonlyArray<Entry>,
   remove: (entry: Entry) => Promise<boolean>,
@@ -26,7 +26,7 @@ type RemoveAll = (
 /** For one look. */
 type LookPorts = RetentionPorts & { readonly removeAll: RemoveAll }
 
-/** What is kept for so many days, and then removed, one document of a read model at a time. */
+/** What is removed after so many days, one document of a read model at a time. */
 export type RetentionPolicy<Document extends Json> = {
   /** The lease under which it is removed. */
   readonly name: string

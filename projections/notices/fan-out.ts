@@ -73,7 +73,7 @@ export const noticeFanOut = (ports: FanOutPorts): Follower => {
   }
 }
 
-/** `cause`: what happens again under it is the same, of which nobody is told twice. */
+/** What members are told. `cause`: nobody is told twice of the same cause. */
 type Notification = {
   readonly cause: string
   readonly account_id: AccountId

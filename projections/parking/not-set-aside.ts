@@ -8,10 +8,10 @@ type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Pick
 /** Ids that a query names at most: each costs some microseconds at each look, and MongoDB refuses queries of more than 16 MB. */
 const mostNamed = 5_000
 
-/** Documents of a page where more are set aside, which are passed in memory then. */
+/** Documents of a page where more are set aside, which are left out in memory then. */
 const pageSize = 500
 
-/** In milliseconds: how long what was all set aside is leapt over without being read. Seldom does anything become due among it. */
+/** In milliseconds: how long a stretch in which everything is set aside is skipped. Seldom does anything become due in it. */
 const skippedFor = 60_000
 
 /** A stretch of an index of which all is set aside. */
@@ -22,8 +22,8 @@ type SkippedRuns = { readonly runs: Array<Run>; readonly until: Instant }
 const known = new WeakMap<ReadonlyMap<string, unknown>, Map<string, SkippedRuns>>()
 
 /**
- * Finds as `Documents.find` does what is not set aside. However much is, a look reads a bounded number of documents, but for one a minute
- * that passes all of it. Where much is set aside, and the order is a descending one, only the first page is looked at.
+ * Finds as `Documents.find` does, without what is set aside. A query reads a bounded number of documents; once a minute one reads
+ * everything. Where much is set aside, and the order is a descending one, only the first page is read.
  * @throws StoreFailed
  */
 export const findNotSetAside = async (
@@ -64,7 +64,7 @@ export const findNotSetAside = async (
   }
 }
 
-/** Where something is released it may stand anywhere: the next look passes all of it. */
+/** What is released may stand anywhere, so the next query reads everything. */
 export const forgetSkipped = (setAside: ReadonlyMap<string, unknown>): void => {
   known.delete(setAside)
 }

@@ -133,7 +133,7 @@ export const messages: Projection<MessageDocument> = {
   },
 }
 
-/** An answer is asked for at the very instant at which the text came that it answers: what was asked for comes behind that. */
+/** An answer has the same time as the text it answers, so it is ordered after it. */
 const orderOf = (created_at: Instant, wasAskedFor = false): string => (wasAskedFor ? `${created_at}/asked` : created_at)
 
 /** `month` such as 2026-01. */

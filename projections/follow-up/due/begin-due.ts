@@ -9,7 +9,7 @@ import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
 import { lateRoomIn, takeLateTurns } from './late-turns.js'
 import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
-/** Steps that are under way in a shard at most, and as many answers; and of one account: those that hang leave places for others. */
+/** Limits on steps, and on answers: in a shard, and for one account, so that one that hangs leaves places. */
 const places = { most: 16, mostOfAccount: 12 }
 
 /** Copies that a provider erases at once for a shard, at most. */

@@ -41,8 +41,8 @@ export const firstSteps = async (
 }
 
 /**
- * Late steps, those of the newest leads among them however many are late, and where these are few the first that is not late yet. First
- * messages are among them where some are late.
+ * Late steps, always with those of the newest leads. Where few are late, also the next step to become due. First messages are among them
+ * where `areFirstLate`.
  */
 export const lateSteps = async (
   ports: DuePorts,

@@ -76,16 +76,13 @@ export const waiting = async <Document extends Due>(
   const [first] = await read(startOf(wanted), 1)
   if (first?.next_at === undefined) return []
   if (first.next_at > now) return [first]
-  // What stands before it is set aside or under way, and is not passed once more.
+  // What stands before it is set aside or under way, and is not read once more.
   const start = { from: first.next_at }
   const [due, next] = await Promise.all([read({ ...start, upTo: now }, most), read({ from: later(now, 1) }, 1)])
   return [...due, ...next]
 }
 
-/**
- * What is waiting, and where as many as are wanted are due those as well that became so last: before them there may be too many of one
- * account.
- */
+/** As `waiting`. If that fills the limit, also the ones that became due last: before them there may be too many of one account. */
 export const withNewest = async <Document extends Due>(
   ports: DuePorts,
   shard: DueInShard,

@@ -4,17 +4,14 @@ import type { Time } from '../../../domain/ports.js'
 import type { DueInShard } from './due-in-shard.js'
 import type { Due } from './queues.js'
 
-/**
- * Messages of a kind that are read where all that were read first are of accounts without room, and how often at most, in milliseconds:
- * between them may stand those of an account that has room.
- */
+/** How many messages are read when no account among the first has room, and the least time between two such reads, in milliseconds. */
 const widerReadLimit = 500
 const widerReadInterval = 1_000
 
 /** `needsWiderRead`: there is room, and none of those that were found has any; there may be others. */
 type Found<Document> = { readonly turns: ReadonlyArray<Document>; readonly needsWiderRead: boolean }
 
-/** Finds those that are due and for which there is room. Of one look, for whatever kinds it finds them. */
+/** Finds the turns that are due and for which there is room. The kinds of one pass share one wider read. */
 export const turnFinder = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,

@@ -3,8 +3,8 @@ import { E } from '../../../domain/prelude.js'
 import type { OpenAccount, PartiesPorts } from './parties.js'
 
 /**
- * Whether what was put off, as that is recorded now, has to be decided anew, since its account is another by now: whoever looked for what
- * waits when that changed may have come before the record. Where nobody can tell the next turn does.
+ * Whether the account changed while the postponement was being recorded. The search for waiting work may have run before that record, so
+ * it is decided again; also where the account cannot be read.
  */
 export const isOutdated = async (
   { currentAccount }: Pick<PartiesPorts, 'currentAccount'>,

@@ -42,13 +42,13 @@ type Ports = RetryPorts &
 export type AccountWaits = {
   /** An event at this position may have let the account send again. */
   readonly check: (accountId: AccountId, position: Position) => void
-  /** Such events may have been passed over, whose they are is not known: whatever waits is looked at. */
+  /** Events of unknown accounts may have been missed, so everything that waits is checked. */
   readonly checkAll: () => void
-  /** Until the lease is ending. It begins with whatever waits, since nobody may have looked after such an event. Never rejects. */
+  /** Runs until the lease is ending. It begins with everything that waits, since an earlier event may not have been checked. Never rejects. */
   readonly work: () => Promise<void>
 }
 
-/** What of an account has not been looked at yet: all but what stands before `after`. */
+/** What of an account has not been checked yet: all but what stands before `after`. */
 type Pass = {
   readonly accountId: AccountId
   readonly of: 'steps' | 'messages'
@@ -138,9 +138,8 @@ export const accountWaits = (ports: Ports, shard: DueInShard): AccountWaits => {
 }
 
 /**
- * The next few of an account that wait become due, newest first. Undefined where nothing is left, or the rest has to wait on: as long as some
- * go on, others are looked at, so that a pass appends in proportion to what it sends. Where none of a few fits into what the month has left, a
- * shorter one that would is found at its own time.
+ * The next few of an account that wait become due, newest first. Undefined when nothing is left or none of the last few could go on.
+ * Stopping there bounds the appends by what is sent; a shorter message that would fit into the month is found at its own time.
  * @throws FailedForGood, and where a store fails
  */
 const resumeNext = async (ports: Ports, shard: DueInShard, pass: Pass): Promise<Pass | undefined> => {

@@ -41,10 +41,7 @@ type Text = Deciding & {
 }
 
 export type Deciding = {
-  /**
-   * Whether it would be decided now that it is sent. Recording that it is tried takes as long as the store is away, and who was answered
-   * meanwhile that a conversation has ended must not get it.
-   */
+  /** Whether it may still be sent. Recording the try can take as long as an outage of the store. */
   readonly isStillDecided: () => Promise<boolean>
 }
 
@@ -97,7 +94,7 @@ export const sendMessage = async (
   return settled(ports, sent, attempt, outgoing, { since: begunAt, wait: settlingTime })
 }
 
-/** It says nothing of the message, so it gives up none however often it was tried. */
+/** This failure is not the message's, so it never counts toward giving up. */
 const missed = async (ports: SendingPorts, sent: Sending, attempt: number): Promise<Position | undefined> => {
   const now = ports.clock.now()
   const nextAttemptAt = nextMessageTryAt(attempt, now)

@@ -113,7 +113,7 @@ test('an opt-out waits for no read model', async (t) => {
   t.like(await write('two', 'START'), { right: { status: 204 } })
 })
 
-test('a text of which only one name of its sender heard, and that comes again after another that said the contrary, says nothing to any', async (t) => {
+test('a text that was recorded for one name of its sender alone is ignored when it is repeated after its opposite', async (t) => {
   for (const [halfway, whole, isOut] of [
     ['START', 'STOP', true],
     ['STOP', 'START', false],

@@ -104,7 +104,7 @@ test('the same page by page', async (t) => {
   t.deepEqual((await look(setAside, { limit: 3, descending: true })).found, free.slice(3))
 })
 
-test('what becomes due among what was passed is found within a minute, and at once what somebody asked to be tried again', async (t) => {
+test('what becomes due in a skipped stretch is found within a minute, and at once what somebody asked to be tried again', async (t) => {
   const count = 10_000
   const { look, put, clock } = await openTasks(count)
   const setAside = asideFrom(0, count)
