@@ -49,7 +49,7 @@ const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messa
 
 /**
  * Whether the newest messages are shown: a telephone may answer sooner than read models show what it got. An opt-out waits for nothing:
- * what it says to the sender rests on no read model. Where one has stopped a text goes by what it shows, else none would be heard until
+ * what it says to the sender rests on no read model. Where one has stopped a text goes by what it shows, else none could be received until
  * somebody mends it.
  */
 const areNewestShown = async (

@@ -57,7 +57,7 @@ export const saidToSender = async (
       return { type, optOutId, textId: saidTextIdOf(optOutId, textId) } as const
     })
   let at = ports.clock.now()
-  // A crash may have kept the text from some of the names: where another was heard since it must say nothing to those, either.
+  // A crash may have kept the text from some of the names. If a newer text was recorded since, this one counts for none of them.
   for (const command of commands) {
     const before = await loadState(ports.commandHandler, senderOptOut, command.optOutId)
     if (E.isLeft(before)) return before

@@ -5,7 +5,7 @@ import type { Collection, Cursor, Documents, Entry, IndexValue, Query } from '..
 
 type Ports = { readonly documents: Pick<Documents, 'find'>; readonly clock: Pick<Clock, 'now'> }
 
-/** Ids that a query names at most: each costs some microseconds at each look, and MongoDB refuses queries of more than 16 MB. */
+/** Ids that a query names at most: each costs some microseconds in each query, and MongoDB refuses queries of more than 16 MB. */
 const mostNamed = 5_000
 
 /** Documents of a page where more are set aside, which are left out in memory then. */

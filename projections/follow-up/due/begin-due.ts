@@ -18,7 +18,7 @@ const mostErasing = 2
 /** Checks that are under way in a shard at most, and of one account: whoever is slow with them holds up nobody else. */
 const placesForChecks = { most: 16, mostOfAccount: 4 }
 
-/** Checks that are read at a look: of the first of them there may be too many of one account. */
+/** Checks that are read at once: of the first of them there may be too many of one account. */
 const checksRead = 100
 
 /** Begins what is due, as far as there is room. Where nothing is, sleeps until something is, or something wakes it. */
@@ -73,7 +73,7 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     ...[answers, first, late, unverified, copies]
       .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
       .map((at) => clock.sleepUntil(at, woken)),
-    ...[widerReadAt, ofLate.lookAgainAt]
+    ...[widerReadAt, ofLate.readAgainAt]
       .filter((at) => at !== undefined)
       .map((at) => time.sleep(Math.max(at - time.now(), 0), woken)),
   ]

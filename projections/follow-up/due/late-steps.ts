@@ -7,7 +7,7 @@ import { isEnding } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts } from './due-in-shard.js'
 import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Queue } from './queues.js'
 
-/** Steps that are read at a look. Where more are late all of them are read, and compared. */
+/** Steps that are read at once. Where more are late all of them are read, and compared. */
 const lateWindow = 100
 const latePage = 500
 

@@ -25,8 +25,8 @@ export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, { now }: Pick<Ti
   return { isPaced, turns: isPaced ? 0 : Math.min(latePlaces.most - late.size, latePace.atOnce) }
 }
 
-/** `lookAgainAt`: by the clock that never goes back, when the shard has to look again though nothing wakes it. */
-type LateTurns = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly lookAgainAt: number | undefined }
+/** `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes it. */
+type LateTurns = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
 
 /** Steps that are under way or have found a place, by their accounts, and how many may be. */
 type AllSteps = { readonly underWay: ReadonlyArray<AccountId>; readonly places: Places }
@@ -50,10 +50,10 @@ export const takeLateTurns = (
       ? { steps, until: now() + rememberedFor }
       : { steps: ahead, until: shard.lateAhead.until }
   if (begun.length > 0) shard.latePaceUntil = now() + latePace.interval
-  // Also where the pace has come to its end meanwhile: what is late was not looked at.
-  if (isPaced || begun.length > 0) return { begun, lookAgainAt: shard.latePaceUntil }
+  // Also where the pace has come to its end meanwhile: what is late was not read.
+  if (isPaced || begun.length > 0) return { begun, readAgainAt: shard.latePaceUntil }
   const isRemembered = room > 0 && shard.lateAhead.steps.length > 0
-  return { begun, lookAgainAt: isRemembered ? shard.lateAhead.until : undefined }
+  return { begun, readAgainAt: isRemembered ? shard.lateAhead.until : undefined }
 }
 
 const accountsOfLate = ({ writingTo, late }: DueInShard): ReadonlyArray<AccountId> =>
