@@ -12,6 +12,8 @@ const longestBatch = 1_000
 /** In milliseconds: what is longer is no answer of a majority that is late (`wtimeoutMS`). */
 const longestLatency = 4_000
 const largestBatch = 1_000
+/** In milliseconds: two changes that take twice as long are still done before the timeout of the socket. */
+const longestOfOne = 2_400
 
 /**
  * What a batch costs beyond its changes, such as the way to the server and the wait for a majority, is no reason for smaller ones:
@@ -31,11 +33,17 @@ export const adaptiveBatchSize = (): BatchSize => {
     current: () => size,
     adapt: (changes, milliseconds) => {
       latency = Math.min(latencyBy(changes, milliseconds), milliseconds, longestLatency)
+      const toldNothing = last === undefined || last.changes === changes
       last = { changes, milliseconds }
+      // Followers at the head write few changes at a time: such a batch says nothing of a full one.
+      if (changes < size) return
       const cost = milliseconds - latency
+      // Nothing is half of one change, so twice as many tell the latency.
+      if (size === 1 && milliseconds <= longestOfOne) size = 2
       // At most half, so that the next batch tells the latency.
-      if (cost > longestBatch) size = Math.max(1, Math.floor(changes * Math.min(1 / 2, longestBatch / cost)))
+      else if (cost > longestBatch) size = Math.max(1, Math.floor(changes * Math.min(1 / 2, longestBatch / cost)))
       else if (changes === size && cost < longestBatch / 2) size = Math.min(largestBatch, size * 2)
+      else if (toldNothing) size = Math.max(1, Math.floor(changes / 2))
     },
     timedOut: (changes) => {
       size = Math.max(1, Math.floor(changes / 2))

@@ -24,15 +24,10 @@ test('a server that takes longer than a second gets as much as it does in one, a
 
 test('a cost that every batch has, however small, makes none smaller', (t) => {
   for (const latency of [501, 1_100, 3_900]) {
-    const { current, adapt } = adaptiveBatchSize()
-    let commands = 0
-    for (let left = 5_000; left > 0; commands += 1) {
-      const batch = Math.min(current(), left)
-      left -= batch
-      adapt(batch, latency)
-    }
+    const size = adaptiveBatchSize()
+    const commands = commandsFor(5_000, size, latency)
     t.true(commands <= 50, `${commands} commands of ${latency} ms`)
-    t.true(current() >= 100, `${current()} changes`)
+    t.true(size.current() >= 100, `${size.current()} changes`)
   }
 })
 
@@ -50,4 +45,53 @@ test('a batch that was not answered in time is halved, until one is, however lon
   }
   adapt(1, 10)
   t.is(current(), 2)
+})
+
+const commandsFor = (
+  changes: number,
+  { current, adapt }: ReturnType<typeof adaptiveBatchSize>,
+  latency: number,
+): number => {
+  let commands = 0
+  for (let left = changes; left > 0; commands += 1) {
+    const batch = Math.min(current(), left)
+    left -= batch
+    adapt(batch, latency)
+  }
+  return commands
+}
+
+test('a batch of one change, as followers at the head write them, makes none smaller', (t) => {
+  const size = adaptiveBatchSize()
+  size.adapt(1, 1_100)
+  t.is(size.current(), 100)
+  t.true(commandsFor(5_000, size, 1_100) <= 50)
+})
+
+test('however many batches were not answered in time, they grow again where only the latency is left', (t) => {
+  for (let timeouts = 1; timeouts <= 8; timeouts += 1) {
+    for (const latency of [700, 1_100, 2_400]) {
+      const size = adaptiveBatchSize()
+      for (let timeout = 0; timeout < timeouts; timeout += 1) size.timedOut(size.current())
+      const commands = commandsFor(5_000, size, latency)
+      t.true(commands <= 50, `${commands} commands of ${latency} ms after ${timeouts} timeouts`)
+    }
+  }
+})
+
+test('a server that was slow for each change and is not any more gets large batches again', (t) => {
+  for (const costOfOne of [400, 1_000, 2_300]) {
+    const size = adaptiveBatchSize()
+    for (let batch = 0; batch < 20; batch += 1) size.adapt(size.current(), costOfOne * size.current())
+    t.true(size.current() <= 3, `${size.current()} changes at ${costOfOne} ms each`)
+    const commands = commandsFor(5_000, size, 700)
+    t.true(commands <= 50, `${commands} commands after ${costOfOne} ms for each change`)
+  }
+})
+
+test('where one change alone takes so long that two may not be done before the timeout of the socket, two are not tried', (t) => {
+  const { current, adapt, timedOut } = adaptiveBatchSize()
+  for (let timeout = 0; timeout < 8; timeout += 1) timedOut(current())
+  adapt(1, 2_600)
+  t.is(current(), 1)
 })
