@@ -82,15 +82,13 @@ test('a certificate that is not trusted, and a server without TLS, end the start
   const { port } = server.address() as AddressInfo
   const double = await startDouble()
   t.teardown(double.stop)
-  const start = (EVENTSTORE_URL: string): ServiceProcess => startService(t, temporaryDirectory(t), { EVENTSTORE_URL })
-  await isRefused(
-    t,
-    start(`esdb://localhost:${port}?tls=true`),
-    /EVENTSTORE_URL: .* certificate that is not trusted here\./,
-  )
-  await isRefused(t, start(`esdb://localhost:${double.port}?tls=true`), /EVENTSTORE_URL: .* does not speak TLS\./)
-  const documents = startService(t, temporaryDirectory(t), {
-    MONGODB_URL: `mongodb://localhost:${port}/leadloop?tls=true`,
-  })
+  const start = (urls: Readonly<Record<string, string>>): ServiceProcess => startService(t, temporaryDirectory(t), urls)
+  const untrusted = /EVENTSTORE_URL: .* certificate that is not trusted here\./
+  await isRefused(t, start({ EVENTSTORE_URL: `esdb://localhost:${port}?tls=true` }), untrusted)
+  const besideNobody = { EVENTSTORE_URL: `esdb://localhost:${port}?tls=true`, MONGODB_URL: 'mongodb://127.0.0.1:9/' }
+  await isRefused(t, start(besideNobody), untrusted)
+  const withoutTls = { EVENTSTORE_URL: `esdb://localhost:${double.port}?tls=true` }
+  await isRefused(t, start(withoutTls), /EVENTSTORE_URL: .* does not speak TLS\./)
+  const documents = start({ MONGODB_URL: `mongodb://localhost:${port}/leadloop?tls=true` })
   await isRefused(t, documents, /MONGODB_URL: .* certificate that is not trusted here /)
 })

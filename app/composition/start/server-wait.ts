@@ -48,8 +48,8 @@ export const serverWait = (
     if (isLogged(looks - 1)) logger.warn(fields, 'the start waits for a server')
   }
 
-  const answers = async ({ setting, ask }: Server): Promise<Either<string, undefined>> => {
-    for (let looks = 1; ; looks += 1) {
+  const answers = async ({ setting, ask }: Server, refused: AbortSignal): Promise<Either<string, undefined>> => {
+    for (let looks = 1; !refused.aborted; looks += 1) {
       const asked = await ask()
       if (E.isRight(asked)) {
         if (waiting.delete(setting)) logger.info({ setting }, 'the server answers')
@@ -59,9 +59,23 @@ export const serverWait = (
       if (isFinal(asked.left)) return E.left(`${setting}: ${reason}.`)
       waiting.set(setting, reason)
       tell(looks, { setting, reason })
-      await time.sleep(interval, neverAborted)
+      await time.sleep(interval, refused)
     }
+    return E.right(undefined)
   }
+
+  /** Left at the first refusal: no other server is waited for then, and one that hangs may never answer. */
+  const allAnswer = (): Promise<Either<string, unknown>> =>
+    new Promise((resolve, reject) => {
+      const refusal = new AbortController()
+      const all = servers.map(async (server) => {
+        const answer = await answers(server, refusal.signal)
+        if (E.isRight(answer)) return
+        resolve(answer)
+        refusal.abort()
+      })
+      Promise.all(all).then(() => resolve(E.right(undefined)), reject)
+    })
 
   return {
     waitingFor: () => {
@@ -70,8 +84,8 @@ export const serverWait = (
     },
     answered: async (check) => {
       for (let looks = 1; ; looks += 1) {
-        const refused = (await Promise.all(servers.map(answers))).find(E.isLeft)
-        if (refused !== undefined) return refused
+        const answer = await allAnswer()
+        if (E.isLeft(answer)) return answer
         try {
           const found = await check()
           failureOfCheck = undefined

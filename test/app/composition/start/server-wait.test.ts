@@ -3,10 +3,11 @@ import { serverWait, type ServerWait } from '../../../../app/composition/start/s
 import type { StoreFailure } from '../../../../domain/ports.js'
 import { E, type Either } from '../../../../domain/prelude.js'
 import { StoreFailed } from '../../../../domain/store-failed.js'
+import type { Documents } from '../../../../projections/ports.js'
 import { documentState, memoryDocuments } from '../../../kit/memory/documents.js'
 import { memoryEventStore, memoryLog } from '../../../kit/memory/event-store.js'
 import { recordingLogger } from '../../../kit/parts/recording-logger.js'
-import { turnTime } from '../../../kit/time/turns.js'
+import { isOver, settled, turnTime } from '../../../kit/time/turns.js'
 
 const away = { kind: 'unavailable', reason: 'the event store does not answer' } as const
 
@@ -14,9 +15,13 @@ type Waiting = ReturnType<ServerWait['waitingFor']>
 
 const waits: Waiting = { EVENTSTORE_URL: away.reason }
 
-/** A start that names an event store, whose head is asked for so often in vain. */
-const open = (failures: ReadonlyArray<StoreFailure>, named = true) => {
+/** A start that names an event store, whose head is asked for so often in vain, and maybe a MongoDB. */
+const open = (
+  failures: ReadonlyArray<StoreFailure>,
+  { named = true, mongo }: { readonly named?: boolean; readonly mongo?: Documents['exists'] } = {},
+) => {
   const store = memoryEventStore(memoryLog())
+  const documents = memoryDocuments(documentState())
   const logger = recordingLogger()
   const left = [...failures]
   const shown: Array<Waiting> = []
@@ -27,10 +32,10 @@ const open = (failures: ReadonlyArray<StoreFailure>, named = true) => {
   }
   const stores = {
     store: { ...store, head },
-    documents: memoryDocuments(documentState()),
+    documents: { ...documents, exists: mongo ?? documents.exists },
     documentsFailure: () => undefined,
   }
-  const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: undefined }
+  const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: mongo && 'mongodb://127.0.0.1:9' }
   const wait = serverWait(config, stores, { time: turnTime, logger })
   return { wait, shown, logger }
 }
@@ -53,6 +58,27 @@ test('what waiting can not mend ends the start with a sentence that names the se
   const { wait } = open([away, { ...refused, needsOperator: true }])
   t.deepEqual(await wait.answered(nothing), E.left(`EVENTSTORE_URL: ${refused.reason}.`))
 })
+
+for (const [other, mongo] of [
+  ['never answers', () => new Promise<never>(() => undefined)],
+  ['is away', () => Promise.resolve(E.left(away))],
+] as const) {
+  test(`a server that refuses ends the start while the other one ${other}, which is asked no more`, async (t) => {
+    const refused = { kind: 'unavailable', reason: 'the event store refuses the user or the password' } as const
+    let asked = 0
+    const counted = () => {
+      asked += 1
+      return mongo()
+    }
+    const { wait } = open([away, { ...refused, needsOperator: true }], { mongo: counted })
+    const answered = wait.answered(nothing)
+    t.true(await isOver(answered))
+    t.deepEqual(await answered, E.left(`EVENTSTORE_URL: ${refused.reason}.`))
+    const before = asked
+    await settled()
+    t.is(asked, before)
+  })
+}
 
 test('a server that fails for a moment while a start compares is waited for', async (t) => {
   const { wait, logger } = open([])
@@ -81,5 +107,5 @@ test('what stays as it is, however often a start asks, is not waited for', async
   t.is(asked, 1)
   const full = (): Promise<never> =>
     Promise.reject(new StoreFailed({ kind: 'unavailable', reason: 'the disk is full' }))
-  await t.throwsAsync(open([], false).wait.answered(full), { message: 'the disk is full' })
+  await t.throwsAsync(open([], { named: false }).wait.answered(full), { message: 'the disk is full' })
 })
