@@ -9,7 +9,7 @@ import type { Stores } from '../stores.js'
 
 /** The wait of a start for the servers that the settings name, however long they take and in whichever order they come. */
 export type ServerWait = {
-  /** By the settings that name servers which do not answer now: why. */
+  /** By the settings that name servers which have not answered yet, or do not answer now: why. */
   readonly waitingFor: () => Readonly<Record<string, string>>
   /**
    * What a check finds, once the stores answer it: one that answered a moment ago may elect a primary now. Left: one sentence
@@ -40,7 +40,7 @@ export const serverWait = (
     },
   }
   const servers = [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
-  const waiting = new Map<string, string>()
+  const waiting = new Map(servers.map(({ setting }) => [setting, 'it has not answered yet']))
   /** Of a check, although the servers answer. */
   let failureOfCheck: string | undefined
 
@@ -52,7 +52,8 @@ export const serverWait = (
     for (let looks = 1; !refused.aborted; looks += 1) {
       const asked = await ask()
       if (E.isRight(asked)) {
-        if (waiting.delete(setting)) logger.info({ setting }, 'the server answers')
+        waiting.delete(setting)
+        if (looks > 1) logger.info({ setting }, 'the server answers')
         return E.right(undefined)
       }
       const { reason } = asked.left

@@ -15,6 +15,8 @@ type Waiting = ReturnType<ServerWait['waitingFor']>
 
 const waits: Waiting = { EVENTSTORE_URL: away.reason }
 
+const notYet: Waiting = { EVENTSTORE_URL: 'it has not answered yet' }
+
 /** A start that names an event store, whose head is asked for so often in vain, and maybe a MongoDB. */
 const open = (
   failures: ReadonlyArray<StoreFailure>,
@@ -46,7 +48,7 @@ test('a server is waited for as long as it takes, is named meanwhile, and is tol
   const { wait, shown, logger } = open(Array.from({ length: 100 }, () => away))
   t.deepEqual(await wait.answered(nothing), E.right(undefined))
   t.is(shown.length, 101)
-  t.deepEqual(shown, [{}, ...Array.from({ length: 100 }, () => waits)])
+  t.deepEqual(shown, [notYet, ...Array.from({ length: 100 }, () => waits)])
   t.deepEqual(wait.waitingFor(), {})
   const told = logger.lines.filter(({ message }) => message === 'the start waits for a server')
   t.is(told.length, 7, 'after 1, 2, 4, … 64 looks')
@@ -57,6 +59,21 @@ test('what waiting can not mend ends the start with a sentence that names the se
   const refused = { kind: 'unavailable', reason: 'the event store refuses the user or the password' } as const
   const { wait } = open([away, { ...refused, needsOperator: true }])
   t.deepEqual(await wait.answered(nothing), E.left(`EVENTSTORE_URL: ${refused.reason}.`))
+})
+
+test('all servers are named from the start, each until it has answered', async (t) => {
+  const { wait } = open([], { mongo: () => new Promise<never>(() => undefined) })
+  const MONGODB_URL = 'it has not answered yet'
+  t.deepEqual(wait.waitingFor(), { ...notYet, MONGODB_URL })
+  t.false(await isOver(wait.answered(nothing)))
+  t.deepEqual(wait.waitingFor(), { MONGODB_URL })
+})
+
+test('a start whose servers answer at once tells nothing of them', async (t) => {
+  const { wait, logger } = open([])
+  t.deepEqual(await wait.answered(nothing), E.right(undefined))
+  t.deepEqual(wait.waitingFor(), {})
+  t.deepEqual(logger.lines, [])
 })
 
 for (const [other, mongo] of [
