@@ -138,6 +138,9 @@ const embedded = async (): Promise<ReadonlyArray<Row>> => {
 
 /** The adapters of the servers against their bare drivers. */
 const servers = async (): Promise<ReadonlyArray<Row>> => {
+  // The log of a named server holds what all of them write, and a rebuild reads it all.
+  const rebuilt = await measureServerRebuild(rounds, quick ? 500 : 15_000)
+  const share = rebuilt.ours / rebuilt.theirs
   const server = await eventStoreServer()
   const appends = await measureAppends(server.url, quick ? rounds : rounds + 4, quick ? 1_000 : 20_000)
   const log = quick ? 5_000 : 100_000
@@ -166,17 +169,15 @@ const servers = async (): Promise<ReadonlyArray<Row>> => {
       goal: 'at least 50',
       met: perBatch >= 50,
     },
+    {
+      measured: `a start with empty documents on EventStoreDB, ${rebuilt.events} events, until nothing lags`,
+      ours: `${rebuilt.ours.toFixed(0)} events/s`,
+      baseline: `${rebuilt.theirs.toFixed(0)} events/s`,
+      ratio: share.toFixed(2),
+      goal: 'at least 0.3',
+      met: share >= 0.3,
+    },
   ]
-  const rebuilt = await measureServerRebuild(rounds, quick ? 500 : 15_000)
-  const share = rebuilt.ours / rebuilt.theirs
-  rows.push({
-    measured: `a start with empty documents on EventStoreDB, ${rebuilt.events} events, until nothing lags`,
-    ours: `${rebuilt.ours.toFixed(0)} events/s`,
-    baseline: `${rebuilt.theirs.toFixed(0)} events/s`,
-    ratio: share.toFixed(2),
-    goal: 'at least 0.3',
-    met: share >= 0.3,
-  })
   if (mongoUrl === undefined) {
     say('documents in MongoDB are not measured: set MONGODB_URL')
     return rows

@@ -2,8 +2,10 @@ import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client'
 import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { openAccount } from '../kit/service/account.js'
+import { isCaughtUp } from '../kit/service/readiness.js'
 import { environmentOf, secretKey } from '../kit/service/settings.js'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
+import { until } from '../kit/time/until.js'
 import { startChild } from './child.js'
 import { closedLoop } from './http-load.js'
 import { leadRequest } from './leads.js'
@@ -13,6 +15,9 @@ import { medianOf, summaryOf, type Summary } from './summary.js'
 
 /** What each lead is measured at: alone, and with 64 at once. */
 export type LeadsAgainstAppends = { readonly alone: AgainstDriver; readonly atOnce: AgainstDriver }
+
+/** In milliseconds, where a named server holds a log already. */
+const longestStart = 600_000
 
 /** Connections, and appends in flight. */
 const many = 64
@@ -31,6 +36,7 @@ export const measureServerLeads = async (
   const settings = { EVENTSTORE_URL: url, SECRET_KEY: secretKey.toString('base64url') }
   const environment = environmentOf(directory.path, settings) as Readonly<Record<string, string>>
   const service = await startChild('dist/app/main.js', environment, nodeArguments)
+  await until('nothing lags', longestStart, () => isCaughtUp(service))
   const client = EventStoreDBClient.connectionString(url)
   const account = await openAccount({ url: service.url }, 'Measured')
   await account.addWebhook({ url: receiver.url, token: 'bench', events: ['started'] })
