@@ -17,6 +17,8 @@ export type Stores = {
   readonly isShared: boolean
   /** Why there is no connection to the server of the documents; undefined where there is one, or none was tried yet. */
   readonly documentsFailure: () => StoreFailure | undefined
+  /** What a node of the event store's cluster refuses for good, where its nodes can't be found; undefined where none does. */
+  readonly eventStoreRefusal: () => Promise<StoreFailure | undefined>
   /** Fails where a collection of this name, or another one that is needed, is another application's; nothing is changed. */
   readonly refuseForeign: (names: ReadonlyArray<string>) => Promise<Either<StoreFailure, void>>
   /** Set where this process alone writes to the log, which is embedded. */
@@ -24,7 +26,7 @@ export type Stores = {
   readonly close: () => Promise<void>
 }
 
-type Opened = Pick<Stores, 'store' | 'appendAll' | 'documents' | 'membership' | 'documentsFailure' | 'refuseForeign'>
+type Opened = Omit<Stores, 'isShared' | 'close'>
 type Closing = Array<() => Promise<void>>
 type Where = Pick<Config, 'dataDir' | 'eventStoreUrl' | 'mongoUrl'>
 /** What a process needs that shares work with others. */
@@ -55,7 +57,8 @@ const open = async (
 ): Promise<Either<string, Opened>> => {
   const log = eventStoreUrl === undefined ? undefined : await logServer(eventStoreUrl)
   if (log !== undefined && E.isLeft(log)) return log
-  if (log !== undefined) closing.push(log.right.close)
+  if (log !== undefined) closing.push(log.right.store.close)
+  const eventStoreRefusal = log?.right.refusal ?? (() => Promise.resolve(undefined))
   const mongo = mongoUrl === undefined ? undefined : await documentServer(mongoUrl, ports)
   if (mongo !== undefined && E.isLeft(mongo)) return mongo
   if (mongo !== undefined) closing.push(mongo.right.close)
@@ -63,15 +66,16 @@ const open = async (
   const refuseForeign = mongo?.right.refuseForeign ?? (() => Promise.resolve(E.right(undefined)))
   if (log !== undefined && mongo !== undefined) {
     const { documents, membership } = mongo.right
-    const shared = { store: log.right, appendAll: undefined, membership: membership() }
-    return E.right({ ...shared, documents, documentsFailure, refuseForeign })
+    const shared = { store: log.right.store, appendAll: undefined, membership: membership() }
+    return E.right({ ...shared, documents, eventStoreRefusal, documentsFailure, refuseForeign })
   }
   const embedded = await openDatabase(dataDir)
   if (E.isLeft(embedded)) return E.left(`DATA_DIR: ${embedded.left.reason}.`)
   closing.push(embedded.right.close)
   return E.right({
-    ...(log === undefined ? embeddedLog(embedded.right) : { store: log.right, appendAll: undefined }),
+    ...(log === undefined ? embeddedLog(embedded.right) : { store: log.right.store, appendAll: undefined }),
     documents: mongo?.right.documents ?? sqliteDocuments(embedded.right),
+    eventStoreRefusal,
     documentsFailure,
     refuseForeign,
     membership: singleProcessMembership(),
@@ -90,9 +94,12 @@ const unusableOption = (setting: string, { option, must }: { readonly option: st
 
 const logServer = async (url: string) => {
   const { connect } = await import('../../adapters/eventstoredb/connection.js')
+  const { refusalOfCluster } = await import('../../adapters/eventstoredb/cluster-refusal.js')
   const { eventStoreDb } = await import('../../adapters/eventstoredb/event-store.js')
   const client = connect(url)
-  if (E.isRight(client)) return E.right(eventStoreDb(client.right))
+  if (E.isRight(client)) {
+    return E.right({ store: eventStoreDb(client.right), refusal: () => refusalOfCluster(url) })
+  }
   const { left } = client
   return left.kind === 'unusable-option'
     ? unusableOption('EVENTSTORE_URL', left)

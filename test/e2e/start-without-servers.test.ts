@@ -84,6 +84,12 @@ test('a certificate that is not trusted, and a server without TLS, end the start
   const start = (urls: Readonly<Record<string, string>>): ServiceProcess => startService(t, temporaryDirectory(t), urls)
   const untrusted = /EVENTSTORE_URL: .* certificate that is not trusted here\./
   await isRefused(t, start({ EVENTSTORE_URL: `esdb://localhost:${port}?tls=true` }), untrusted)
+  for (const cluster of [
+    `esdb+discover://ada:pass-word@localhost:${port}?tls=true`,
+    `esdb://localhost:1,localhost:${port}?tls=true`,
+  ]) {
+    await isRefused(t, start({ EVENTSTORE_URL: cluster }), untrusted)
+  }
   const besideNobody = { EVENTSTORE_URL: `esdb://localhost:${port}?tls=true`, MONGODB_URL: 'mongodb://127.0.0.1:9/' }
   await isRefused(t, start(besideNobody), untrusted)
   const withoutTls = { EVENTSTORE_URL: `esdb://localhost:${double.port}?tls=true` }

@@ -19,27 +19,19 @@ export type ServerWait = {
   readonly answered: <A>(check: () => Promise<Either<string, A>>) => Promise<Either<string, A>>
 }
 
+type Where = Pick<Config, 'eventStoreUrl' | 'mongoUrl'>
+type Asked = Pick<Stores, 'store' | 'documents' | 'documentsFailure' | 'eventStoreRefusal'>
 type Server = { readonly setting: string; readonly ask: () => Promise<Either<StoreFailure, unknown>> }
 
 /** Milliseconds between two looks at a server. */
 const interval = 500
 
 export const serverWait = (
-  { eventStoreUrl, mongoUrl }: Pick<Config, 'eventStoreUrl' | 'mongoUrl'>,
-  { store, documents, documentsFailure }: Pick<Stores, 'store' | 'documents' | 'documentsFailure'>,
+  config: Where,
+  stores: Asked,
   { time, logger }: { readonly time: Pick<Time, 'sleep'>; readonly logger: Pick<Logger, 'warn' | 'info'> },
 ): ServerWait => {
-  const eventStore: Server = { setting: 'EVENTSTORE_URL', ask: store.head }
-  const mongo: Server = {
-    setting: 'MONGODB_URL',
-    ask: async () => {
-      const answer = await documents.exists(checkpointCollection('reactions'))
-      // It tells more than what an operation meets without a connection.
-      const failure = documentsFailure()
-      return E.isLeft(answer) && failure !== undefined ? E.left(failure) : answer
-    },
-  }
-  const servers = [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
+  const servers = serversOf(config, stores)
   const waiting = new Map(servers.map(({ setting }) => [setting, 'it has not answered yet']))
   /** Of a check, although the servers answer. */
   let failureOfCheck: string | undefined
@@ -100,6 +92,29 @@ export const serverWait = (
       }
     },
   }
+}
+
+const serversOf = (
+  { eventStoreUrl, mongoUrl }: Where,
+  { store, documents, documentsFailure, eventStoreRefusal }: Asked,
+): ReadonlyArray<Server> => {
+  const eventStore: Server = {
+    setting: 'EVENTSTORE_URL',
+    ask: async () => {
+      const answer = await store.head()
+      return E.isLeft(answer) ? E.left((await eventStoreRefusal()) ?? answer.left) : answer
+    },
+  }
+  const mongo: Server = {
+    setting: 'MONGODB_URL',
+    ask: async () => {
+      const answer = await documents.exists(checkpointCollection('reactions'))
+      // It tells more than what an operation meets without a connection.
+      const failure = documentsFailure()
+      return E.isLeft(answer) && failure !== undefined ? E.left(failure) : answer
+    },
+  }
+  return [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
 }
 
 const isFinal = (failure: { readonly kind: string; readonly needsOperator?: true }): boolean =>

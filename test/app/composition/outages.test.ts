@@ -70,6 +70,7 @@ const openProcess = (t: ExecutionContext, store: EventStore, kept: Documents, ap
     isShared: appendAll === undefined,
     appendAll,
     documentsFailure: () => undefined,
+    eventStoreRefusal: () => Promise.resolve(undefined),
     refuseForeign: () => Promise.resolve(E.right(undefined)),
     close: () => Promise.resolve(),
   }

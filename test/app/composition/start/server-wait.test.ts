@@ -17,11 +17,10 @@ const waits: Waiting = { EVENTSTORE_URL: away.reason }
 
 const notYet: Waiting = { EVENTSTORE_URL: 'it has not answered yet' }
 
+type Servers = { readonly named?: boolean; readonly mongo?: Documents['exists']; readonly refusal?: StoreFailure }
+
 /** A start that names an event store, whose head is asked for so often in vain, and maybe a MongoDB. */
-const open = (
-  failures: ReadonlyArray<StoreFailure>,
-  { named = true, mongo }: { readonly named?: boolean; readonly mongo?: Documents['exists'] } = {},
-) => {
+const open = (failures: ReadonlyArray<StoreFailure>, { named = true, mongo, refusal }: Servers = {}) => {
   const store = memoryEventStore(memoryLog())
   const documents = memoryDocuments(documentState())
   const logger = recordingLogger()
@@ -36,6 +35,7 @@ const open = (
     store: { ...store, head },
     documents: { ...documents, exists: mongo ?? documents.exists },
     documentsFailure: () => undefined,
+    eventStoreRefusal: () => Promise.resolve(refusal),
   }
   const config = { eventStoreUrl: named ? 'esdb://127.0.0.1:9' : undefined, mongoUrl: mongo && 'mongodb://127.0.0.1:9' }
   const wait = serverWait(config, stores, { time: turnTime, logger })
@@ -74,6 +74,13 @@ test('a start whose servers answer at once tells nothing of them', async (t) => 
   t.deepEqual(await wait.answered(nothing), E.right(undefined))
   t.deepEqual(wait.waitingFor(), {})
   t.deepEqual(logger.lines, [])
+})
+
+test('what a node of a cluster refuses ends the start, whatever the cluster answers', async (t) => {
+  const reason = 'the event store shows a certificate that is not trusted here'
+  const refusal = { kind: 'unavailable', reason, needsOperator: true } as const
+  const { wait } = open([away], { refusal })
+  t.deepEqual(await wait.answered(nothing), E.left(`EVENTSTORE_URL: ${reason}.`))
 })
 
 for (const [other, mongo] of [
