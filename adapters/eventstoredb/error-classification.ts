@@ -26,6 +26,9 @@ export const timedOut = {
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED and UNAVAILABLE: the same client recovers from them. */
 const transientStatuses: ReadonlySet<number | undefined> = new Set([1, 4, 8, 10, 14])
 
+/** gRPC's UNIMPLEMENTED: the driver makes a type of its own of it for calls of persistent subscriptions alone. */
+const unknownCall = 12
+
 /** What a server that starts, is overloaded or elects a leader answers in words, with a status that says nothing. */
 const transientMessage = /server is not ready|busy|no leader info|failed to discover/i
 
@@ -57,7 +60,7 @@ export const classify = (error: unknown): ErrorClass => {
     case ErrorType.ACCESS_DENIED:
       return refusal('the event store refuses the user or the password')
     case ErrorType.UNSUPPORTED:
-      return refusal('the event store is too old, it does not know a call that is needed')
+      return tooOld
     case ErrorType.NOT_LEADER:
     case ErrorType.TIMEOUT:
     case ErrorType.DEADLINE_EXCEEDED:
@@ -65,6 +68,7 @@ export const classify = (error: unknown): ErrorClass => {
     case ErrorType.CANCELLED:
       return transportRefusal(error) ?? { kind: 'retryable', reason, isClientBroken: false }
     default: {
+      if (known?.code === unknownCall) return tooOld
       if (error instanceof Error && permanentMessage.test(error.message))
         return { kind: 'permanent', failure: { kind: 'corrupt', reason } }
       const isTransient =
@@ -79,6 +83,8 @@ const refusal = (reason: string): ErrorClass => ({
   kind: 'permanent',
   failure: { kind: 'unavailable', reason, needsOperator: true },
 })
+
+const tooOld = refusal('the event store is too old, it does not know a call that is needed')
 
 const transportRefusal = (error: unknown): ErrorClass | undefined => {
   const known = error instanceof Error ? tlsRefusal(error.message) : undefined

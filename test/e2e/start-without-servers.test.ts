@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js'
 import test from 'ava'
 import { createSecureServer } from 'node:http2'
 import { createServer, type AddressInfo } from 'node:net'
@@ -96,4 +97,14 @@ test('a certificate that is not trusted, and a server without TLS, end the start
   await isRefused(t, start(withoutTls), /EVENTSTORE_URL: .* does not speak TLS\./)
   const documents = start({ MONGODB_URL: `mongodb://localhost:${port}/leadloop?tls=true` })
   await isRefused(t, documents, /MONGODB_URL: .* certificate that is not trusted here /)
+})
+
+test('an EventStoreDB that does not know a call that is needed ends the start with one sentence', async (t) => {
+  for (const which of ['all', 'reads'] as const) {
+    const double = await startDouble()
+    t.teardown(double.stop)
+    double.faults.refuse(which, status.UNIMPLEMENTED)
+    const service = startService(t, temporaryDirectory(t), { EVENTSTORE_URL: double.url })
+    await isRefused(t, service, /EVENTSTORE_URL: the event store is too old, /)
+  }
 })

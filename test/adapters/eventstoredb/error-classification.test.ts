@@ -55,6 +55,7 @@ const refused = (what: string): ErrorClass => ({
 })
 const conflict: ErrorClass = { kind: 'permanent', failure: { kind: 'conflict' } }
 const notFound: ErrorClass = { kind: 'not-found' }
+const tooOld = refused('is too old, it does not know a call that is needed')
 const deleted: ErrorClass = {
   kind: 'permanent',
   failure: { kind: 'corrupt', reason: 'the stream was deleted for ever' },
@@ -82,11 +83,9 @@ const errors: ReadonlyArray<readonly [name: string, error: unknown, expected: Er
     new AccessDeniedError(serviceError(status.UNAUTHENTICATED)),
     refused('refuses the user or the password'),
   ],
-  [
-    'an old server',
-    new UnsupportedError(secret, '21.10'),
-    refused('is too old, it does not know a call that is needed'),
-  ],
+  ['an old server', new UnsupportedError(secret, '21.10'), tooOld],
+  ['a call that the server does not know', new UnknownError(serviceError(status.UNIMPLEMENTED)), tooOld],
+  ['a raw call that the server does not know', serviceError(status.UNIMPLEMENTED), tooOld],
   ['a follower', new NotLeaderError(serviceError(status.NOT_FOUND, leader)), retryable('not-leader (5)', false)],
   ['a timeout', new TimeoutError(serviceError(status.ABORTED)), retryable('timeout (10)', false)],
   ['an in-band timeout', new TimeoutError(), retryable('timeout', false)],
