@@ -6,6 +6,8 @@ import { schema } from '../../adapters/sqlite/schema.js'
 import { columnsOf, tableNames } from '../../app/analysis/tables/tidy-tables.js'
 import type { ManagePorts } from '../../app/manage/ports.js'
 import { manageSurface } from '../../app/manage/surface.js'
+import type { TextProvider } from '../../app/messaging/provider.js'
+import { messagesSurface, type MessagesPorts } from '../../app/messaging/surface.js'
 import { restSurface, type RestPorts } from '../../app/rest/surface.js'
 import { activityLabels, labelsOf } from '../../domain/activity.js'
 import { categories, categoriesOf, eventTypes } from '../../domain/events.js'
@@ -113,6 +115,8 @@ test('what fires each label stands in the table of the labels, calls in one row'
 /** Of a surface that is looked at and never asked. */
 const noPorts = new Proxy({}, { get: () => ({}) }) as unknown as RestPorts & ManagePorts
 
+const noMessagesPorts = noPorts as unknown as MessagesPorts & TextProvider
+
 /** A path with `{}` for each of its parameters. */
 const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{[^}]*\}/g, '{}').replace(/\?.*$/, '')
 
@@ -124,6 +128,13 @@ test('every call of the REST and management APIs is described, and every one tha
   const real = endpoints.map(({ method, path }) => `${method} ${shapeOf(path)}`)
   t.true(real.length > 30)
   t.deepEqual(distinct(calls), distinct(real))
+})
+
+test('every address to which the provider of texts posts is told to the operators', (t) => {
+  const told = matches(quotedIn(documentNamed('app/README.md')).join('\n'), /^POST <PUBLIC_URL>(\/messaging\/\S+)$/gm)
+  const { prefix, endpoints } = messagesSurface(noMessagesPorts, noMessagesPorts)
+  const real = endpoints.map(({ path }) => `${prefix}${shapeOf(path)}`)
+  t.deepEqual(distinct(told.map(shapeOf)), distinct(real))
 })
 
 const units = [
