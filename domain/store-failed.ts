@@ -15,6 +15,10 @@ export class StoreFailed extends StatedFailure {
   }
 }
 
+/** Whether trying again gives the same, until somebody mends what stands there, a setting or the server. */
+export const isFinal = ({ kind, needsOperator }: Pick<StoreFailed, 'kind' | 'needsOperator'>): boolean =>
+  kind === 'corrupt' || needsOperator === true
+
 /** What is known of an event that can't be decoded: where it stands, and what it is called. */
 export type UndecodableEntry = {
   readonly stream: string

@@ -39,7 +39,9 @@ const zones = new Map<TimeZone, (at: number) => ZoneOffset>()
 
 /** @throws RangeError when the zone is unknown. */
 export const offsetAt = (zone: TimeZone, at: number): ZoneOffset => {
-  const offsets = zones.get(zone) ?? zoneOffsets(shownBy(zone))
+  const known = zones.get(zone)
+  if (known !== undefined) return known(at)
+  const offsets = zoneOffsets(shownBy(zone))
   zones.set(zone, offsets)
   return offsets(at)
 }

@@ -1,6 +1,6 @@
 import { neverAborted } from '../../../domain/abortable.js'
 import { reasonOf } from '../../../domain/failure-reason.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
+import { isFinal, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged, type Backoff } from '../../../projections/subscriptions/backoff.js'
 
 export type Attempts = {
@@ -43,5 +43,4 @@ export const attempts = ({ backoff, tell }: Ports): Attempts => {
 /** For the embedded store: what its disk refuses is told at once. */
 export const oneAttempt: Attempts = { until: (work) => work(), isForNow: () => false, wentOn: () => undefined }
 
-const isTransient = (error: unknown): boolean =>
-  error instanceof StoreFailed && error.kind === 'unavailable' && error.needsOperator !== true
+const isTransient = (error: unknown): boolean => error instanceof StoreFailed && !isFinal(error)

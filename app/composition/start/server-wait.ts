@@ -1,7 +1,7 @@
 import { neverAborted } from '../../../domain/abortable.js'
 import type { Logger, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { StoreFailed } from '../../../domain/store-failed.js'
+import { isFinal, StoreFailed } from '../../../domain/store-failed.js'
 import { isLogged } from '../../../projections/subscriptions/backoff.js'
 import { checkpointCollection } from '../../../projections/subscriptions/checkpoint.js'
 import type { Config } from '../config.js'
@@ -116,6 +116,3 @@ const serversOf = (
   }
   return [...(eventStoreUrl === undefined ? [] : [eventStore]), ...(mongoUrl === undefined ? [] : [mongo])]
 }
-
-const isFinal = (failure: { readonly kind: string; readonly needsOperator?: true }): boolean =>
-  failure.kind === 'corrupt' || failure.needsOperator === true

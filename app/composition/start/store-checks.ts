@@ -6,7 +6,7 @@ import { beginning, type Position, type Recorded } from '../../../domain/event.j
 import type { Instant } from '../../../domain/instant.js'
 import type { EventStore, StoreFailure, Time } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
-import { orThrow, StoreFailed } from '../../../domain/store-failed.js'
+import { isFinal, orThrow, StoreFailed } from '../../../domain/store-failed.js'
 import type { Collection, Documents } from '../../../projections/ports.js'
 import { collectionOf } from '../../../projections/projection.js'
 import { readModels } from '../../../projections/read-models/registry.js'
@@ -63,7 +63,7 @@ export const ofNobodyElse = async ({
 }: Pick<Stores, 'refuseForeign'>): Promise<Either<string, undefined>> => {
   const refused = await refuseForeign(collectionNames)
   if (E.isRight(refused)) return E.right(undefined)
-  if (refused.left.kind === 'unavailable' && refused.left.needsOperator !== true) throw new StoreFailed(refused.left)
+  if (!isFinal(refused.left)) throw new StoreFailed(refused.left)
   return E.left(`MONGODB_URL: ${refused.left.reason}.`)
 }
 
