@@ -3,7 +3,7 @@ import { streamOf } from '../domain/decider.js'
 import type { AccountId, ContactId } from '../domain/ids.js'
 import type { EventStore, StoreFailure } from '../domain/ports.js'
 import { E, type Either } from '../domain/prelude.js'
-import { contactFrom, contactOf, type Contact, type ContactDocument } from './contact.js'
+import { contactFrom, contactOf, type Contact, type ContactDocument } from './from-streams/contact.js'
 import { contacts } from './read-models/contacts.js'
 import { messages, usageIn, type Usage } from './read-models/messages.js'
 import {

@@ -1,6 +1,6 @@
 import { contact } from '../../domain/contact.js'
 import { idIn } from '../../domain/decider.js'
-import { evolveContact, type ContactDocument } from '../contact.js'
+import { evolveContact, type ContactDocument } from '../from-streams/contact.js'
 import type { Projection } from '../projection.js'
 
 /**

@@ -7,7 +7,7 @@ import type { ContactId } from '../../../domain/ids.js'
 import type { StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { orThrow } from '../../../domain/store-failed.js'
-import { contactOf, evolveContact, type Contact, type ContactDocument } from '../../contact.js'
+import { contactOf, evolveContact, type Contact, type ContactDocument } from '../../from-streams/contact.js'
 import type { ProjectedEvent } from '../../projection.js'
 import { contactAsOf, type ContactPorts } from './contact-as-of.js'
 

@@ -2,7 +2,7 @@ import { typeOf, type Activity, type ActivityLabel } from '../../../domain/activ
 import type { Originator } from '../../../domain/lead.js'
 import { unreachable } from '../../../domain/prelude.js'
 import type { PayloadFormat } from '../../../domain/webhook.js'
-import type { Contact } from '../../contact.js'
+import type { Contact } from '../../from-streams/contact.js'
 
 /**
  * The body of a webhook request: `agent` is the shape of contract 6.2, `flat` that of contract 6.3. The originators stand in every

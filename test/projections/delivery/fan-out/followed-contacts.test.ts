@@ -1,7 +1,7 @@
 import test from 'ava'
 import fc from 'fast-check'
 import assert from 'node:assert/strict'
-import { contactFrom, contactOf } from '../../../../projections/contact.js'
+import { contactFrom, contactOf } from '../../../../projections/from-streams/contact.js'
 import { followedContacts, type RecordedActivity } from '../../../../projections/delivery/fan-out/followed-contacts.js'
 import { histories, historyOf, type History } from '../../../kit/domain/histories.js'
 import { holdsAsync } from '../../../kit/domain/property.js'

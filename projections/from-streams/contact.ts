@@ -1,8 +1,8 @@
-import type { AccountId, ContactId, LeadId, SourceId } from '../domain/ids.js'
-import type { Instant } from '../domain/instant.js'
-import type { LeadDetails } from '../domain/lead.js'
-import type { Phone } from '../domain/phone.js'
-import type { ProjectedEvent } from './projection.js'
+import type { AccountId, ContactId, LeadId, SourceId } from '../../domain/ids.js'
+import type { Instant } from '../../domain/instant.js'
+import type { LeadDetails } from '../../domain/lead.js'
+import type { Phone } from '../../domain/phone.js'
+import type { ProjectedEvent } from '../projection.js'
 
 /** A contact as the REST API and the webhooks show it (contract 2.1). */
 export type Contact = {
