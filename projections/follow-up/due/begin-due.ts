@@ -5,7 +5,7 @@ import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import { isMessageId, type DueInShard, type DuePorts, type TurnId } from './due-in-shard.js'
 import { turnFinder } from './wider-read.js'
-import { firstSteps, lateSteps, newestLeadFirst } from './late-steps.js'
+import { firstSteps, lateSteps, newestLeadFirst, nextLate } from './late-steps.js'
 import { lateRoomIn, takeLateTurns } from './late-turns.js'
 import { answerQueue, copyQueue, isDueAt, stepQueue, waiting, waitingOfAll, type Due } from './queues.js'
 
@@ -29,10 +29,15 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   const now = clock.now()
   const lateRoom = lateRoomIn(shard, time)
   const looking = firstSteps(ports, shard, now, places.most)
+  const readLate = async (): Promise<ReadonlyArray<FollowUpDocument>> => {
+    if (lateRoom.turns > 0) return lateSteps(ports, shard, now, (await looking).firstLate !== undefined)
+    const isKnown = !lateRoom.isPaced || shard.lateAhead.steps.length > 0
+    return isKnown ? [] : nextLate(ports, shard, (await looking).firstLate)
+  }
   const [answers, { steps: first }, late, unverified, copies] = await Promise.all([
     waitingOfAll<Due>(ports, shard, answerQueue(lease), { now, most: places.most }),
     looking,
-    lateRoom.turns > 0 ? looking.then(({ areOthersLate }) => lateSteps(ports, shard, now, areOthersLate)) : [],
+    readLate(),
     waitingOfAll<FollowUpDocument>(ports, shard, stepQueue(lease, 'consent'), { now, most: checksRead }),
     waiting<Due>(ports, shard, copyQueue(lease), { now, most: mostErasing }),
   ])
@@ -51,9 +56,8 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
   for (const { id, account_id } of checks) shard.checking.set(id, account_id)
   // One that has to wait for another turn of its contact must not take the place of others, which wait for none.
   const busy = new Set([...shard.writingTo.values()].map(({ contact_id }) => contact_id))
-  const freeLate = late.filter((step) => isDueNow(step) && !busy.has(step.contact_id))
   const underWay = [...stepsOf, ...ofSteps.turns.map(({ account_id }) => account_id)]
-  const ofLate = takeLateTurns(shard, time, lateRoom, freeLate, { underWay, places })
+  const ofLate = takeLateTurns(shard, time, lateRoom, late.filter(isDueNow), { underWay, places, busy })
   for (const { id } of checks) begin(id)
   const dueCopies = copies.filter(isDueNow).slice(0, Math.max(mostErasing - shard.erasing.size, 0))
   for (const { id } of dueCopies) {

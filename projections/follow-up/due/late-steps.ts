@@ -5,7 +5,7 @@ import type { Query } from '../../ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import { isEnding } from '../../subscriptions/leases.js'
 import type { DueInShard, DuePorts } from './due-in-shard.js'
-import { isDueAt, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Queue } from './queues.js'
+import { isDueAt, freeIn, isFreeIn, stepQueue, waiting, waitingOfAll, withNewest, type Queue } from './queues.js'
 
 /** Steps that are read at once. Where more are late all of them are read, and compared. */
 const lateWindow = 100
@@ -21,8 +21,11 @@ const lateAheadFor = 10_000
 /** In milliseconds: a first message that has been due for longer speeds up no first contact, and goes out with the late steps. */
 const firstIsLateAfter = 60_000
 
-/** First messages in the order of their time, and whether there are others that are late. */
-type FirstSteps = { readonly steps: ReadonlyArray<FollowUpDocument>; readonly areOthersLate: boolean }
+/** First messages in the order of their time, without those that are late, and the first of these. */
+type FirstSteps = {
+  readonly steps: ReadonlyArray<FollowUpDocument>
+  readonly firstLate: FollowUpDocument | undefined
+}
 
 export const firstSteps = async (
   ports: DuePorts,
@@ -33,12 +36,21 @@ export const firstSteps = async (
   const queue = stepQueue(shard.lease, 'first')
   const from = later(now, -firstIsLateAfter)
   const oldest = await waiting<FollowUpDocument>(ports, shard, queue, { now, most })
-  const areOthersLate = oldest[0]?.next_at !== undefined && oldest[0].next_at < from
-  const steps = areOthersLate
-    ? await waitingOfAll<FollowUpDocument>(ports, shard, queue, { now, most, from })
-    : await withNewest(ports, shard, queue, { now, most }, oldest)
-  return { steps, areOthersLate }
+  const firstLate = oldest[0]?.next_at !== undefined && oldest[0].next_at < from ? oldest[0] : undefined
+  const steps =
+    firstLate === undefined
+      ? await withNewest(ports, shard, queue, { now, most }, oldest)
+      : await waitingOfAll<FollowUpDocument>(ports, shard, queue, { now, most, from })
+  return { steps, firstLate }
 }
+
+/** What tells that more is late while the pace lets none begin: the first message that is, where there is one, or the next of the others. */
+export const nextLate = async (
+  ports: DuePorts,
+  shard: DueInShard,
+  firstLate: FollowUpDocument | undefined,
+): Promise<ReadonlyArray<FollowUpDocument>> =>
+  firstLate === undefined ? freeIn<FollowUpDocument>(ports, shard, stepQueue(shard.lease, 'later'), {}, 1) : [firstLate]
 
 /**
  * Late steps, always with those of the newest leads. Where few are late, also the next step to become due. First messages are among them

@@ -1,5 +1,5 @@
 import { withinAccounts, type Places } from '../../../domain/fair-turns.js'
-import type { AccountId } from '../../../domain/ids.js'
+import type { AccountId, ContactId } from '../../../domain/ids.js'
 import type { Time } from '../../../domain/ports.js'
 import type { FollowUpDocument } from '../../read-models/follow-ups.js'
 import type { DueInShard } from './due-in-shard.js'
@@ -28,30 +28,39 @@ export const lateRoomIn = ({ late, latePaceUntil }: DueInShard, { now }: Pick<Ti
 /** `readAgainAt`: by the clock that never goes back, when the shard has to read what is due again though nothing wakes it. */
 type LateTurns = { readonly begun: ReadonlyArray<FollowUpDocument>; readonly readAgainAt: number | undefined }
 
-/** Steps that are under way or have found a place, by their accounts, and how many may be. */
-type AllSteps = { readonly underWay: ReadonlyArray<AccountId>; readonly places: Places }
+/** Steps that are under way or have found a place, by their accounts, how many may be, and the contacts that are written to. */
+type AllSteps = {
+  readonly underWay: ReadonlyArray<AccountId>
+  readonly places: Places
+  readonly busy: ReadonlySet<ContactId>
+}
 
 /** Takes of the late steps those for which there is a place, of the newest leads first. They are to be begun at once. */
 export const takeLateTurns = (
   shard: DueInShard,
   { now }: Pick<Time, 'now'>,
   { isPaced, turns }: LateRoom,
-  steps: ReadonlyArray<FollowUpDocument>,
-  { underWay, places }: AllSteps,
+  late: ReadonlyArray<FollowUpDocument>,
+  { underWay, places, busy }: AllSteps,
 ): LateTurns => {
+  const steps = late.filter(({ contact_id }) => !busy.has(contact_id))
   const room = Math.max(Math.min(turns, places.most - underWay.length), 0)
   const newestFirst = steps.toSorted(newestLeadFirst)
   const withLatePlace = withinAccounts(newestFirst, accountsOfLate(shard), latePlaces.mostOfAccount)
   const begun = withinAccounts(withLatePlace, underWay, places.mostOfAccount).slice(0, room)
-  const ahead = shard.lateAhead.steps.filter((step) => !begun.includes(step))
+  const { steps: known } = shard.lateAhead
+  const ahead = known.filter((step) => !begun.includes(step))
   const noneHasRoom = room > 0 && begun.length === 0 && steps.length > 0
   shard.lateAhead =
     noneHasRoom && ahead.length === 0
       ? { steps, until: now() + rememberedFor }
       : { steps: ahead, until: shard.lateAhead.until }
   if (begun.length > 0) shard.latePaceUntil = now() + latePace.interval
-  // Also where the pace has come to its end meanwhile: what is late was not read.
-  if (isPaced || begun.length > 0) return { begun, readAgainAt: shard.latePaceUntil }
+  // Also where the pace has come to its end meanwhile: what is late was not taken.
+  if (isPaced || begun.length > 0) {
+    const areMoreLate = known.length > 0 || late.length > begun.length
+    return { begun, readAgainAt: areMoreLate ? shard.latePaceUntil : undefined }
+  }
   const isRemembered = room > 0 && shard.lateAhead.steps.length > 0
   return { begun, readAgainAt: isRemembered ? shard.lateAhead.until : undefined }
 }

@@ -43,7 +43,7 @@ export const isFreeIn =
 type Wanted = { readonly now: Instant; readonly most: number; readonly from?: Instant }
 
 /** The first of them that are neither under way nor set aside. */
-const freeIn = async <Document extends Due>(
+export const freeIn = async <Document extends Due>(
   ports: DuePorts,
   shard: DueInShard,
   { collection, name }: Queue,

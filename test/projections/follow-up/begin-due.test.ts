@@ -226,6 +226,36 @@ test('while late steps are held back to their pace none of them is read', async 
   t.deepEqual(await look(), { begun: [], read: 0 })
 })
 
+test('once all that is late is under way a shard sleeps', async (t) => {
+  const { look, lookFor } = await openShard([], [step(1, later(at(), -1)), step(2, later(at(), 3_600_000))])
+  t.deepEqual((await look()).begun, [engagementId(1)])
+  t.is((await lookFor(3_599_000)).length, 1)
+})
+
+test('a step that becomes due while late ones are held back to their pace is begun at its end', async (t) => {
+  const { clock, look, lookFor } = await openShard([], [step(1, later(at(), -1)), step(2, later(at(), 50))])
+  await look()
+  t.deepEqual((await lookFor(125)).flatMap(({ begun }) => begun), [])
+  t.is(clock.now(), later(at(), 125))
+  t.deepEqual((await look()).begun, [engagementId(2)])
+})
+
+test('a shard that something wakes while late ones are held back to their pace goes on at its end', async (t) => {
+  const late = Array.from({ length: 6 }, (_, n) => step(n + 1, later(at(), n - 60), later(at(), n - 60)))
+  const { shard, clock, look, finish } = await openShard([], late)
+  t.is((await look()).begun.length, 4)
+  // They go on, and have a place no longer.
+  shard.late.clear()
+  shard.writingTo.set(messageId(1), { account_id: accountId(), contact_id: contactId(1) })
+  const toPaceEnd = () => t.true(clock.toNextTimer())
+  t.deepEqual((await look(toPaceEnd)).begun, [], 'woken')
+  t.is(clock.now(), later(at(), 125))
+  t.deepEqual((await look()).begun, [engagementId(2)])
+  await finish()
+  t.deepEqual((await look(toPaceEnd)).begun, [], 'the first of them has become free')
+  t.deepEqual((await look()).begun, [engagementId(1)])
+})
+
 test('late steps whose pace comes to its end while others are read are begun all the same', async (t) => {
   const late = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
   const { shard, clock, look, whileReading } = await openShard([], late)
