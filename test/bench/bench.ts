@@ -289,8 +289,9 @@ const away = async (): Promise<ReadonlyArray<Row>> => {
 /** What a very long log and a million deliveries that are due cost a start, a takeover and whoever watches over the service. */
 const veryLarge = async (): Promise<ReadonlyArray<Row>> => {
   const few = { leads: 1_000, due: 20_000 }
+  const some = quick ? { leads: 4_000, due: 20_000 } : { leads: 140_000, due: 20_000 }
   const many = quick ? { leads: 10_000, due: 40_000 } : { leads: 575_000, due: 1_000_000 }
-  const measured = await measureLarge({ rounds, few, many, seconds: 2 }, say)
+  const measured = await measureLarge({ rounds, few, some, many, seconds: 2 }, say)
   const { events, takeover } = measured
   const row = (what: string, milliseconds: number, most: number, note = ''): Row => ({
     measured: what,
@@ -311,7 +312,9 @@ const veryLarge = async (): Promise<ReadonlyArray<Row>> => {
   const ofLog = `${events} events`
   const onServers = measured.serverTakeover
   if (onServers === undefined) say('a takeover on servers is not measured: set MONGODB_URL')
+  const ofSome = `${measured.some.events} events`
   return [
+    row(`from a start until it is ready, after an orderly end, ${ofSome}`, measured.some.readyAfterStop, 2_000),
     row(`from a start until it is ready, after an orderly end, ${ofLog}`, measured.readyAfterStop, 3_000),
     row(`from a start until it is ready, after kill -9 under load, ${ofLog}`, measured.readyAfterKill, 3_000),
     row(`from kill -9 until the next process on the folder delivers, ${ofLog}`, measured.deliveredAfterKill, 10_000),

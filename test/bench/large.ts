@@ -22,7 +22,7 @@ import { startChild, type Child } from './child.js'
 import { closedLoop } from './http-load.js'
 import { seedLarge, type Extent } from './large-log.js'
 import { leadRequest } from './leads.js'
-import { startMeasured, type Seeded } from './seed.js'
+import { caughtUp, startMeasured, type Seeded } from './seed.js'
 import { measureServerTakeover } from './server-takeover.js'
 import { isReady } from '../kit/service/readiness.js'
 import { median } from './summary.js'
@@ -31,6 +31,8 @@ import { openTools, orFail } from './tools.js'
 type LargeLoad = {
   readonly rounds: number
   readonly few: Extent
+  /** Of this one only starts are measured. */
+  readonly some: Extent
   readonly many: Extent
   /** Seconds of load before each kill. */
   readonly seconds: number
@@ -38,6 +40,7 @@ type LargeLoad = {
 
 /** In milliseconds, medians. */
 export type Large = {
+  readonly some: { readonly events: number; readonly readyAfterStop: number }
   readonly events: number
   /** From a start until `/health/ready` says ready, after an orderly end and after a kill under load. */
   readonly readyAfterStop: number
@@ -77,6 +80,15 @@ export const measureLarge = async (load: LargeLoad, say: (text: string) => void)
   try {
     const mongoUrl = process.env['MONGODB_URL']
     const serverTakeover = mongoUrl === undefined ? undefined : await measureServerTakeover(mongoUrl, healthy)
+    const some = await seeded(load.some)
+    const starts: Array<number> = []
+    // The first one builds the read models.
+    for (let round = 0; round <= load.rounds; round += 1) {
+      const { service, startupTime } = await started(some)
+      await caughtUp(service)
+      await service.stop()
+      if (round > 0) starts.push(startupTime)
+    }
     const small = await seeded(load.few)
     const large = await seeded(load.many)
     const takeover = await measureTakeover(large)
@@ -87,6 +99,7 @@ export const measureLarge = async (load: LargeLoad, say: (text: string) => void)
     const of = (name: 'readyAfterStop' | 'readyAfterKill' | 'deliveredAfterKill'): number =>
       median(samples.map((sample) => sample[name]))
     return {
+      some: { events: some.events, readyAfterStop: median(starts) },
       events: large.events,
       readyAfterStop: of('readyAfterStop'),
       readyAfterKill: of('readyAfterKill'),
