@@ -12,6 +12,7 @@ import { measureIsolation } from './isolation.js'
 import { measureLarge } from './large.js'
 import { measureLatency } from './latency.js'
 import { besideNoise } from './noisy.js'
+import { measureProfiles } from './profile.js'
 import { measureRebuild } from './rebuild.js'
 import { seed, settle, type Seeded } from './seed.js'
 import { measureServerLeads } from './server-leads.js'
@@ -36,7 +37,7 @@ import type { Compared } from './summary.js'
  * phone number with ever more leads, `npm run bench -- soak` a service that is killed once a minute, at its end beside its first
  * minute, and an hour's leads with a server away (`soak away` these alone), `npm run bench -- large` starts and takeovers on a log
  * of five million events, `npm run bench -- analysts` the commands that read the log, `npm run bench -- follow-up` messages to leads,
- * `npm run bench -- alternatives` what a user would put together instead.
+ * `npm run bench -- alternatives` what a user would put together instead, `npm run bench -- profile` where the time goes.
  */
 const quick = process.argv.includes('quick')
 const rounds = quick ? 1 : 3
@@ -355,9 +356,13 @@ const chosen = (): Promise<ReadonlyArray<Row>> => {
   return process.argv.includes('servers') ? servers() : embeddedAndServers()
 }
 
+const profile = async (): Promise<void> => {
+  say(`\n${await measureProfiles(await seeded(small), { seconds: quick ? 2 : 20, backlog })}`)
+}
+
 const embeddedAndServers = async (): Promise<ReadonlyArray<Row>> => [...(await embedded()), ...(await servers())]
 
-try {
+const table = async (): Promise<void> => {
   const rows = await chosen()
   const loads = loadavg().map((load) => load.toFixed(1))
   say(`\nmedians of ${rounds} rounds; load average ${loads.join(', ')}\n`)
@@ -365,6 +370,10 @@ try {
   for (const row of rows) {
     say(`| ${row.measured} | ${row.ours} | ${row.baseline} | ${row.ratio} | ${row.goal} | ${row.met ? 'yes' : 'no'} |`)
   }
+}
+
+try {
+  await (process.argv.includes('profile') ? profile() : table())
 } finally {
   for (const { directory } of stores) rmSync(directory, { recursive: true, force: true })
 }

@@ -53,7 +53,7 @@ const bareRate = async (receiver: Child, count: number): Promise<number> => {
   return Number(stdout)
 }
 
-const makeBacklog = async ({ directory, accountId }: Seeded, receiver: Child, count: number): Promise<void> => {
+export const makeBacklog = async ({ directory, accountId }: Seeded, receiver: Child, count: number): Promise<void> => {
   const tools = await openTools(directory)
   const ids: Array<WebhookId> = []
   for (let index = 0; index < webhooks; index += 1) {
@@ -68,7 +68,7 @@ const makeBacklog = async ({ directory, accountId }: Seeded, receiver: Child, co
 }
 
 /** Waits until all are recorded, and reads from the log how long that took. */
-const drained = async ({ directory }: Seeded, count: number): Promise<Summary> => {
+export const drained = async ({ directory }: Seeded, count: number): Promise<Summary> => {
   const log = new Database(join(directory, 'leadloop.db'), { readonly: true })
   const last = log.prepare<[number], { time: string; data: string }>(
     `SELECT time, data FROM events WHERE type = 'DeliverySucceeded' ORDER BY position DESC LIMIT ?`,

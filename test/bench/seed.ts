@@ -37,15 +37,17 @@ export type Seeded = {
 
 export const nodeArguments = ['--max-semi-space-size=32']
 
-/** A service that is measured by /proc, with more settings where they are given. */
+/** A service that is measured by /proc, with more settings and arguments of Node where they are given. */
 export const startMeasured = (
   directory: string,
   { eventStoreUrl, mongoUrl }: StoreUrls = embedded,
   more: Environment = {},
+  moreArguments: ReadonlyArray<string> = [],
 ): Promise<Child> => {
   const servers = { EVENTSTORE_URL: eventStoreUrl, MONGODB_URL: mongoUrl }
   const settings = environmentOf(directory, { ...servers, ...more }) as Readonly<Record<string, string>>
-  return startChild('dist/app/main.js', { ...settings, SECRET_KEY: secretKey.toString('base64url') }, nodeArguments)
+  const secret = { SECRET_KEY: secretKey.toString('base64url') }
+  return startChild('dist/app/main.js', { ...settings, ...secret }, [...nodeArguments, ...moreArguments])
 }
 
 /** In milliseconds. */
