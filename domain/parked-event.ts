@@ -1,4 +1,4 @@
-import { t } from './codec.js'
+import { NaturalNumber, t } from './codec.js'
 import type { Decider } from './decider.js'
 import { eventOf } from './event.js'
 import { ParkedEventId } from './ids.js'
@@ -6,16 +6,20 @@ import { E, unreachable, type Either } from './prelude.js'
 
 /**
  * An event that a process manager can't handle, however often it tries. `reason` is one of a few words of ours and holds no
- * personal value; the event is known by its stream and its id.
+ * personal value; the event is known by its stream and its id. `event_revision`: where it stands in its stream. Older versions left it
+ * out, and so does whoever could not read the event.
  */
-const Facts = t.type({
-  parked_event_id: ParkedEventId,
-  process_manager: t.string,
-  event_id: t.string,
-  event_type: t.string,
-  event_stream: t.string,
-  reason: t.string,
-})
+const Facts = t.intersection([
+  t.type({
+    parked_event_id: ParkedEventId,
+    process_manager: t.string,
+    event_id: t.string,
+    event_type: t.string,
+    event_stream: t.string,
+    reason: t.string,
+  }),
+  t.partial({ event_revision: NaturalNumber }),
+])
 export type ParkedEventFacts = t.TypeOf<typeof Facts>
 
 export const ParkedEventEvent = t.union([

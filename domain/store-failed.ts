@@ -22,6 +22,7 @@ export const isFinal = ({ kind, needsOperator }: Pick<StoreFailed, 'kind' | 'nee
 /** What is known of an event that can't be decoded: where it stands, and what it is called. */
 export type UndecodableEntry = {
   readonly stream: string
+  readonly revision: number
   readonly position: Position
   readonly id: string
   readonly type: string

@@ -58,9 +58,10 @@ export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
   const metadata = event?.metadata as Partial<Metadata> | undefined
   if (event === undefined || !event.isJson || metadata?.schema_version === undefined) return undefined
   const stream = event.streamId
+  const revision = Number(event.revision)
   const position = positionFrom(event.position)
   const decoded = decodeStoredEvent(event.type, metadata.schema_version, event.data)
-  if (E.isLeft(decoded)) return { stream, position, id: event.id, type: event.type, failure: decoded.left }
+  if (E.isLeft(decoded)) return { stream, revision, position, id: event.id, type: event.type, failure: decoded.left }
   return {
     ...decoded.right,
     id: event.id,
@@ -70,7 +71,7 @@ export const decodeEvent = ({ event }: ResolvedEvent): LogEntry | undefined => {
     schemaVersion: metadata.schema_version,
     actor: metadata.actor,
     stream,
-    revision: Number(event.revision),
+    revision,
     position,
   } as Recorded<DomainEvent>
 }

@@ -32,7 +32,7 @@ export const decodedPart = ({ entries, position }: EntryBatch): EventBatch => {
 export type Truncation = { readonly stream: string; readonly before: number }
 
 export const isTruncatedBy = ({ stream, before }: Truncation, entry: LogEntry): boolean =>
-  entry.stream === stream && 'revision' in entry && entry.revision < before
+  entry.stream === stream && entry.revision < before
 
 export type LogTail = {
   /** Adds all that stands in the log after `after` and up to the position of the batch. */

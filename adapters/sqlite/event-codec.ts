@@ -44,11 +44,9 @@ export const decodeEvents = (
   for (const row of rows) {
     const event = decodeEvent(row)
     if (E.isLeft(event)) {
-      const { stream, id, type } = row
-      return {
-        events,
-        undecodable: { stream, position: positionOf(BigInt(row.position)), id, type, failure: event.left },
-      }
+      const { stream, revision, id, type } = row
+      const position = positionOf(BigInt(row.position))
+      return { events, undecodable: { stream, revision, position, id, type, failure: event.left } }
     }
     events.push(event.right)
   }

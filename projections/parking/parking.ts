@@ -3,8 +3,8 @@ import { idIn } from '../../domain/decider.js'
 import { derivedEventId, parkedEventIdOf } from '../../domain/derived-id.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventFacts, type ParkedEventState } from '../../domain/parked-event.js'
-import type { CommandHandler, EventStore, Logger } from '../../domain/ports.js'
-import { E } from '../../domain/prelude.js'
+import type { CommandHandler, EventStore, Logger, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, StoreFailed, type UndecodableEntry } from '../../domain/store-failed.js'
 import type { ProjectedEvent } from '../projection.js'
 import { executedOrThrow, finalReason } from './final-failure.js'
@@ -22,8 +22,8 @@ type EventHandling = {
   readonly work: (event: ProjectedEvent, isRetry: boolean) => Promise<void>
 }
 
-/** An event of the log, whether it can be decoded or not. */
-export type Parkable = Pick<UndecodableEntry, 'id' | 'type' | 'stream'>
+/** An event of the log, whether it can be decoded or not. `revision` is left out where nobody can tell. */
+export type Parkable = Pick<UndecodableEntry, 'id' | 'type' | 'stream'> & Partial<Pick<UndecodableEntry, 'revision'>>
 
 type Parking = {
   /**
@@ -46,7 +46,7 @@ const mostUnreadable = 3
 
 export const parkedFacts = (
   process_manager: string,
-  { id, type, stream }: Parkable,
+  { id, type, stream, revision }: Parkable,
   reason: string,
 ): ParkedEventFacts => ({
   parked_event_id: parkedEventIdOf(process_manager, id),
@@ -54,6 +54,7 @@ export const parkedFacts = (
   event_id: id,
   event_type: type,
   event_stream: stream,
+  ...(revision === undefined ? {} : { event_revision: revision }),
   reason,
 })
 
@@ -93,6 +94,25 @@ export const parkedAnew = async (
   }
 }
 
+/** Events that are looked through at once for one of which nobody has recorded where it stands. */
+const pageSize = 500
+
+/** The event that was parked; undefined where it was erased since. */
+const parkedIn = async (
+  { read }: Pick<EventStore, 'read'>,
+  { event_stream, event_id, event_revision }: ParkedEventFacts,
+): Promise<Either<StoreFailure, ProjectedEvent | undefined>> => {
+  const count = event_revision === undefined ? pageSize : 1
+  for (let from = event_revision ?? 0; ;) {
+    const page = await read(event_stream, from, count)
+    if (E.isLeft(page)) return page
+    const { events, revision } = page.right
+    const event = events.find(({ id }) => id === event_id)
+    if (event !== undefined || event_revision !== undefined || revision === 'no-stream') return E.right(event)
+    from = revision + 1
+  }
+}
+
 export const tellParked = (logger: Logger, facts: ParkedEventFacts): void => {
   const { process_manager: follower, parked_event_id: parked, event_id: event, event_type: type, reason } = facts
   logger.error({ follower, parked, event, type, reason }, 'an event was parked')
@@ -126,10 +146,10 @@ export const parking = ({ name, actor, work }: EventHandling, ports: ParkingPort
     }
   }
 
-  const retried = async ({ event_stream, event_id }: ParkedEventFacts): Promise<string | undefined> => {
-    const read = await store.read(event_stream)
+  const retried = async (facts: ParkedEventFacts): Promise<string | undefined> => {
+    const read = await parkedIn(store, facts)
     if (E.isLeft(read) && read.left.kind === 'corrupt') return read.left.reason
-    const event = orThrow(read).events.find(({ id }) => id === event_id)
+    const event = orThrow(read)
     // Whatever followed from it was erased with it.
     return event === undefined ? undefined : failureOf(event, true)
   }

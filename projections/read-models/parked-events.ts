@@ -25,7 +25,7 @@ export const parkedEvents: Projection<ParkedEventDocument> = {
   keyOf: (event) => idIn(parkedEvent, event.stream),
   evolve: (document, event) => {
     if (event.type === 'EventParked') {
-      const { parked_event_id: id, event_stream: _stream, ...facts } = event.data
+      const { parked_event_id: id, event_stream: _stream, event_revision: _revision, ...facts } = event.data
       return { id, ...facts, at: event.time, created_at: event.time }
     }
     if (document === undefined) return undefined

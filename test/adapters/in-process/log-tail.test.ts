@@ -274,19 +274,25 @@ test('a subscription that is aborted while it reads the history gives nothing mo
   t.is(batches.length, 1)
 })
 
+const unreadable: LogEntry = {
+  stream: 'account-2',
+  revision: 0,
+  position: positionAt(2),
+  id: 'any',
+  type: 'AccountVanished',
+  failure: { kind: 'corrupt', reason: 'it is unreadable' },
+}
+
+test('what is truncated is given to nobody any more, whether it can be decoded or not', (t) => {
+  const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
+  tail.add(positionAt(0), { entries: [eventAt(1), unreadable, eventAt(3)], position: positionAt(3) })
+  for (const stream of ['account-1', 'account-2']) tail.truncate({ stream, before: 1 })
+  t.deepEqual(tail.after(positionAt(0), all, 10), { entries: [eventAt(3)], position: positionAt(3) })
+})
+
 test('an event that can not be decoded ends the subscriptions to its category after what comes before it, and no others', async (t) => {
   const tail = logTail(positionAt(0), { events: 100, bytes: Infinity })
-  const entries = [
-    eventAt(1),
-    {
-      stream: 'account-2',
-      position: positionAt(2),
-      id: 'any',
-      type: 'AccountVanished',
-      failure: { kind: 'corrupt', reason: 'it is unreadable' },
-    } as const,
-    eventAt(3, 'lead'),
-  ]
+  const entries = [eventAt(1), unreadable, eventAt(3, 'lead')]
   tail.add(positionAt(0), { entries, position: positionAt(3) })
   const none: EventStore['history'] = async function* () {
     // The history is not asked for: the tail holds all.

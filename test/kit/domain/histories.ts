@@ -505,7 +505,8 @@ export const historyOf = (taken: ReadonlyArray<Step>): History => {
         if (event === undefined) return
         const process_manager = how % 2 === 0 ? 'reactions' : 'delivery_projector'
         const parked_event_id = parkedEventIdOf(process_manager, event.id)
-        const of = { event_id: event.id, event_type: event.type, event_stream: event.stream }
+        const { id: event_id, type: event_type, stream: event_stream, revision } = event
+        const of = { event_id, event_type, event_stream, ...(how % 2 === 0 ? { event_revision: revision } : {}) }
         const facts = { parked_event_id, process_manager, ...of, reason: `reason ${how}` }
         execute(parkedEvent, parked_event_id, { type: 'ParkEvent', facts }, event)
         if (how % 3 === 0) return

@@ -220,9 +220,10 @@ const entryOf = (logged: Logged): LogEntry => {
 }
 
 const decodedEntry = ({ json, category: _category, entry: _entry, ...event }: Logged): LogEntry => {
+  const { stream, revision, position, id, type } = event
   const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
   return E.isLeft(decoded)
-    ? { stream: event.stream, position: event.position, id: event.id, type: event.type, failure: decoded.left }
+    ? { stream, revision, position, id, type, failure: decoded.left }
     : { ...event, ...frozen(decoded.right) }
 }
 

@@ -464,7 +464,8 @@ test('an event that the mailer can not decode keeps it from no later notice', as
       if (!isMet && categories.includes('parked')) {
         isMet = true
         const failure = { kind: 'corrupt', reason: 'it is spoiled' } as const
-        throw new UndecodableEvent({ id: uuid(1), type: 'unknown', stream: 'parked-1', position: after, failure })
+        const named = { id: uuid(1), type: 'unknown', stream: 'parked-1', revision: 0 }
+        throw new UndecodableEvent({ ...named, position: after, failure })
       }
       yield* store.subscribe(after, categories, signal)
     },

@@ -11,10 +11,11 @@ import { StoreFailed } from '../../../domain/store-failed.js'
 import { errorOf } from '../../../projections/parking/final-failure.js'
 import { parking } from '../../../projections/parking/parking.js'
 import { follow } from '../../../projections/subscriptions/follower.js'
-import { newEvent } from '../../kit/domain/new-events.js'
+import { newEvent, newEvents } from '../../kit/domain/new-events.js'
 import { positionAt, uuid } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { countedReads } from '../../kit/parts/counted-reads.js'
 import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { rightOf } from '../../kit/right-of.js'
 import { nextTurn, settled } from '../../kit/time/turns.js'
@@ -24,7 +25,7 @@ type Work = (event: Recorded<DomainEvent>, isRetry: boolean) => Promise<void>
 
 /** A process manager that follows accounts: `work` may throw whatever it likes. */
 const openStage = (t: ExecutionContext, work: Work, isAway: () => boolean = () => false, unreadable?: string) => {
-  const store = memoryEventStore(memoryLog())
+  const { store, taken } = countedReads(memoryEventStore(memoryLog()))
   const logger = recordingLogger()
   const stored = sharedHandler(store, systemClock(1))
   const commandHandler: CommandHandler = {
@@ -53,7 +54,7 @@ const openStage = (t: ExecutionContext, work: Work, isAway: () => boolean = () =
     { store, logger, backoff: nextTurn },
   )
   t.teardown(following.stop)
-  return { store, stored, logger, following }
+  return { store, taken, stored, logger, following }
 }
 
 const write = async (store: EventStore, n: number, type = 'AccountEnabled'): Promise<void> => {
@@ -98,6 +99,7 @@ for (const [title, error, reason] of failures) {
       event_id: uuid(2),
       event_type: 'AccountEnabled',
       event_stream: 'account-2',
+      event_revision: 0,
       reason,
     })
     t.regex(parked_event_id ?? '', /^prk_/)
@@ -141,10 +143,10 @@ test('an event that can not be decoded is parked, and what stands behind it is h
   t.deepEqual(handled, [uuid(1), uuid(4)])
   const reason = 'an event has the type AccountVanished, which this version does not know'
   t.deepEqual(
-    (await parkedIn(store)).map(({ data }) => [data.event_id, data.event_type, data.reason]),
+    (await parkedIn(store)).map(({ data }) => [data.event_id, data.event_type, data.event_revision, data.reason]),
     [
-      [uuid(2), 'AccountVanished', reason],
-      [uuid(3), 'AccountVanished', reason],
+      [uuid(2), 'AccountVanished', 0, reason],
+      [uuid(3), 'AccountVanished', 0, reason],
     ],
   )
 })
@@ -218,6 +220,55 @@ test('a parked event is tried again by its process manager alone, and recorded a
   await following.caughtUpTo(events[0]?.position ?? beginning, neverAborted)
   t.is(rightOf(await stored.load(parkedEvent, other)).state.kind, 'retrying')
   t.is(retries.length, 3)
+})
+
+/** A stage on which the event of this number fails once, and stands in a stream of 2,000. */
+const openLongStream = async (t: ExecutionContext, failing: number) => {
+  const tried: Array<string> = []
+  let mayFail = true
+  const stage = openStage(t, ({ id }) => {
+    if (id !== uuid(failing)) return Promise.resolve()
+    if (mayFail) throw new TypeError('never')
+    tried.push(id)
+    return Promise.resolve()
+  })
+  const { store, stored } = stage
+  rightOf(await store.append('account-1', 'no-stream', newEvents(1_000)))
+  rightOf(await store.append('account-1', 999, newEvents(1_000, 1_001)))
+  await until('the event is parked', 10_000, async () => (await parkedIn(store)).length === 1)
+  mayFail = false
+  const cause = { actor: 'operator', eventId: () => uuid(9_000) }
+  return {
+    ...stage,
+    tried,
+    cause,
+    /** Resolves with what the retry has read of the stream. */
+    retry: async (id: string) => {
+      stage.taken()
+      rightOf(await stored.execute(parkedEvent, id, { type: 'RequestRetry' }, cause))
+      const state = async (): Promise<string> => rightOf(await stored.load(parkedEvent, id)).state.kind
+      await until('it is handled', 10_000, async () => (await state()) === 'handled')
+      return stage.taken('account-')
+    },
+  }
+}
+
+test('a retry reads the event that was parked, however long its stream is', async (t) => {
+  const { store, tried, retry } = await openLongStream(t, 1_500)
+  const read = await retry((await parkedIn(store))[0]?.data.parked_event_id ?? 'none')
+  t.deepEqual(tried, [uuid(1_500)])
+  t.like(read, { calls: 1, events: 1 })
+})
+
+test('what an older version parked does not tell where its event stands: its retry looks for it page by page', async (t) => {
+  const { store, stored, cause, tried, retry } = await openLongStream(t, 700)
+  const { event_revision: _, ...facts } = (await parkedIn(store))[0]?.data ?? t.fail('nothing is parked')
+  const id = 'prk_00000000000000000000000009'
+  const older = { type: 'ParkEvent', facts: { ...facts, parked_event_id: id } } as const
+  rightOf(await stored.execute(parkedEvent, id, older, { ...cause, eventId: () => uuid(9_001) }))
+  const read = await retry(id)
+  t.deepEqual(tried, [uuid(700)])
+  t.like(read, { calls: 2, events: 1_000 })
 })
 
 test('a retry whose own record can not be decoded holds up nobody', async (t) => {

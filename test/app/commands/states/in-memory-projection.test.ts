@@ -238,7 +238,8 @@ test('an event that can not be decoded has its stream read again, and nothing el
   t.is(await seen(), 'created')
   const failure = { kind: 'corrupt', reason: 'any' } as const
   const stream = `marketing_source-${sourceId(1)}`
-  await projection.follower.skip?.({ stream, position: positionAt(2), id: uuid(99), type: 'SourceVanished', failure })
+  const named = { stream, revision: 1, position: positionAt(2), id: uuid(99), type: 'SourceVanished' }
+  await projection.follower.skip?.({ ...named, failure })
   t.is(await seen(), 'created')
   t.is(reads(), 2)
   await suspend()
