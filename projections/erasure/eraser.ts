@@ -13,6 +13,7 @@ import type { Cause, EventStore } from '../../domain/ports.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
+import { streamEnds } from '../parking/stream-ends.js'
 import type { Documents } from '../ports.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
@@ -58,12 +59,16 @@ export const eraser = (ports: EraserPorts): Follower => {
   const { checkpoint } = ports
   let stopping = neverAborted
 
-  const work = async (event: ProjectedEvent): Promise<void> => {
+  const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
     else if (event.type === 'LateMessageFound')
       await eraseMessage(ports, event.data, event.time, erasureOf(ports, event, stopping))
-    else return
+    else {
+      // A stream that retention could not read is parked by its newest event: the retry answers whether it can be read now.
+      if (isRetry) orThrow(await streamEnds(ports, event.stream))
+      return
+    }
     // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
     for (const purge of [ports.store.purge, ports.documents.purge]) orThrow(await purge())
   }

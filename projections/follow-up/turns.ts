@@ -68,8 +68,8 @@ const mostFailing = 1_000
 /** Turns of engagements, and of messages that are no steps. */
 export const turnsOf = (ports: TurnPorts, shardNamed: (name: string) => Shard | undefined): Turns => {
   const { projected, logger, backoff, failingWork, reservations } = ports
-  const placeOf = (_: string, events: ReadonlyArray<ProjectedEvent>): Shard | undefined => {
-    const contactId = events.map(contactIn).find((found) => found !== undefined)
+  const placeOf = (_: string, first: ProjectedEvent | undefined): Shard | undefined => {
+    const contactId = first && contactIn(first)
     return contactId === undefined ? undefined : shardNamed(contactShardOf(contactId))
   }
   const parked = parkedWork<Shard>(
@@ -143,12 +143,14 @@ const turnOf = (ports: TurnPorts, { lease, erasing }: Shard, id: TurnId): Promis
 const isShared = (stream: string): boolean =>
   [account, contact, playbook, sender].some((decider) => idIn(decider, stream) !== undefined)
 
+/** Of an event with which a stream begins. */
 const contactIn = (event: ProjectedEvent): ContactId | undefined => {
   switch (event.type) {
     case 'LeadSubmitted':
     case 'EngagementStarted':
     case 'MessageRequested':
     case 'MessageBegun':
+    case 'MessageReceived':
     case 'MessageErased':
       return event.data.contact_id
     default:

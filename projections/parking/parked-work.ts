@@ -1,6 +1,5 @@
 import { idIn, streamOf } from '../../domain/decider.js'
-import type { Recorded } from '../../domain/event.js'
-import { idOf, type DomainEvent } from '../../domain/events.js'
+import { idOf } from '../../domain/events.js'
 import type { ParkedEventId } from '../../domain/ids.js'
 import { parkedEvent, type ParkedEventCommand } from '../../domain/parked-event.js'
 import type { EventStore } from '../../domain/ports.js'
@@ -13,6 +12,7 @@ import { exceptionsInARow } from './exceptions-in-a-row.js'
 import { executedOrThrow } from './final-failure.js'
 import { forgetSkipped } from './not-set-aside.js'
 import { parkedAnew, parkedFacts, parkedStateOf, tellParked, type Parkable } from './parking.js'
+import { streamEnds } from './stream-ends.js'
 
 /** Work under a lease that is parked, by the id of its stream. It lasts as long as the lease: the next holder tries it all once. */
 export type ParkedUnderLease = {
@@ -30,8 +30,8 @@ type Worker<Place> = {
   /** The stream that records how the work of an id ended, and the id whose stream it is. */
   readonly streamOf: (id: string) => string
   readonly idIn: (stream: string) => string | undefined
-  /** Where work is done that needs the stream; undefined where another process does it. */
-  readonly placeOf: (stream: string, events: ReadonlyArray<Recorded<DomainEvent>>) => Place | undefined
+  /** Where work is done that needs the stream, which begins with `first`; undefined where another process does it. */
+  readonly placeOf: (stream: string, first: ProjectedEvent | undefined) => Place | undefined
   /** Whether nothing is set aside for the stream, since much other work needs it: that is put off, and comes by itself. */
   readonly isShared?: (stream: string) => boolean
 }
@@ -119,7 +119,6 @@ export const parkedWork = <Place extends ParkedUnderLease>(
   ports: ParkedWorkPorts,
 ): ParkedWork<Place> => {
   const { name, placeOf, isShared = () => false } = worker
-  const { store } = ports
   const { park, recordRetry, answer } = parkedRecords(worker, ports)
   const exceptions = exceptionsInARow()
 
@@ -128,24 +127,24 @@ export const parkedWork = <Place extends ParkedUnderLease>(
     // It comes again after a crash, when its end may have been recorded.
     if (state?.kind !== 'retrying') return undefined
     const { event_stream, event_id } = state.facts
-    const read = await store.read(event_stream)
-    if (E.isLeft(read) && read.left.kind === 'corrupt') {
-      await answer(parked, read.left.reason)
+    const ends = await streamEnds(ports, event_stream)
+    if (E.isLeft(ends) && ends.left.kind === 'corrupt') {
+      await answer(parked, ends.left.reason)
       return undefined
     }
-    const { events } = orThrow(read)
+    const { first, lastId } = orThrow(ends)
     if (isShared(event_stream)) {
       await answer(parked, undefined)
       return undefined
     }
-    const place = placeOf(event_stream, events)
+    const place = placeOf(event_stream, first)
     if (place === undefined) return undefined
     const released = [...place.setAside].flatMap(([id, by]) => (by === parked ? [id] : []))
     for (const id of released) place.setAside.delete(id)
     forgetSkipped(place.setAside)
     const id = worker.idIn(event_stream)
     // What it failed on can be read again, or somebody has recorded since how the work ended.
-    if (id === undefined || (released.length === 0 && events.at(-1)?.id !== event_id)) await answer(parked, undefined)
+    if (id === undefined || (released.length === 0 && lastId !== event_id)) await answer(parked, undefined)
     else place.retried.set(id, parked)
     return place
   }

@@ -8,13 +8,15 @@ import { personalFields } from '../../../domain/personal-data.js'
 import { message } from '../../../domain/message.js'
 import type { Documents } from '../../../projections/ports.js'
 import { readModels } from '../../../projections/read-models/registry.js'
-import { at, deliveryId, messageId } from '../../kit/domain/samples.js'
+import { newEvent } from '../../kit/domain/new-events.js'
+import { accountId, at, deliveryId, messageId, parkedEventId, uuid } from '../../kit/domain/samples.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage, type Contact } from '../../kit/parts/erasure-stage.js'
 import { project } from '../../kit/parts/project.js'
+import { rightOf } from '../../kit/right-of.js'
 import { openEventStoreDb } from '../../kit/stores/eventstoredb.js'
 
 /** A log in memory with a history in it; `run` may be given the steps that its store takes. */
@@ -205,6 +207,25 @@ test('a text that is recorded after its contact was erased is erased too, and on
   const left = JSON.stringify((await stage.visible()).map(({ data }) => data))
   for (const text of ['Written 0', 'By hand 0']) t.false(left.includes(text), text)
   for (const text of ['Written 1', 'By hand 1']) t.true(left.includes(text), text)
+})
+
+test('the retry of a removal tells whether its stream can be read again, which its newest event alone does not', async (t) => {
+  const log = memoryLog()
+  const store = memoryEventStore(log)
+  const { run } = await openErasureStage(store, [])
+  const stream = `account-${accountId(1)}`
+  const vanished = { ...newEvent(2), type: 'AccountVanished' } as unknown as ReturnType<typeof newEvent>
+  rightOf(await store.append(stream, 'no-stream', [newEvent(1), vanished, newEvent(3)]))
+  const of = { process_manager: 'eraser', parked_event_id: parkedEventId(1) }
+  const newest = { event_id: uuid(3), event_type: 'AccountEnabled', event_stream: stream, event_revision: 2 }
+  const parked = newEvent(4, { type: 'EventParked', data: { ...of, ...newest, reason: 'any' } })
+  const requested = newEvent(5, { type: 'ParkedEventRetryRequested', data: of })
+  const record = `parked-${of.parked_event_id}`
+  rightOf(await store.append(record, 'no-stream', [parked, requested]))
+  await run()
+  const last = rightOf(await store.readLast(record, 1))[0]
+  const reason = 'an event has the type AccountVanished, which this version does not know'
+  t.like(last, { type: 'ParkedEventRetryFailed', data: { reason } })
 })
 
 test('an erasure that is told to stop ends with the page that it works on, however much the contact has', async (t) => {
