@@ -4,7 +4,7 @@ import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
 import { message } from '../../domain/message.js'
 import type { Phone } from '../../domain/phone.js'
 import type { CommandHandler, Logger, Vault } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { Queries } from '../../projections/queries.js'
 import { contacts } from '../../projections/read-models/contacts.js'
 import { lastSentTo, type LastSent } from '../commands/states/last-sent.js'
@@ -39,12 +39,35 @@ export type Addressed = {
 /** A sender that a text came to, by the provider's names for it. */
 type CameTo = ReadonlyArray<string>
 
+/** What is known of a text before anybody has looked for whom it is. */
+type Incoming = Pick<InboundText, 'providerId' | 'to' | 'poolOfTo'> & { readonly phone: Phone }
+
+/** The sender that a text came to, and whom the text is for. */
+export type OfSender = { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }
+
+/** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
+export const ofSender =
+  (ports: AddressedPorts, { phone, providerId, to, poolOfTo }: Incoming): TaskEither<Problem, OfSender> =>
+  async () => {
+    const addressed = await addressedBy(ports, phone, providerId)
+    if (E.isLeft(addressed)) return addressed
+    const isOwn = addressed.right.some(({ sender }) => isIn(to, sender))
+    const cameTo = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
+    const meant: Array<Addressed> = []
+    for (const one of addressed.right) {
+      const wrote = isIn(cameTo, one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
+      if (E.isLeft(wrote)) return wrote
+      if (wrote.right !== undefined) meant.push(one)
+    }
+    return E.right({ cameTo, meant })
+  }
+
 /**
  * The contacts that a number has or would have, in all accounts that have a marketing source. Each account's id of it is derived, and all
  * are looked up with one query: a few microseconds for each account, and no read model has to hold a number in an index. An account that
  * can't be read misses what is written to it, and no other does.
  */
-export const addressedBy = async (
+const addressedBy = async (
   ports: AddressedPorts,
   phone: Phone,
   providerId: string,
@@ -89,41 +112,26 @@ const addressedIn = async (
 
 const isIn = (names: CameTo, sender: string | undefined): boolean => sender !== undefined && names.includes(sender)
 
-/** Those that send from the sender to which a text came, or have written to the contact from it. Left out are the others. */
-export const ofSender = async (
-  ports: AddressedPorts,
-  addressed: ReadonlyArray<Addressed>,
-  { to, poolOfTo }: Pick<InboundText, 'to' | 'poolOfTo'>,
-): Promise<Either<Problem, { readonly cameTo: CameTo; readonly meant: ReadonlyArray<Addressed> }>> => {
-  const isOwn = addressed.some(({ sender }) => isIn(to, sender))
-  const cameTo = poolOfTo === undefined || isOwn ? to : [...to, poolOfTo]
-  const meant: Array<Addressed> = []
-  for (const one of addressed) {
-    const wrote = isIn(cameTo, one.sender) ? E.right(true) : await lastSent(ports, one, cameTo)
-    if (E.isLeft(wrote)) return wrote
-    if (wrote.right !== undefined) meant.push(one)
-  }
-  return E.right({ cameTo, meant })
-}
-
 /** The one that has the text already, else that which was written to last; undefined where nobody wrote to the number. */
-export const writtenToLast = async (
-  ports: AddressedPorts,
-  addressed: ReadonlyArray<Addressed>,
-  cameTo: CameTo,
-): Promise<Either<Problem, Addressed | undefined>> => {
-  const sentTo: Array<{ readonly one: Addressed; readonly sent: LastSent }> = []
-  for (const one of addressed) {
-    const known = await loadState(ports.commandHandler, message, one.messageId)
-    if (E.isLeft(known) && known.left.kind !== 'corrupt') return known
-    if (E.isRight(known) && known.right.kind !== 'unknown') return E.right(one)
-    const last = await lastSent(ports, one, cameTo)
-    if (E.isLeft(last)) return last
-    if (last.right !== undefined) sentTo.push({ one, sent: last.right })
+export const writtenToLast =
+  (
+    ports: AddressedPorts,
+    addressed: ReadonlyArray<Addressed>,
+    cameTo: CameTo,
+  ): TaskEither<Problem, Addressed | undefined> =>
+  async () => {
+    const sentTo: Array<{ readonly one: Addressed; readonly sent: LastSent }> = []
+    for (const one of addressed) {
+      const known = await loadState(ports.commandHandler, message, one.messageId)
+      if (E.isLeft(known) && known.left.kind !== 'corrupt') return known
+      if (E.isRight(known) && known.right.kind !== 'unknown') return E.right(one)
+      const last = await lastSent(ports, one, cameTo)
+      if (E.isLeft(last)) return last
+      if (last.right !== undefined) sentTo.push({ one, sent: last.right })
+    }
+    const [newest] = sentTo.toSorted((one, other) => byLikelihood(one.sent, other.sent))
+    return E.right(newest?.one)
   }
-  const [newest] = sentTo.toSorted((one, other) => byLikelihood(one.sent, other.sent))
-  return E.right(newest?.one)
-}
 
 /** What is said to be undelivered is answered where nothing else went out. The newest first. */
 const byLikelihood = (one: LastSent, other: LastSent): number => {

@@ -1,16 +1,16 @@
-import { phoneFromText } from '../../domain/phone.js'
+import { phoneFromText, type Phone } from '../../domain/phone.js'
 import type { EventStore, Time } from '../../domain/ports.js'
-import { E, flow, pipe, TE, type Either } from '../../domain/prelude.js'
+import { E, flow, pipe, TE, type TaskEither } from '../../domain/prelude.js'
 import { playbookVersions, type PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { isShownBy, type Showing } from '../commands/states/shown-by.js'
 import type { Endpoint } from '../http/endpoint.js'
 import { invalid, type Problem } from '../http/problem.js'
-import { answer, bind } from '../http/steps.js'
-import { addressedBy, ofSender, writtenToLast } from './addressed.js'
-import { receiveForEach, type ReceivingPorts } from './received-text.js'
+import { answer, bind, chain, check } from '../http/steps.js'
+import { ofSender, writtenToLast, type Addressed, type OfSender } from './addressed.js'
+import { contactsMeant, receiveForEach, type ReceivingPorts } from './received-text.js'
 import type { InboundText, TextProvider } from './provider.js'
-import { mayMeanToSender, saidByStrangers, saidToSender } from './sender-opt-out.js'
+import { mayMeanToSender, saidToSender, type SaidToSender } from './sender-opt-out.js'
 import { withSignedForm } from './signed-form.js'
 
 export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
@@ -24,23 +24,92 @@ export type InboundPorts = Omit<ReceivingPorts, 'sharedSender'> & {
 
 /** What somebody wrote to a sender of ours. It is stored before the answer, and once however often it comes. */
 export const inboundEndpoint = (ports: InboundPorts, provider: TextProvider): Endpoint<undefined> => {
-  const playbookAt = playbookVersions(ports.store)
+  const receiving = { ...ports, sharedSender: provider.sharedSender, playbookAt: playbookVersions(ports.store) }
   return {
     method: 'POST',
     path: '/inbound',
     handle: flow(
       withSignedForm(provider, () => '/messaging/twilio/inbound'),
-      bind('text', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
-      bind(
-        'received',
-        ({ text }) =>
-          () =>
-            received({ ...ports, sharedSender: provider.sharedSender }, playbookAt, text),
-      ),
+      bind('inbound', ({ form }) => pipe(TE.fromEither(provider.textFrom(form)), TE.mapLeft(invalid))),
+      bind('received', ({ inbound }) => received(receiving, inbound)),
       answer(204, () => undefined),
     ),
   }
 }
+
+type Receiving = InboundPorts & ReceivingPorts & { readonly playbookAt: PlaybookVersions }
+
+/**
+ * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
+ * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
+ */
+const received = (ports: Receiving, inbound: InboundText): TaskEither<Problem, undefined> => {
+  const phone = phoneFromText(inbound.from)
+  if (phone === undefined) {
+    ports.unplaced('text')
+    return TE.right(undefined)
+  }
+  return pipe(
+    TE.Do,
+    bind('areShown', () => areNewestShown(ports, inbound)),
+    bind('addressed', () => ofSender(ports, { ...inbound, phone })),
+    bind('toSender', ({ addressed }) => saidBy(ports, inbound, phone, addressed.cameTo)),
+    check(({ areShown, toSender }) => (areShown || saysSomething(toSender) ? undefined : newestNotShown)),
+    chain(({ addressed, toSender }) =>
+      toSender === 'repeated' ? TE.right(undefined) : recorded(ports, inbound, addressed, toSender),
+    ),
+  )
+}
+
+const saidBy =
+  (
+    ports: Receiving,
+    { text, providerId: textId, mark }: InboundText,
+    phone: Phone,
+    cameTo: ReadonlyArray<string>,
+  ): TaskEither<Problem, SaidToSender | 'repeated'> =>
+  () =>
+    saidToSender(ports, phone, cameTo, { text, textId, mark, actor })
+
+/** For such a text it does not matter who wrote to whom last. */
+const saysSomething = (toSender: SaidToSender | 'repeated'): boolean =>
+  toSender === 'repeated' || toSender.said !== undefined
+
+const recorded = (
+  ports: Receiving,
+  inbound: InboundText,
+  { cameTo, meant }: OfSender,
+  toSender: SaidToSender,
+): TaskEither<Problem, undefined> =>
+  pipe(
+    TE.Do,
+    bind('contacts', () => contactsMeant(ports, toSender.said, meant, actor)),
+    bind('last', ({ contacts }) => writtenToLast(ports, contacts, cameTo)),
+    chain(({ contacts, last }) => recordedFor(ports, inbound, toSender, contacts, last)),
+  )
+
+/** `last`: the one of the contacts that was written to last. */
+const recordedFor =
+  (
+    ports: Receiving,
+    { text, providerId, mark }: InboundText,
+    { said, saidAt }: SaidToSender,
+    contacts: ReadonlyArray<Addressed>,
+    last: Addressed | undefined,
+  ): TaskEither<Problem, undefined> =>
+  () => {
+    const answering = last ?? (said === undefined ? undefined : contacts[0])
+    if (answering === undefined && said === undefined) ports.unplaced('text')
+    const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
+    // It answers first, so that a request which is repeated finds the same one.
+    const recipients = answering === undefined ? [] : [answering, ...others]
+    // Twilio answers its keywords unless one has told it not to.
+    const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
+    return receiveForEach(ports, ports.playbookAt, receivedText, recipients, answering)
+  }
+
+/** As the log names it. */
+const actor = 'provider'
 
 /** In milliseconds: Twilio waits for fifteen seconds, and a takeover of read models takes ten at most. */
 const longestWait = 11_000
@@ -52,62 +121,11 @@ const newestNotShown: Problem = { kind: 'unavailable', reason: 'the newest messa
  * what it says to the sender rests on no read model. Where one has stopped a text goes by what it shows, else none could be received until
  * somebody mends it.
  */
-const areNewestShown = async (
-  { store, time, showing }: InboundPorts,
-  { text, mark }: InboundText,
-): Promise<Either<Problem, boolean>> => {
-  if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
-  const following = showing.filter(({ failure }) => failure() === undefined)
-  const head = await store.head()
-  return E.isLeft(head) ? head : E.right(await isShownBy(time, following, head.right, longestWait))
-}
-
-/**
- * An opt-out counts in every account of the sender to which it came, and so does who opts in again; any other text is for the account
- * that wrote to the number from there last, which alone answers. Nothing is kept of one that is for nobody.
- */
-const received = async (
-  ports: InboundPorts & ReceivingPorts,
-  playbookAt: PlaybookVersions,
-  inbound: InboundText,
-): Promise<Either<Problem, undefined>> => {
-  const { text, providerId, mark } = inbound
-  const phone = phoneFromText(inbound.from)
-  if (phone === undefined) {
-    ports.unplaced('text')
-    return E.right(undefined)
+const areNewestShown =
+  ({ store, time, showing }: InboundPorts, { text, mark }: InboundText): TaskEither<Problem, boolean> =>
+  async () => {
+    if (mayMeanToSender(text, mark) === 'opted_out') return E.right(true)
+    const following = showing.filter(({ failure }) => failure() === undefined)
+    const head = await store.head()
+    return E.isLeft(head) ? head : E.right(await isShownBy(time, following, head.right, longestWait))
   }
-  const areShown = await areNewestShown(ports, inbound)
-  if (E.isLeft(areShown)) return areShown
-  const everywhere = await addressedBy(ports, phone, providerId)
-  if (E.isLeft(everywhere)) return everywhere
-  const addressed = await ofSender(ports, everywhere.right, inbound)
-  if (E.isLeft(addressed)) return addressed
-  const { cameTo, meant } = addressed.right
-  const toSender = await saidToSender(ports, phone, cameTo, { text, textId: providerId, mark, actor })
-  if (E.isLeft(toSender)) return toSender
-  if (toSender.right === 'repeated') return E.right(undefined)
-  const { said, saidAt } = toSender.right
-  if (said === undefined && !areShown.right) return E.left(newestNotShown)
-  const notShown = said === undefined ? E.right([]) : await saidByStrangers(ports, said, meant, actor)
-  if (E.isLeft(notShown)) return notShown
-  const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]
-  const last = await writtenToLast(ports, contacts, cameTo)
-  if (E.isLeft(last)) return last
-  const answering = last.right ?? (said === undefined ? undefined : contacts[0])
-  if (answering === undefined && said === undefined) ports.unplaced('text')
-  const others = said === undefined ? [] : contacts.filter((one) => one !== answering)
-  // Twilio answers its keywords unless one has told it not to.
-  const receivedText = { text, said, saidAt, providerId, mark, isAnsweredByDefault: true, actor }
-  // It answers first, so that a request which is repeated finds the same one.
-  return receiveForEach(
-    ports,
-    playbookAt,
-    receivedText,
-    answering === undefined ? [] : [answering, ...others],
-    answering,
-  )
-}
-
-/** As the log names it. */
-const actor = 'provider'

@@ -10,7 +10,7 @@ import type { ClientCommands } from '../commands/client-commands.js'
 import { isShownBy, type Showing } from '../commands/states/shown-by.js'
 import type { Request, Surface } from '../http/endpoint.js'
 import type { Problem } from '../http/problem.js'
-import { bindOr, check } from '../http/steps.js'
+import { bind, bindOr } from '../http/steps.js'
 
 type LinkPorts = {
   readonly store: Pick<EventStore, 'head'>
@@ -42,10 +42,7 @@ export const linksSurface = (ports: LinkPorts): Surface<undefined> => ({
           kind: 'not-found',
           message: 'there is nothing at this path',
         }),
-        check(async ({ request, link }) => {
-          if (isPerson(request)) await recordOpening(ports, link)
-          return undefined
-        }),
+        bind('recorded', ({ request, link }) => TE.fromTask(() => recordOpening(ports, request, link))),
         TE.map(({ link: { url } }) => ({ status: 302, body: '', headers: { ...headers, location: url } })),
       ),
     },
@@ -92,8 +89,10 @@ const isPerson = ({ method, header }: Request): boolean => {
 /** A person is sent on, whether or not it can be recorded: another opening is a new chance. */
 const recordOpening = async (
   { clientCommands, clock, logger }: LinkPorts,
+  request: Request,
   { document: { id, engagement_id }, index, url }: Link,
 ): Promise<void> => {
+  if (!isPerson(request)) return
   const command = { type: 'OpenLink', reportId: openingIdOf(id, index), url, at: clock.now() } as const
   const done = await clientCommands.execute(engagement, engagement_id, command, 'contact')
   if (E.isLeft(done)) logger.warn({ message: id, kind: done.left.kind }, 'the opening of a link was not recorded')

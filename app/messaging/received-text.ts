@@ -3,14 +3,14 @@ import type { OwnSender } from '../../domain/account.js'
 import type { AccountId, ContactId, MessageId } from '../../domain/ids.js'
 import { message, type MessageEvent } from '../../domain/message.js'
 import type { Clock, Vault } from '../../domain/ports.js'
-import { E, type Either } from '../../domain/prelude.js'
+import { E, pipe, TE, type Either, type TaskEither } from '../../domain/prelude.js'
 import type { ProviderMark } from '../../domain/reply-meaning.js'
 import type { PlaybookVersions } from '../../projections/follow-up/playbook-versions.js'
 import type { ClientCommands } from '../commands/client-commands.js'
 import { receivedMessage } from '../commands/received-message.js'
 import { loadState } from '../commands/states/current-states.js'
 import { conversationsNotEnded, type Problem } from '../http/problem.js'
-import { addressedBy, ofSender, type Addressed, type AddressedPorts } from './addressed.js'
+import { ofSender, type Addressed, type AddressedPorts } from './addressed.js'
 import { saidByStrangers, saidToSender, type Said, type SaidToSender } from './sender-opt-out.js'
 
 export type ReceivingPorts = Omit<AddressedPorts, 'vault'> & {
@@ -89,6 +89,18 @@ export const receiveForEach = async (
   return problem === undefined ? E.right(undefined) : E.left(problem)
 }
 
+/** Those who are contacts: also where no read model shows that yet, if the text says something to the sender. */
+export const contactsMeant = (
+  ports: RecordingPorts & Pick<ReceivingPorts, 'logger'>,
+  said: Said | undefined,
+  meant: ReadonlyArray<Addressed>,
+  actor: string,
+): TaskEither<Problem, ReadonlyArray<Addressed>> =>
+  pipe(
+    () => (said === undefined ? Promise.resolve(E.right([])) : saidByStrangers(ports, said, meant, actor)),
+    TE.map((notShown) => [...meant.filter(({ isKnown }) => isKnown), ...notShown]),
+  )
+
 /** What stands for a text of a contact, to what its account sends from. */
 type Written = {
   readonly account: { readonly accountId: AccountId; readonly sender: OwnSender | null }
@@ -143,13 +155,10 @@ const writtenToSender = async (
   }
   const { said, saidAt } = toSender.right
   if (said === undefined) return E.right({ ...toNobodyElse, saidAt })
-  const everywhere = await addressedBy(ports, phone, messageId)
-  if (E.isLeft(everywhere)) return everywhere
-  const addressed = await ofSender(ports, everywhere.right, { to: [name], poolOfTo: undefined })
-  if (E.isLeft(addressed)) return addressed
-  const { meant } = addressed.right
-  const notShown = await saidByStrangers(ports, said, meant, actor)
-  if (E.isLeft(notShown)) return notShown
-  const contacts = [...meant.filter(({ isKnown }) => isKnown), ...notShown.right]
-  return E.right({ said, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })
+  const to = { phone, providerId: messageId, to: [name], poolOfTo: undefined }
+  return pipe(
+    ofSender(ports, to),
+    TE.flatMap(({ meant }) => contactsMeant(ports, said, meant, actor)),
+    TE.map((contacts) => ({ said, saidAt, others: contacts.filter((one) => one.contactId !== contactId) })),
+  )()
 }
