@@ -1,3 +1,4 @@
+import type { AccountId } from '../../../domain/ids.js'
 import { monthsUntil, type Instant } from '../../../domain/instant.js'
 import { E, flow, pipe, TE, type Either } from '../../../domain/prelude.js'
 import type { Endpoint } from '../../http/endpoint.js'
@@ -15,21 +16,19 @@ export const usageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     handle: flow(
       withAccount(ports),
       bind('asked', ({ request }) => TE.fromEither(monthsFrom(request.query('month'), ports.clock.now()))),
-      bind('months', ({ account: { accountId }, asked }) =>
-        pipe(
-          asked,
-          TE.traverseArray((month) =>
-            pipe(
-              () => ports.queries.usage(accountId, month),
-              TE.map((usage) => ({ month, ...usage })),
-            ),
-          ),
-        ),
-      ),
+      bind('months', ({ account: { accountId }, asked }) => TE.traverseArray(usageIn(ports, accountId))(asked)),
       answer(200, ({ months }) => ({ months })),
     ),
   },
 ]
+
+const usageIn =
+  ({ queries }: ManagePorts, accountId: AccountId) =>
+  (month: string) =>
+    pipe(
+      () => queries.usage(accountId, month),
+      TE.map((usage) => ({ month, ...usage })),
+    )
 
 const badMonth: Problem = { kind: 'invalid', messages: ['month must be a month such as 2026-01'] }
 

@@ -5,7 +5,7 @@ import { E, flow, TE, type Either } from '../../../domain/prelude.js'
 import { followUps, type FollowUpDocument } from '../../../projections/read-models/follow-ups.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
-import { answer, bind, check, execute, pathId } from '../../http/steps.js'
+import { answer, bind, execute, pathId } from '../../http/steps.js'
 import { withAccount } from '../account-in-path.js'
 import type { Operator } from '../operator.js'
 import { ownPlaybook } from '../own-playbook.js'
@@ -24,11 +24,9 @@ export const followUpEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Op
       withAccount(ports),
       bind('state', ({ request }) => TE.fromEither(stateIn(request))),
       bind('playbookId', ({ request }) => TE.fromEither(playbookIdIn(request))),
-      check(async ({ account, playbookId }) => {
-        if (playbookId === undefined) return undefined
-        const own = await ownPlaybook(ports.commandHandler, account.accountId, playbookId)()
-        return E.isLeft(own) ? own.left : undefined
-      }),
+      bind('playbook', ({ account: { accountId }, playbookId }) =>
+        playbookId === undefined ? TE.right(undefined) : ownPlaybook(ports.commandHandler, accountId, playbookId),
+      ),
       withPage(ports.queries, followUps, ({ account, state, playbookId }) => ({
         index: playbookId === undefined ? 'by_account' : 'by_playbook',
         equals: [`${playbookId ?? account.accountId}/${state}`],

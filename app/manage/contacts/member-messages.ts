@@ -5,7 +5,7 @@ import { EngagementId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import { message, type MessageIds } from '../../../domain/message.js'
 import { MessageText } from '../../../domain/message-template.js'
-import { E, flow, type Either } from '../../../domain/prelude.js'
+import { E, flow, type TaskEither } from '../../../domain/prelude.js'
 import { loadState } from '../../commands/states/current-states.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import type { Problem } from '../../http/problem.js'
@@ -31,12 +31,7 @@ export const memberMessageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
       withAccount(ports),
       pathId('engagement_id', EngagementId, notFound),
       withBody(MemberMessage),
-      bind(
-        'ids',
-        ({ request, account, engagement_id }) =>
-          () =>
-            idsOf(ports, request, account, engagement_id),
-      ),
+      bind('ids', ({ request, account, engagement_id }) => idsOf(ports, request, account, engagement_id)),
       execute(({ ids, body: { text }, caller }) => {
         const request = { purpose: 'member', text, expires_at: later(ports.clock.now(), longestWait) } as const
         const command = { type: 'RequestMessage', ids, request } as const
@@ -53,23 +48,25 @@ export const memberMessageEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoi
 ]
 
 /** Of the message; a problem where its contact may not be written to. */
-const idsOf = async (
-  ports: ManagePorts,
-  request: Request,
-  { accountId, sealedSecret }: OpenAccount,
-  id: EngagementId,
-): Promise<Either<Problem, MessageIds>> => {
-  const loaded = await loadState(ports.commandHandler, engagement, id)
-  if (E.isLeft(loaded)) return loaded
-  const { right: state } = loaded
-  if (state.kind !== 'started' || state.erased) return E.left(notFound)
-  const { account_id, contact_id, engagement_id } = state.attribution
-  if (account_id !== accountId) return E.left(notFound)
-  if (state.ended) return E.left({ kind: 'engagement-ended' })
-  const person = await loadState(ports.commandHandler, contact, contact_id)
-  if (E.isLeft(person)) return person
-  if (person.right.optedOut === true) return E.left({ kind: 'contact-opted-out' })
-  const messageId = messageIdFor(ports, request, sealedSecret, id)
-  if (E.isLeft(messageId)) return messageId
-  return E.right({ message_id: messageId.right, account_id, contact_id, engagement_id })
-}
+const idsOf =
+  (
+    ports: ManagePorts,
+    request: Request,
+    { accountId, sealedSecret }: OpenAccount,
+    id: EngagementId,
+  ): TaskEither<Problem, MessageIds> =>
+  async () => {
+    const loaded = await loadState(ports.commandHandler, engagement, id)
+    if (E.isLeft(loaded)) return loaded
+    const { right: state } = loaded
+    if (state.kind !== 'started' || state.erased) return E.left(notFound)
+    const { account_id, contact_id, engagement_id } = state.attribution
+    if (account_id !== accountId) return E.left(notFound)
+    if (state.ended) return E.left({ kind: 'engagement-ended' })
+    const person = await loadState(ports.commandHandler, contact, contact_id)
+    if (E.isLeft(person)) return person
+    if (person.right.optedOut === true) return E.left({ kind: 'contact-opted-out' })
+    const messageId = messageIdFor(ports, request, sealedSecret, id)
+    if (E.isLeft(messageId)) return messageId
+    return E.right({ message_id: messageId.right, account_id, contact_id, engagement_id })
+  }

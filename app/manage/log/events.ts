@@ -9,7 +9,7 @@ import { reasonOf } from '../../../domain/failure-reason.js'
 import { replay, type ReplayRequest } from '../../analysis/replay.js'
 import type { Endpoint, Request } from '../../http/endpoint.js'
 import { invalid, StreamedText, type Problem } from '../../http/problem.js'
-import { answer, bind, check } from '../../http/steps.js'
+import { answer, bind } from '../../http/steps.js'
 import type { Operator } from '../operator.js'
 import type { ManagePorts } from '../ports.js'
 
@@ -21,10 +21,7 @@ export const eventEndpoints = (ports: ManagePorts): ReadonlyArray<Endpoint<Opera
     handle: flow(
       bind('asked', ({ request }) => TE.fromEither(askedIn(request))),
       // What fails later can only break the answer off.
-      check(async () => {
-        const head = await ports.store.head()
-        return E.isLeft(head) ? head.left : undefined
-      }),
+      bind('head', () => ports.store.head),
       answer(
         200,
         ({ asked }) => new StreamedText((gone) => linesOf(ports, asked, AbortSignal.any([ports.draining, gone]))),
