@@ -235,7 +235,10 @@ test('once all that is late is under way a shard sleeps', async (t) => {
 test('a step that becomes due while late ones are held back to their pace is begun at its end', async (t) => {
   const { clock, look, lookFor } = await openShard([], [step(1, later(at(), -1)), step(2, later(at(), 50))])
   await look()
-  t.deepEqual((await lookFor(125)).flatMap(({ begun }) => begun), [])
+  t.deepEqual(
+    (await lookFor(125)).flatMap(({ begun }) => begun),
+    [],
+  )
   t.is(clock.now(), later(at(), 125))
   t.deepEqual((await look()).begun, [engagementId(2)])
 })
