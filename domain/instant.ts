@@ -79,8 +79,11 @@ export const isRealDate = (text: string): boolean => {
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
 }
 
+/** Instants of days that every month has: of these the form alone tells that `instantOf` writes them so, at a fifth of the cost. */
+const onDayOfEveryMonth = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
 /** Whether `instantOf` writes it so: a day that the calendar lacks is written as another one. */
-const isWritten = (text: string): boolean => text.length === 24 && isRewritten(text)
+const isWritten = (text: string): boolean => onDayOfEveryMonth.test(text) || (text.length === 24 && isRewritten(text))
 
 const isRewritten = (text: string): boolean => {
   const milliseconds = Date.parse(text)

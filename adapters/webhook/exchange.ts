@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { over } from '../../domain/abortable.js'
 import type { Time } from '../../domain/ports.js'
 import type { WebhookTimes } from '../../projections/delivery/sender.js'
+import type { Deadlines, Limited } from './deadlines.js'
 import { DeferredBody } from './deferred-body.js'
 import { noConnection, noResponse, noStatus } from './reason.js'
 
@@ -15,19 +15,17 @@ const longestResponse = 16_384
 type Times = { -readonly [Step in keyof WebhookTimes]: WebhookTimes[Step] }
 
 /** One request to a receiver and its response: its timeouts, its connection, how much it may read, and when its steps were done. */
-export class Exchange {
+export class Exchange implements Limited {
   /** The status has come, and decides. */
   isAnswered = false
-  readonly #time: Time
+  readonly #time: Pick<Time, 'now'>
+  readonly #deadlines: Deadlines
   readonly #startedAt: number
   readonly #aborting = new AbortController()
   readonly #times: Times = { dns: null, connect: null, tls: null, firstByte: null, total: 0 }
-  /** What has to be over by `#deadline`, in the words of an abort. */
+  /** What has to be over by the deadline, in the words of an abort. */
   #awaited = noConnection
   #deadline = Number.POSITIVE_INFINITY
-  /** When a timer looks whether it is; a deadline that moves on needs no other one. */
-  #looksAt = Number.POSITIVE_INFINITY
-  #timer: AbortController | undefined
   #abortReason: string | undefined
   #isFinished = false
   #connection: Socket | undefined
@@ -36,10 +34,19 @@ export class Exchange {
   #body: DeferredBody | undefined
   #receivedBytes = 0
 
-  constructor(time: Time) {
+  constructor(time: Pick<Time, 'now'>, deadlines: Deadlines) {
     this.#time = time
+    this.#deadlines = deadlines
     this.#startedAt = time.now()
     this.#limitConnecting()
+  }
+
+  get deadline(): number {
+    return this.#deadline
+  }
+
+  handleDeadline(): void {
+    this.#abort(this.#awaited)
   }
 
   get signal(): AbortSignal {
@@ -134,7 +141,7 @@ export class Exchange {
   /** Closes everything but a connection that can be reused. */
   finish(): void {
     this.#isFinished = true
-    this.#timer?.abort(over)
+    this.#deadlines.forget(this)
     const isSent = this.#body?.readableEnded === true && this.#connection?.writableLength === 0
     // A response may be complete before the request is sent.
     if (!isSent) this.#connection?.destroy()
@@ -147,19 +154,7 @@ export class Exchange {
   #limit(deadline: number, awaited: string): void {
     this.#deadline = deadline
     this.#awaited = awaited
-    if (deadline < this.#looksAt) this.#setTimer()
-  }
-
-  #setTimer(): void {
-    this.#timer?.abort(over)
-    const { signal } = (this.#timer = new AbortController())
-    this.#looksAt = this.#deadline
-    void this.#time.sleep(Math.ceil(this.#deadline - this.#time.now()), signal).then(() => {
-      if (signal.aborted) return
-      // It may also fire a little early.
-      if (this.#time.now() < this.#deadline) this.#setTimer()
-      else this.#abort(this.#awaited)
-    })
+    this.#deadlines.watch(this)
   }
 
   #abort(reason: string): void {

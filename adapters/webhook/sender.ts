@@ -8,6 +8,7 @@ import type { WebhookRequest, WebhookResponse, WebhookSender } from '../../proje
 import { isPublicAddress } from './addresses/public-address.js'
 import { Exchange } from './exchange.js'
 import { connections, type Connections } from './connections.js'
+import { deadlines } from './deadlines.js'
 import { excerptOf } from './excerpt.js'
 import { ForbiddenAddress } from './addresses/forbidden-address.js'
 import { noStatusReason } from './reason.js'
@@ -33,9 +34,10 @@ export const webhookSender = ({
   readonly close: () => void
 } => {
   const pool = connections({ allowPrivate, resolve, authorities })
+  const limits = deadlines(time)
 
   const send: WebhookSender['send'] = async (request, signal) => {
-    const exchange = new Exchange(time)
+    const exchange = new Exchange(time, limits)
     const breakOff = (): void => exchange.breakOff()
     signal.addEventListener('abort', breakOff)
     const ended = (status: number | null, reason: string, excerpt: string | null): WebhookResponse => {
@@ -60,7 +62,13 @@ export const webhookSender = ({
     }
   }
 
-  return { send, close: pool.close }
+  return {
+    send,
+    close: () => {
+      pool.close()
+      limits.close()
+    },
+  }
 }
 
 const delivered = 'delivered'

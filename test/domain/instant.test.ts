@@ -131,6 +131,35 @@ test('a stored instant has milliseconds and Z', (t) => {
   }
 })
 
+test('what is a stored instant is what the clock would write', (t) => {
+  const nearInstant = fc
+    .tuple(fc.nat(13), fc.nat(32), fc.nat(25), fc.nat(60))
+    .map(
+      ([month, day, hour, minute]) =>
+        `2028-${twoDigits(month)}-${twoDigits(day)}T${twoDigits(hour)}:${twoDigits(minute)}:07.000Z`,
+    )
+  const instant = fc.integer({ min: -62_200_000_000_000, max: 253_402_400_000_000 }).map(instantOf)
+  const any = fc.array(fc.constantFrom('0', '1', '9', '-', 'T', ':', '.', 'Z'), { minLength: 24, maxLength: 24 })
+  holds(
+    t,
+    fc.property(
+      fc.oneof(
+        nearInstant,
+        instant,
+        any.map((letters) => letters.join('')),
+      ),
+      (text) => {
+        const parsed = Date.parse(text)
+        const isWritten = text.length === 24 && !Number.isNaN(parsed) && instantOf(parsed) === text
+        assert.equal(Instant.is(text), isWritten)
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+const twoDigits = (number: number): string => String(number).padStart(2, '0')
+
 test('a client may surround a timestamp with white space, but send nothing other than text', (t) => {
   t.deepEqual(decode(InstantFromText, ' 2026-02-28T10:30:15Z '), E.right(instantOf(Date.UTC(2026, 1, 28, 10, 30, 15))))
   for (const value of [1767225600000, null, {}, '30 February']) t.true(E.isLeft(decode(InstantFromText, value)))
