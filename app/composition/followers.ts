@@ -2,6 +2,7 @@ import type { Category } from '../../domain/events.js'
 import type { Clock, CommandHandler, Logger, Time } from '../../domain/ports.js'
 import { deliveryWorkerName } from '../../projections/delivery/attempts/set-aside.js'
 import { deliveryFanOut } from '../../projections/delivery/fan-out/fan-out.js'
+import { followAtOnce } from '../../projections/erasure/concurrent-follower.js'
 import { eraser, eraserName } from '../../projections/erasure/eraser.js'
 import { noticeFanOut } from '../../projections/notices/fan-out.js'
 import type { Messenger } from '../../projections/follow-up/sending/messenger.js'
@@ -20,7 +21,7 @@ import {
   type Checkpoint,
 } from '../../projections/subscriptions/checkpoint.js'
 import { guardedCommandHandler, guardedDocuments } from '../../projections/subscriptions/lease-guard.js'
-import { follow, type Follower, type FollowPorts } from '../../projections/subscriptions/follower.js'
+import { follow, type FollowPorts, type RunningFollower } from '../../projections/subscriptions/follower.js'
 import { leasedFollower, type LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import { buildTogether } from '../../projections/subscriptions/rebuild.js'
 import { rebuildsOf, type Rebuilds } from '../../projections/subscriptions/rebuilds.js'
@@ -102,7 +103,7 @@ export const followersOn = (ports: Ports): Followers => {
   /** A follower without documents: its checkpoint and its commands end with its lease. */
   const checkpointedFollower = (
     name: (typeof processManagerNames)[number],
-    followerOf: (guarded: GuardedPorts) => Follower,
+    start: (guarded: GuardedPorts) => RunningFollower,
   ): LeasedFollower => {
     const interval = checkpointInterval[isShared ? 'shared' : store.positionUnit]
     return leasedFollower(
@@ -111,10 +112,7 @@ export const followersOn = (ports: Ports): Followers => {
       (lease) => {
         const inDocuments = checkpointIn(guardedDocuments(documents, lease), name, interval)
         const checkpoint = alsoInEventStore(inDocuments, name, { store, time, logger })
-        return follow(
-          followerOf({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint }),
-          following,
-        )
+        return start({ commandHandler: guardedCommandHandler(commandHandler, lease), checkpoint })
       },
       { ...leased, store },
     )
@@ -122,21 +120,31 @@ export const followersOn = (ports: Ports): Followers => {
 
   const served = readModels.map(readModel)
   const rebuilds = rebuildsOf(served, { documents, store, clock })
-  const reactions = checkpointedFollower(reactionsName, (guarded) => reactor.follower({ store, ...guarded }))
-  const delivery = checkpointedFollower(deliveryFanOutName, (guarded) =>
-    deliveryFanOut({ store, documents, logger, hasErasures: hasErasures(currentStates), ...guarded }),
+  const reactions = checkpointedFollower(reactionsName, (guarded) =>
+    follow(reactor.follower({ store, ...guarded }), following),
   )
-  const notices = checkpointedFollower(noticeFanOutName, (guarded) => noticeFanOut({ store, logger, ...guarded }))
+  const delivery = checkpointedFollower(deliveryFanOutName, (guarded) =>
+    follow(
+      deliveryFanOut({ store, documents, logger, hasErasures: hasErasures(currentStates), ...guarded }),
+      following,
+    ),
+  )
+  const notices = checkpointedFollower(noticeFanOutName, (guarded) =>
+    follow(noticeFanOut({ store, logger, ...guarded }), following),
+  )
   const erasing = checkpointedFollower(eraserName, (guarded) =>
-    eraser({
-      ...{ store, documents, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
-      ...{
-        timeline: followerOf(served, contactTimeline.name),
-        messages: followerOf(served, messages.name),
-        resends: followerOf(served, resends.name),
-      },
-      ...{ removeSnapshot: snapshots.remove, ...guarded },
-    }),
+    followAtOnce(
+      eraser({
+        ...{ store, documents, messenger, logger, clock, time, reactions, deliveryFanOut: delivery },
+        ...{
+          timeline: followerOf(served, contactTimeline.name),
+          messages: followerOf(served, messages.name),
+          resends: followerOf(served, resends.name),
+        },
+        ...{ removeSnapshot: snapshots.remove, ...guarded },
+      }),
+      following,
+    ),
   )
   const processManagers = [reactions, delivery, notices, erasing]
   return {

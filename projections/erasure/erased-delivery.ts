@@ -1,9 +1,10 @@
-import type { AttemptOutcome } from '../../domain/attempt-outcome.js'
+import { mayHaveReceived, type AttemptOutcome } from '../../domain/attempt-outcome.js'
 import { delivery, type DeliveryEvent, type ErasedDeliveryEvent } from '../../domain/delivery.js'
 import { streamOf } from '../../domain/decider.js'
+import { mostNamed, type ErasureSummary } from '../../domain/erasure.js'
 import type { Recorded } from '../../domain/event.js'
 import type { DomainEvent } from '../../domain/events.js'
-import type { DeliveryId, ResendId } from '../../domain/ids.js'
+import type { ContactId, DeliveryId, ResendId, WebhookId } from '../../domain/ids.js'
 import type { Instant } from '../../domain/instant.js'
 import type { Cause, Time } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
@@ -15,9 +16,10 @@ import { collectionOf } from '../projection.js'
 import { resends, type ResendDocument } from '../read-models/resends.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import type { ClosingPorts } from './closing.js'
+import { entriesOf } from './contact-entries.js'
 
 /** What is left of a delivery. */
-export type ErasedDelivery = Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']
+type ErasedDelivery = Extract<DeliveryEvent, { readonly type: 'DeliveryErased' }>['data']
 
 export type DeliveryErasurePorts = ClosingPorts & {
   readonly documents: Pick<Documents, 'get'>
@@ -55,6 +57,48 @@ export const eraseDelivery = async (
   orThrow(await store.truncate(stream, closing.revision))
   return closing.data
 }
+
+/**
+ * The same with all deliveries to webhooks that tell of a contact.
+ * @throws StoreFailed, also where one is changed meanwhile, and when `stopping` aborts
+ */
+export const eraseDeliveries = async (
+  ports: DeliveryErasurePorts & { readonly documents: Pick<Documents, 'find'> },
+  contactId: ContactId,
+  why: Why,
+): Promise<ErasureSummary & { readonly mayBeUnderWay: boolean }> => {
+  let mayBeUnderWay = false
+  const told = new Map<WebhookId, number>()
+  const dropped: Array<DeliveryId> = []
+  let droppedCount = 0
+  const counted = new Set<DeliveryId>()
+  for await (const entries of entriesOf(ports.documents, contactId, 'delivery', why.stopping)) {
+    const ids = entries.map((entry) => entry['id'] as DeliveryId).filter((id) => !counted.has(id))
+    const erased = await Promise.all(ids.map((id) => eraseDelivery(ports, id, why)))
+    for (const id of ids) counted.add(id)
+    for (const one of erased.filter((found) => found !== undefined)) {
+      const { webhook_id, delivery_id, state, under_way } = one
+      mayBeUnderWay ||= under_way === true
+      if (wasReceived(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
+      // One that had ended was to be posted once more, since somebody asked for it.
+      if (state !== 'dropped' && under_way !== true) continue
+      droppedCount += 1
+      if (dropped.length < mostNamed) dropped.push(delivery_id)
+    }
+  }
+  // In an order that does not depend on where it was interrupted.
+  const webhooks = [...told].toSorted().map(([webhook_id, deliveries]) => ({ webhook_id, deliveries }))
+  return {
+    webhooks,
+    webhooks_count: webhooks.length,
+    dropped: dropped.toSorted(),
+    dropped_count: droppedCount,
+    mayBeUnderWay,
+  }
+}
+
+const wasReceived = ({ history, under_way }: ErasedDelivery): boolean =>
+  under_way === true || history.some(({ outcome }) => outcome !== undefined && mayHaveReceived(outcome))
 
 type Events = ReadonlyArray<Recorded<DomainEvent>>
 

@@ -1,15 +1,17 @@
 import { neverAborted } from '../../domain/abortable.js'
-import { mayHaveReceived } from '../../domain/attempt-outcome.js'
 import { contact } from '../../domain/contact.js'
 import { streamOf } from '../../domain/decider.js'
 import { derivedEventId } from '../../domain/derived-id.js'
 import { engagement } from '../../domain/engagement.js'
-import { erasure, mostNamed, type ErasureSummary } from '../../domain/erasure.js'
+import { erasure } from '../../domain/erasure.js'
 import { beginning, type Position } from '../../domain/event.js'
-import type { ContactId, DeliveryId, EngagementId, LeadId, WebhookId } from '../../domain/ids.js'
+import type { AccountId, ContactId, EngagementId, LeadId } from '../../domain/ids.js'
 import { lead } from '../../domain/lead.js'
+import { parkedEvent } from '../../domain/parked-event.js'
 import { remark } from '../../domain/remark.js'
-import type { Cause, EventStore } from '../../domain/ports.js'
+import type { Cause, EventStore, StoreFailure } from '../../domain/ports.js'
+import { E, type Either } from '../../domain/prelude.js'
+import { sharedRun } from '../../domain/shared-run.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { executedOrThrow } from '../parking/final-failure.js'
 import { parking } from '../parking/parking.js'
@@ -17,12 +19,12 @@ import { streamEnds } from '../parking/stream-ends.js'
 import type { Documents } from '../ports.js'
 import type { ProjectedEvent } from '../projection.js'
 import type { Checkpoint } from '../subscriptions/checkpoint.js'
-import type { Follower } from '../subscriptions/follower.js'
 import { caughtUp, type Awaited } from './caught-up.js'
 import { close } from './closing.js'
+import type { ConcurrentFollower } from './concurrent-follower.js'
 import { entriesOf } from './contact-entries.js'
 import { eraseLastMessage, eraseMessage, eraseMessages, type MessageErasure } from './erased-messages.js'
-import { eraseDelivery, type DeliveryErasurePorts, type ErasedDelivery } from './erased-delivery.js'
+import { eraseDeliveries, type DeliveryErasurePorts } from './erased-delivery.js'
 import type { CopyPorts } from './found-copies.js'
 
 type EraserPorts = DeliveryErasurePorts &
@@ -51,15 +53,24 @@ type LateLead = Extract<ProjectedEvent, { readonly type: 'LateLeadFound' }>
 
 export const eraserName = 'eraser'
 
+/** Erasures at once, and of one account: one that hangs, as with an attempt that may be under way, leaves places to those of others. */
+const places = { most: 16, mostOfAccount: 4 }
+
+/** Whose work it is where nothing tells: it shares the places of one account. */
+const nobody = 'nobody' as AccountId
+
 /**
  * The process manager of erasures: a request in, and closing events out for every stream that holds something of the contact, which
  * it truncates then. Each step can be repeated.
  */
-export const eraser = (ports: EraserPorts): Follower => {
-  const { checkpoint } = ports
-  let stopping = neverAborted
+export const eraser = (ports: EraserPorts): ConcurrentFollower => {
+  const { store, documents, checkpoint } = ports
+  // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
+  const purge = sharedRun(async () => {
+    for (const one of [store.purge, documents.purge]) orThrow(await one())
+  })
 
-  const work = async (event: ProjectedEvent, isRetry: boolean): Promise<void> => {
+  const work = async (event: ProjectedEvent, isRetry: boolean, stopping: AbortSignal): Promise<void> => {
     if (event.type === 'ErasureRequested') await erase(ports, event, stopping)
     else if (event.type === 'LateLeadFound') await eraseLead(ports, event, event.data.lead_id)
     else if (event.type === 'LateMessageFound')
@@ -69,26 +80,51 @@ export const eraser = (ports: EraserPorts): Follower => {
       if (isRetry) orThrow(await streamEnds(ports, event.stream))
       return
     }
-    // Where somebody reads what was removed it stays in a file for now: whoever asks for the erasure again is told so.
-    for (const purge of [ports.store.purge, ports.documents.purge]) orThrow(await purge())
+    await purge()
   }
-  const { handle, skip } = parking({ name: eraserName, actor: 'eraser', work }, ports)
+  const parkingUntil = (stopping: AbortSignal) =>
+    parking({ name: eraserName, actor: 'eraser', work: (event, isRetry) => work(event, isRetry, stopping) }, ports)
 
   return {
     name: eraserName,
     categories: ['erasure', 'parked'],
-    begin: (signal) => {
-      stopping = signal
-      return checkpoint.load()
+    checkpoint,
+    places,
+    turnOf: async (event) => {
+      const stream = await workedStreamOf(ports, event)
+      return stream === undefined ? undefined : { subject: stream, account_id: await accountOf(ports, event, stream) }
     },
-    handle: async (batch) => {
-      for (const event of batch.events) await handle(event)
-      await checkpoint.advance(batch)
-    },
-    skip,
-    end: checkpoint.flush,
+    handle: (event, stopping) => parkingUntil(stopping).handle(event),
+    skip: parkingUntil(neverAborted).skip,
   }
 }
+
+/** The stream of the erasure that an event is work of, one for each contact; of a retry that of the parked event. */
+const workedStreamOf = async ({ commandHandler }: EraserPorts, event: ProjectedEvent): Promise<string | undefined> => {
+  switch (event.type) {
+    case 'ErasureRequested':
+    case 'LateLeadFound':
+    case 'LateMessageFound':
+      return event.stream
+    case 'ParkedEventRetryRequested': {
+      if (event.data.process_manager !== eraserName) return undefined
+      const parked = decoded(await commandHandler.load(parkedEvent, event.data.parked_event_id))?.state
+      return parked === undefined || parked.kind === 'unknown' ? event.stream : parked.facts.event_stream
+    }
+    default:
+      return undefined
+  }
+}
+
+const accountOf = async ({ store }: EraserPorts, { data }: ProjectedEvent, stream: string): Promise<AccountId> => {
+  if ('account_id' in data) return data.account_id
+  const first = decoded(await store.read(stream, 0, 1))?.events[0]
+  return first !== undefined && 'account_id' in first.data ? first.data.account_id : nobody
+}
+
+/** Undefined where it can't be decoded. @throws StoreFailed where it may be read later */
+const decoded = <A>(read: Either<StoreFailure, A>): A | undefined =>
+  E.isLeft(read) && read.left.kind === 'corrupt' ? undefined : orThrow(read)
 
 /**
  * In this order, so that nothing is added later: no lead joins the contact any more, nothing is recorded of its engagements, the
@@ -97,8 +133,10 @@ export const eraser = (ports: EraserPorts): Follower => {
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
   const { documents, reactions, timeline, deliveryFanOut, time } = ports
   const { contact_id: contactId } = event.data
+  const dropping = () =>
+    ({ why: 'contact-erased', at: ports.clock.now(), causeOf: (id: string) => causeOf(event, id), stopping }) as const
   let newest = await eraseContact(ports, event)
-  await eraseDeliveries(ports, event, stopping)
+  await eraseDeliveries(ports, contactId, dropping())
   await caughtUp(time, reactions, newest, stopping)
   await caughtUp(time, timeline, newest, stopping)
   for await (const leads of entriesOf(documents, contactId, 'lead', stopping)) {
@@ -116,7 +154,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   }
   // The fan-out made its last deliveries due before the leads were closed, so a timeline that shows their ends shows these too.
   await caughtUp(time, timeline, newest, stopping)
-  const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, event, stopping)
+  const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping())
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
   const command = { type: 'CompleteErasure', summary } as const
   const cause = causeOf(event, 'completed')
@@ -185,43 +223,6 @@ const eraseLead = async (ports: EraserPorts, event: Requested | LateLead, id: Le
   return closing?.position ?? beginning
 }
 
-const eraseDeliveries = async (
-  ports: EraserPorts,
-  event: Requested,
-  stopping: AbortSignal,
-): Promise<ErasureSummary & { readonly mayBeUnderWay: boolean }> => {
-  const at = ports.clock.now()
-  const why = { why: 'contact-erased', at, causeOf: (id: string) => causeOf(event, id), stopping } as const
-  let mayBeUnderWay = false
-  const told = new Map<WebhookId, number>()
-  const dropped: Array<DeliveryId> = []
-  let droppedCount = 0
-  const counted = new Set<DeliveryId>()
-  for await (const entries of entriesOf(ports.documents, event.data.contact_id, 'delivery', stopping)) {
-    const ids = entries.map((entry) => entry['id'] as DeliveryId).filter((id) => !counted.has(id))
-    const erased = await Promise.all(ids.map((id) => eraseDelivery(ports, id, why)))
-    for (const id of ids) counted.add(id)
-    for (const one of erased.filter((found) => found !== undefined)) {
-      const { webhook_id, delivery_id, state, under_way } = one
-      mayBeUnderWay ||= under_way === true
-      if (wasReceived(one)) told.set(webhook_id, (told.get(webhook_id) ?? 0) + 1)
-      // One that had ended was to be posted once more, since somebody asked for it.
-      if (state !== 'dropped' && under_way !== true) continue
-      droppedCount += 1
-      if (dropped.length < mostNamed) dropped.push(delivery_id)
-    }
-  }
-  // In an order that does not depend on where it was interrupted.
-  const webhooks = [...told].toSorted().map(([webhook_id, deliveries]) => ({ webhook_id, deliveries }))
-  return {
-    webhooks,
-    webhooks_count: webhooks.length,
-    dropped: dropped.toSorted(),
-    dropped_count: droppedCount,
-    mayBeUnderWay,
-  }
-}
-
 /** The same events whoever erases, and however often: they follow from the request. */
 const causeOf = (event: ProjectedEvent, what: string): Cause => ({
   actor: 'eraser',
@@ -229,9 +230,6 @@ const causeOf = (event: ProjectedEvent, what: string): Cause => ({
   at: event.time,
   eventId: (index) => derivedEventId(event.id, what, index),
 })
-
-const wasReceived = ({ history, under_way }: ErasedDelivery): boolean =>
-  under_way === true || history.some(({ outcome }) => outcome !== undefined && mayHaveReceived(outcome))
 
 const furthest = (one: Position, others: ReadonlyArray<Position>): Position =>
   others.reduce((newest, position) => (position > newest ? position : newest), one)

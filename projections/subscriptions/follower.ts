@@ -129,7 +129,7 @@ export const follow = (follower: Follower, { store, logger, backoff }: FollowPor
 }
 
 /** Who waits for a position; `isOver` says whether nothing is left to wait for. */
-const waiters = (isOver: (position: Position) => boolean) => {
+export const waiters = (isOver: (position: Position) => boolean) => {
   const waiting = new Set<Waiting>()
   const wake = (): void => {
     for (const one of waiting) if (isOver(one.position)) one.done()

@@ -9,7 +9,8 @@ import { categories, type DomainEvent } from '../../../domain/events.js'
 import type { AccountId, ContactId } from '../../../domain/ids.js'
 import { later } from '../../../domain/instant.js'
 import type { Decider } from '../../../domain/decider.js'
-import type { AnyCommand, EventStore } from '../../../domain/ports.js'
+import type { AnyCommand, EventStore, Time } from '../../../domain/ports.js'
+import { followAtOnce } from '../../../projections/erasure/concurrent-follower.js'
 import { eraser } from '../../../projections/erasure/eraser.js'
 import type { Messenger } from '../../../projections/follow-up/sending/messenger.js'
 import type { Documents } from '../../../projections/ports.js'
@@ -17,7 +18,8 @@ import { anyProjection, changesOf, collectionOf, type AnyProjection } from '../.
 import { contactTimeline } from '../../../projections/read-models/contact-timeline.js'
 import { messages } from '../../../projections/read-models/messages.js'
 import { resends } from '../../../projections/read-models/resends.js'
-import { checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import type { RunningFollower } from '../../../projections/subscriptions/follower.js'
 import type { History } from '../domain/histories.js'
 import { writeHistory } from '../domain/lively-history.js'
 import { uuid } from '../domain/samples.js'
@@ -30,8 +32,15 @@ import { recordingLogger } from './recording-logger.js'
 
 export type Contact = { readonly id: ContactId; readonly accountId: AccountId }
 
-/** When the process is told to stop, and how it finds what a contact has. */
-type RunOptions = { readonly stopping: AbortSignal; readonly find: Documents['find'] }
+/** How it finds what a contact has, how long it waits, and what empties the files. */
+type ManagerOptions = {
+  readonly find?: Documents['find']
+  readonly time?: Pick<Time, 'sleep'>
+  readonly purge?: EventStore['purge']
+}
+
+/** When the process is told to stop, and how it works. */
+type RunOptions = ManagerOptions & { readonly stopping: AbortSignal }
 
 /** What anybody is given of the log. */
 export const visibleIn = async (store: Pick<EventStore, 'history'>): Promise<History> => {
@@ -47,7 +56,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
   const clock = manualClock()
   clock.set(later(history.at(-1)?.time ?? clock.now(), 1_000))
   const timeline = anyProjection(contactTimeline)
-  const project = async (projection: AnyProjection): Promise<void> => {
+  const projectNow = async (projection: AnyProjection): Promise<void> => {
     const collection = collectionOf(projection)
     const events = (await visibleIn(store)).filter((event) => projection.keyOf(event) !== undefined)
     const keys = events.map((event) => projection.keyOf(event) ?? '')
@@ -55,10 +64,41 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     const end = events.at(-1)?.position ?? beginning
     rightOf(await documents.apply(collection, changesOf(projection, stored, events), end))
   }
+  let projecting = Promise.resolve()
+  /** One at a time, as whoever maintains them does. */
+  const project = (projection: AnyProjection): Promise<void> =>
+    (projecting = projecting.then(() => projectNow(projection)))
   for (const one of [timeline, anyProjection(resends), anyProjection(messages)])
     rightOf(await documents.prepare(collectionOf(one)))
   await project(timeline)
   const removed: Array<string> = []
+  let requests = 0
+  const checkpoints = memoryDocuments(documentState())
+  const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
+  const managerOn = (
+    stepped: EventStore,
+    messenger: Pick<Messenger, 'settle'>,
+    { find = documents.find, time = atOnceTime, purge = stepped.purge }: ManagerOptions = {},
+  ) =>
+    eraser({
+      store: { ...stepped, purge },
+      documents: { ...documents, find },
+      commandHandler: sharedHandler(stepped, clock),
+      removeSnapshot: (stream: string) => {
+        removed.push(stream)
+        return Promise.resolve()
+      },
+      reactions: follower('reactions'),
+      deliveryFanOut: follower('delivery_projector'),
+      resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
+      timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
+      messages: { ...follower('messages'), caughtUpTo: () => project(anyProjection(messages)) },
+      checkpoint: checkpointIn(checkpoints, 'eraser', 1n),
+      time,
+      clock,
+      messenger,
+      logger: recordingLogger(),
+    })
 
   return {
     visible: () => visibleIn(store),
@@ -84,40 +124,35 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
     request: async ({ id, accountId }: Contact): Promise<void> => {
       const facts = { erasure_id: erasureIdOf(id), account_id: accountId, contact_id: id, by: 'operator' }
       const command = { type: 'RequestErasure', facts } as const
-      const cause = { actor: 'operator', eventId: () => uuid(999) }
+      const cause = { actor: 'operator', eventId: () => uuid(999 + requests) }
+      requests += 1
       rightOf(await sharedHandler(store, clock).execute(erasure, facts.erasure_id, command, cause))
     },
-    /** Handles the log from its beginning. */
+    /** Handles the log from its beginning, one event after the other. */
     run: async (
       stepped: EventStore = store,
       messenger: Pick<Messenger, 'settle'> = messengerWithoutProvider,
-      { stopping = neverAborted, find = documents.find }: Partial<RunOptions> = {},
+      { stopping = neverAborted, ...options }: Partial<RunOptions> = {},
     ): Promise<void> => {
-      const follower = (name: string) => ({ name, failure: () => undefined, caughtUpTo: () => Promise.resolve() })
-      const manager = eraser({
-        store: stepped,
-        documents: { ...documents, find },
-        commandHandler: sharedHandler(stepped, clock),
-        removeSnapshot: (stream: string) => {
-          removed.push(stream)
-          return Promise.resolve()
-        },
-        reactions: follower('reactions'),
-        deliveryFanOut: follower('delivery_projector'),
-        resends: { ...follower('resends'), caughtUpTo: () => project(anyProjection(resends)) },
-        timeline: { ...follower(timeline.name), caughtUpTo: () => project(timeline) },
-        messages: { ...follower('messages'), caughtUpTo: () => project(anyProjection(messages)) },
-        checkpoint: checkpointIn(memoryDocuments(documentState()), 'eraser', 1n),
-        // What it waits for at most never comes; attempts that are under way end at once.
-        time: { sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)) },
-        clock,
-        messenger,
-        logger: recordingLogger(),
-      })
-      await manager.begin(stopping)
-      for await (const batch of store.history(beginning, manager.categories, neverAborted)) await manager.handle(batch)
+      const manager = managerOn(stepped, messenger, options)
+      for await (const { events } of store.history(beginning, manager.categories, neverAborted))
+        for (const event of events) await manager.handle(event, stopping)
     },
+    /** Follows the log as a process does, from the checkpoint that the one before it has saved. */
+    follow: (options: ManagerOptions, stepped: EventStore = store): RunningFollower =>
+      followAtOnce(managerOn(stepped, messengerWithoutProvider, options), {
+        store: stepped,
+        logger: recordingLogger(),
+        backoff: nextTurn,
+      }),
+    /** How far the process manager has saved that it has come. */
+    saved: async () => rightOf(await checkpoints.checkpoint(checkpointCollection('eraser'))),
   }
+}
+
+/** What it waits for at most never comes; attempts that are under way end at once. */
+const atOnceTime: Pick<Time, 'sleep'> = {
+  sleep: (milliseconds, signal) => (milliseconds < 10_000 ? nextTurn() : aborted(signal)),
 }
 
 /** Who became a contact in a history. */

@@ -1,0 +1,224 @@
+import { abortable, over } from '../../domain/abortable.js'
+import { reasonOf } from '../../domain/failure-reason.js'
+import type { Places } from '../../domain/fair-turns.js'
+import { beginning, type Position } from '../../domain/event.js'
+import type { EventBatch } from '../../domain/ports.js'
+import type { ProjectedEvent } from '../projection.js'
+import { isLogged } from '../subscriptions/backoff.js'
+import type { Checkpoint } from '../subscriptions/checkpoint.js'
+import { follow, waiters, type Follower, type FollowPorts, type RunningFollower } from '../subscriptions/follower.js'
+import { fairQueue, type Turn } from './fair-queue.js'
+
+/** What follows the log and handles events at once. A repeat of what it does changes nothing. */
+export type ConcurrentFollower = Pick<Follower, 'name' | 'categories'> & {
+  readonly checkpoint: Checkpoint
+  readonly places: Places
+  /** Undefined where nothing follows from the event. A failure is tried again, and nothing more is read of the log before. */
+  readonly turnOf: (event: ProjectedEvent) => Promise<Turn | undefined>
+  /** Tried again in its place where it throws. Ends when `stopping` aborts. */
+  readonly handle: (event: ProjectedEvent, stopping: AbortSignal) => Promise<void>
+  readonly skip: NonNullable<Follower['skip']>
+}
+
+/** Events that have not been handled, at most: where so many wait, be it for one account, nothing more is read of the log. */
+const mostUnhandled = 10_000
+
+/**
+ * Follows the log, and handles at once what finds a place. Its position, and so its checkpoint, stays before the first event that has not
+ * been handled, however many after it have been: these come again after a crash.
+ */
+export const followAtOnce = (follower: ConcurrentFollower, ports: FollowPorts): RunningFollower => {
+  const { name, categories, checkpoint, skip } = follower
+  const events = unhandledEvents()
+  const { wake, reached } = waiters((wanted) => handling.isStopping() || events.position() >= wanted)
+  const handling = handlingAtOnce(follower, ports, events, wake)
+  let hasBegun = false
+
+  const reading = follow(
+    {
+      name,
+      categories,
+      begin: async () => {
+        // What was read before a failure of the log is under way.
+        if (hasBegun) return events.takenTo()
+        events.takeTo(await checkpoint.load())
+        hasBegun = true
+        return events.takenTo()
+      },
+      handle: handling.take,
+      skip: async (undecodable) => {
+        await skip(undecodable)
+        events.takeTo(undecodable.position)
+        wake()
+      },
+    },
+    ports,
+  )
+
+  return {
+    name,
+    position: () => (hasBegun ? events.position() : undefined),
+    failure: reading.failure,
+    retrying: () => reading.retrying() ?? handling.retrying(),
+    caughtUpTo: async (position, signal) => {
+      await reading.caughtUpTo(position, signal)
+      if (reading.failure() === undefined) await reached(position, signal)
+    },
+    stop: async () => {
+      const handled = handling.stop()
+      wake()
+      await reading.stop()
+      await handled
+      await checkpoint.flush(events.position())
+    },
+  }
+}
+
+/** `after`: up to there everything before it was taken. */
+type Unhandled = Turn & { readonly event: ProjectedEvent; readonly after: Position }
+
+type UnhandledEvents = {
+  readonly size: () => number
+  readonly takenTo: () => Position
+  /** Up to there everything is handled. */
+  readonly position: () => Position
+  readonly add: (event: ProjectedEvent, turn: Turn) => Unhandled
+  readonly takeTo: (position: Position) => void
+  readonly delete: (one: Unhandled) => void
+}
+
+/** What was taken from the log in its order, and is handled in any. */
+const unhandledEvents = (): UnhandledEvents => {
+  const unhandled = new Set<Unhandled>()
+  let taken = beginning
+  let before = beginning
+  const takeTo = (position: Position): void => {
+    // On a server the events of one append may stand at one position.
+    if (position > taken) before = taken
+    taken = position
+  }
+  return {
+    size: () => unhandled.size,
+    takenTo: () => taken,
+    position: () => {
+      for (const { after } of unhandled) return after
+      return taken
+    },
+    add: (event, turn) => {
+      takeTo(event.position)
+      const one = { ...turn, event, after: before }
+      unhandled.add(one)
+      return one
+    },
+    takeTo,
+    delete: (one) => void unhandled.delete(one),
+  }
+}
+
+type Handling = {
+  /** Resolves where there is room for more. */
+  readonly take: (batch: EventBatch) => Promise<void>
+  /** Why something that is under way is tried again. */
+  readonly retrying: () => string | undefined
+  readonly isStopping: () => boolean
+  /** Resolves once what is under way has ended. */
+  readonly stop: () => Promise<void>
+}
+
+/** `onHandled` is called whenever an event was handled. */
+const handlingAtOnce = (
+  { name, places, checkpoint, turnOf, handle }: ConcurrentFollower,
+  ports: FollowPorts,
+  unhandled: UnhandledEvents,
+  onHandled: () => void,
+): Handling => {
+  const queue = fairQueue<Unhandled>(places)
+  const stopping = new AbortController()
+  /** Each has a signal of its own: one that all of them listen to would warn of so many listeners. */
+  const underWay = new Map<AbortController, Promise<void>>()
+  const { isDone, reason } = retries(name, ports)
+  let saving = Promise.resolve()
+  let endWait = (): void => undefined
+
+  /** One save at a time: of two at once a server may lose the later. */
+  const save = (events: EventBatch['events']): Promise<void> => {
+    const saved = saving.then(() => checkpoint.advance({ events, position: unhandled.position() }))
+    saving = saved.catch(() => undefined)
+    return saved
+  }
+
+  const run = async (one: Unhandled, ending: AbortController): Promise<void> => {
+    const { signal } = ending
+    const { event } = one
+    if (await isDone(() => handle(event, signal), signal)) {
+      unhandled.delete(one)
+      onHandled()
+      endWait()
+      // In its place: where documents are away no more than these wait for them.
+      await isDone(() => save([event]), signal)
+      queue.end(one)
+    }
+    underWay.delete(ending)
+    begin()
+  }
+
+  const begin = (): void => {
+    if (stopping.signal.aborted) return
+    for (const one of queue.begin()) {
+      const ending = new AbortController()
+      underWay.set(ending, run(one, ending))
+    }
+  }
+
+  return {
+    take: async ({ events, position }) => {
+      const turns: Array<Turn | undefined> = []
+      for (const event of events) turns.push(await turnOf(event))
+      // From here on nothing fails: of a batch that comes again nothing was taken.
+      for (const [index, event] of events.entries()) {
+        while (unhandled.size() >= mostUnhandled && !stopping.signal.aborted) {
+          await abortable(stopping.signal, (done) => void (endWait = done))
+        }
+        if (stopping.signal.aborted) return
+        const turn = turns[index]
+        if (turn !== undefined) queue.add(unhandled.add(event, turn))
+        begin()
+      }
+      unhandled.takeTo(position)
+      onHandled()
+      await save(events)
+    },
+    retrying: reason,
+    isStopping: () => stopping.signal.aborted,
+    stop: async () => {
+      stopping.abort(over)
+      for (const ending of underWay.keys()) ending.abort(over)
+      await Promise.all(underWay.values())
+    },
+  }
+}
+
+/** What fails is tried again. `isDone`: whether it was done before it had to stop. `reason`: why something is tried again now. */
+const retries = (name: string, { logger, backoff }: FollowPorts) => {
+  const failing = new Map<AbortSignal, string>()
+  return {
+    isDone: async (work: () => Promise<void>, stopping: AbortSignal): Promise<boolean> => {
+      const hasToStop = (): boolean => stopping.aborted
+      for (let failures = 0; !hasToStop(); failures += 1) {
+        try {
+          await work()
+          failing.delete(stopping)
+          return true
+        } catch (error) {
+          if (hasToStop()) return false
+          const reason = reasonOf(error)
+          failing.set(stopping, reason)
+          if (isLogged(failures)) logger.warn({ follower: name, reason }, 'a follower of the log tries again')
+          await backoff(failures, stopping)
+        }
+      }
+      return false
+    },
+    reason: (): string | undefined => [...failing.values()][0],
+  }
+}

@@ -1,0 +1,62 @@
+import { fairTurns, type Places } from '../../domain/fair-turns.js'
+import type { AccountId } from '../../domain/ids.js'
+
+/** Whose work it is, and what it concerns: of one subject the later waits until the earlier has ended. */
+export type Turn = { readonly account_id: AccountId; readonly subject: string }
+
+type FairQueue<A> = {
+  readonly add: (one: A) => void
+  /** What has found a place, and keeps it until `end`. */
+  readonly begin: () => ReadonlyArray<A>
+  readonly end: (one: A) => void
+}
+
+/** Work that waits for a place: accounts take turns, and whatever one of them has under way leaves places to the others. */
+export const fairQueue = <A extends Turn>(places: Places): FairQueue<A> => {
+  /** By subject what has not ended, in the order in which it came. */
+  const ofSubject = new Map<string, Array<A>>()
+  /** By account what may be begun; the account that has begun nothing for longest comes first. */
+  const ready = new Map<AccountId, Array<A>>()
+  const underWay = new Set<A>()
+
+  const makeReady = (one: A): void => {
+    const own = ready.get(one.account_id)
+    if (own === undefined) ready.set(one.account_id, [one])
+    else own.push(one)
+  }
+
+  return {
+    add: (one) => {
+      const earlier = ofSubject.get(one.subject)
+      if (earlier !== undefined) return void earlier.push(one)
+      ofSubject.set(one.subject, [one])
+      makeReady(one)
+    },
+    begin: () => {
+      if (underWay.size >= places.most) return []
+      const first = [...ready.values()].flatMap((own) => own.slice(0, places.mostOfAccount))
+      const begun = fairTurns(
+        first,
+        [...underWay].map(({ account_id }) => account_id),
+        places,
+      )
+      for (const one of begun) {
+        const own = ready.get(one.account_id) ?? []
+        // An account's turns are taken in their order.
+        own.shift()
+        ready.delete(one.account_id)
+        if (own.length > 0) ready.set(one.account_id, own)
+        underWay.add(one)
+      }
+      return begun
+    },
+    end: (one) => {
+      underWay.delete(one)
+      const own = ofSubject.get(one.subject)
+      own?.shift()
+      const next = own?.[0]
+      if (next === undefined) ofSubject.delete(one.subject)
+      else makeReady(next)
+    },
+  }
+}
