@@ -11,6 +11,7 @@ import { lead } from '../../domain/lead.js'
 import { message } from '../../domain/message.js'
 import type { CommandHandler, EventStore, StoreFailure, Time } from '../../domain/ports.js'
 import { E, type Either } from '../../domain/prelude.js'
+import { exponentialBackoff } from '../../projections/subscriptions/backoff.js'
 import type { LeasedFollower } from '../../projections/subscriptions/leased-follower.js'
 import type { ClientCommands } from './client-commands.js'
 import { loadState } from './states/current-states.js'
@@ -50,6 +51,9 @@ type Ports = {
 /** In milliseconds. */
 const longestWait = 5_000
 
+/** In milliseconds: between two looks for the end of an erasure. */
+const looks = { first: 20, longest: 250 }
+
 const unexpected = { kind: 'unexpected' } as const
 
 export const erasuresOn = (ports: Ports): Erasures => {
@@ -57,7 +61,10 @@ export const erasuresOn = (ports: Ports): Erasures => {
   return {
     ended: async (id, requestedAt) => {
       if (requestedAt !== undefined)
-        await withinLimit(time, longestWait, (isOver) => eraser.caughtUpTo(requestedAt, isOver))
+        // It may end before erasures that were requested earlier; one that was parked does not end, and is passed.
+        await withinLimit(time, longestWait, (isOver) =>
+          Promise.race([eraser.caughtUpTo(requestedAt, isOver), completed(ports, id, isOver)]),
+        )
       const state = await loadState(commandHandler, erasure, id)
       if (E.isLeft(state)) return state
       const summary = state.right.kind === 'unknown' ? undefined : state.right.summary
@@ -74,6 +81,20 @@ export const erasuresOn = (ports: Ports): Erasures => {
       return E.right({ summary, isPurged: true })
     },
     knownToAll: () => (isShared ? time.sleep(longestTrust, neverAborted) : Promise.resolve()),
+  }
+}
+
+/** Resolves once the erasure has ended, or `isOver` aborts. */
+const completed = async (
+  { commandHandler, time }: Pick<Ports, 'commandHandler' | 'time'>,
+  id: ErasureId,
+  isOver: AbortSignal,
+): Promise<void> => {
+  const pause = exponentialBackoff(looks, time)
+  for (let before = 0; !isOver.aborted; before += 1) {
+    const state = await loadState(commandHandler, erasure, id)
+    if (E.isRight(state) && state.right.kind === 'completed') return
+    await pause(before, isOver)
   }
 }
 

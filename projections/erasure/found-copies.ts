@@ -34,7 +34,7 @@ export type CopyPorts = ClosingPorts & {
 /** In milliseconds: a provider lists what it has just taken by then, and is asked again after as long where it does not answer. */
 const settlingTime = 5_000
 
-/** All erasures wait for the answers. */
+/** Its erasure, which has one of few places, waits for the answers. */
 const mostAsked = 2
 
 /**

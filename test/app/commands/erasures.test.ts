@@ -1,9 +1,17 @@
 import test from 'ava'
-import { eraseContact, type Erasures } from '../../../app/commands/erasures.js'
+import { eraseContact, erasuresOn, type Erasures } from '../../../app/commands/erasures.js'
 import type { ClientCommands } from '../../../app/commands/client-commands.js'
+import { abortable } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
+import { erasure } from '../../../domain/erasure.js'
 import { E } from '../../../domain/prelude.js'
-import { accountId, contactId, positionAt } from '../../kit/domain/samples.js'
+import { accountId, contactId, positionAt, uuid } from '../../kit/domain/samples.js'
+import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
+import { sharedHandler } from '../../kit/parts/command-handlers.js'
+import { rightOf } from '../../kit/right-of.js'
+import { manualClock } from '../../kit/time/manual-clock.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { isOver } from '../../kit/time/turns.js'
 
 const erased = { accountId: accountId(), contactId: contactId(), by: 'ticket-1' }
 const erasureId = erasureIdOf(contactId())
@@ -57,3 +65,67 @@ for (const [nth, failing] of ['BeginErasures', 'RequestErasure', 'EraseContact']
     t.deepEqual(asked, commands.slice(0, nth + 1))
   })
 }
+
+const summary = { webhooks: [], webhooks_count: 0, dropped: [], dropped_count: 0 }
+
+/** An erasure that was requested, and what tells of its end while the position of all erasures stays before it. */
+const waitingStage = async () => {
+  const store = memoryEventStore(memoryLog())
+  const commandHandler = sharedHandler(store, manualClock())
+  const time = manualTime()
+  let passed = (): void => undefined
+  const { ended } = erasuresOn({
+    commandHandler,
+    store,
+    eraser: {
+      caughtUpTo: (_position, signal) =>
+        abortable(signal, (done) => {
+          passed = done
+          return undefined
+        }),
+    },
+    showing: [],
+    isRebuilding: () => false,
+    purges: [],
+    isShared: true,
+    time: time.process(),
+  })
+  const facts = { erasure_id: erasureId, account_id: accountId(), contact_id: contactId(), by: 'ticket-1' }
+  const execute = async (
+    command:
+      | { readonly type: 'RequestErasure'; readonly facts: typeof facts }
+      | { readonly type: 'CompleteErasure'; readonly summary: typeof summary },
+    n: number,
+  ) => rightOf(await commandHandler.execute(erasure, erasureId, command, { actor: 'test', eventId: () => uuid(n) }))
+  const { events } = await execute({ type: 'RequestErasure', facts }, 1)
+  return {
+    time,
+    ended: ended(erasureId, events[0]?.position),
+    complete: () => execute({ type: 'CompleteErasure', summary }, 2),
+    passed: () => {
+      passed()
+    },
+  }
+}
+
+test('an erasure that is over is told of at once, though one before it in the log is not', async (t) => {
+  const { time, ended, complete } = await waitingStage()
+  await time.advance(1_000)
+  t.false(await isOver(ended))
+  await complete()
+  await time.advance(500)
+  t.true(await isOver(ended))
+  t.deepEqual(await ended, E.right({ summary, isPurged: true }))
+})
+
+test('an erasure that was parked is told of as pending at once, and any other after five seconds', async (t) => {
+  const parked = await waitingStage()
+  parked.passed()
+  t.true(await isOver(parked.ended))
+  t.deepEqual(await parked.ended, E.right({ summary: undefined, isPurged: false }))
+  const { time, ended } = await waitingStage()
+  await time.advance(4_999)
+  t.false(await isOver(ended))
+  await time.advance(1)
+  t.deepEqual(await ended, E.right({ summary: undefined, isPurged: false }))
+})
