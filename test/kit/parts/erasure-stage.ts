@@ -103,6 +103,7 @@ export const openErasureStage = async (empty: EventStore, history: History) => {
   return {
     visible: () => visibleIn(store),
     now: clock.now,
+    find: documents.find,
     /** The streams whose snapshots were removed. */
     removed,
     /** What somebody does, and all that follows from it. */

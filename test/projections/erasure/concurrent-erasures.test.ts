@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import assert from 'node:assert/strict'
 import { neverAborted } from '../../../domain/abortable.js'
 import { erasureIdOf } from '../../../domain/derived-id.js'
+import { parkedEvent } from '../../../domain/parked-event.js'
 import { E } from '../../../domain/prelude.js'
+import type { Documents } from '../../../projections/ports.js'
 import { eventfulHistory, type History } from '../../kit/domain/histories.js'
 import { holdsAsync } from '../../kit/domain/property.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
@@ -89,6 +91,36 @@ test('those that end while the files are emptied have them emptied once more, to
   t.is(waiting.length, 2)
 })
 
+test('an erasure that never can succeed is parked, the others end, and its retry ends it while others hang', async (t) => {
+  const [mended, ...others] = ofOthers
+  if (mended === undefined) return t.fail('there is no other account')
+  const stage = await openStage([...ofOne, ...ofOthers])
+  let isBroken = true
+  const find: Documents['find'] = (collection, query) => {
+    if (isBroken && query.equals[0] === mended.id) throw new RangeError('out of range')
+    return stage.find(collection, query)
+  }
+  const following = stage.follow(atOnce, { find })
+  await settled()
+  t.deepEqual(await stage.erasedOf(ofOthers), others)
+  const parked = (await stage.visible()).flatMap((event) =>
+    event.type === 'EventParked' && event.data.process_manager === 'eraser' ? [event.data] : [],
+  )
+  t.deepEqual(
+    parked.map(({ event_stream }) => event_stream),
+    [`erasure-${erasureIdOf(mended.id)}`],
+  )
+  isBroken = false
+  for (const { parked_event_id } of parked) await stage.execute(parkedEvent, parked_event_id, { type: 'RequestRetry' })
+  await settled()
+  t.deepEqual(await stage.erasedOf(ofOthers), ofOthers)
+  t.true((await stage.erasedOf(ofOne)).length < ofOne.length)
+  const ofParked = (await stage.visible()).filter(({ stream }) => stream === `parked-${parked[0]?.parked_event_id}`)
+  t.is(ofParked.at(-1)?.type, 'ParkedEventHandled')
+  await stage.ended(following)
+  t.deepEqual(await stage.erasedOf(ofOne), ofOne)
+})
+
 /** A process that ends at its `nth` write, before or after it was done: nothing that it asks for is answered any more. */
 const endingAt = (nth: number, isDone: boolean): Steps => {
   const never = new Promise<never>(() => undefined)
@@ -120,6 +152,6 @@ test('wherever a process ends, the next one ends its erasures, and records what 
       await stage.ended(stage.follow())
       assert.deepEqual(shapeOf(await stage.visible()), expected)
     }),
-    { numRuns: 15 },
+    { numRuns: 8 },
   )
 })
