@@ -192,7 +192,8 @@ const handlingAtOnce = (
     isStopping: () => stopping.signal.aborted,
     stop: async () => {
       stopping.abort(over)
-      for (const ending of underWay.keys()) ending.abort(over)
+      // With the error of an abort, by which whoever works knows that it was stopped.
+      for (const ending of underWay.keys()) ending.abort()
       await Promise.all(underWay.values())
     },
   }

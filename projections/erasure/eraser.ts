@@ -156,6 +156,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   await caughtUp(time, timeline, newest, stopping)
   const { mayBeUnderWay, ...summary } = await eraseDeliveries(ports, contactId, dropping())
   if (mayBeUnderWay) await time.sleep(longestAttempt, stopping)
+  stopping.throwIfAborted()
   const command = { type: 'CompleteErasure', summary } as const
   const cause = causeOf(event, 'completed')
   const done = await ports.commandHandler.execute(erasure, event.data.erasure_id, command, cause)

@@ -58,6 +58,11 @@ const openStage = async (erased: ReadonlyArray<Contact>) => {
 const shapeOf = (events: History) =>
   events.map(({ type, stream, data }) => JSON.stringify({ type, stream, data })).toSorted()
 
+const parkedIn = (events: History) =>
+  events.flatMap((event) =>
+    event.type === 'EventParked' && event.data.process_manager === 'eraser' ? [event.data] : [],
+  )
+
 test('the contacts of an account are erased while the erasures of another account wait for attempts under way', async (t) => {
   const stage = await openStage([...ofOne, ...ofOthers])
   const following = stage.follow()
@@ -103,9 +108,7 @@ test('an erasure that never can succeed is parked, the others end, and its retry
   const following = stage.follow(atOnce, { find })
   await settled()
   t.deepEqual(await stage.erasedOf(ofOthers), others)
-  const parked = (await stage.visible()).flatMap((event) =>
-    event.type === 'EventParked' && event.data.process_manager === 'eraser' ? [event.data] : [],
-  )
+  const parked = parkedIn(await stage.visible())
   t.deepEqual(
     parked.map(({ event_stream }) => event_stream),
     [`erasure-${erasureIdOf(mended.id)}`],
@@ -118,6 +121,19 @@ test('an erasure that never can succeed is parked, the others end, and its retry
   const ofParked = (await stage.visible()).filter(({ stream }) => stream === `parked-${parked[0]?.parked_event_id}`)
   t.is(ofParked.at(-1)?.type, 'ParkedEventHandled')
   await stage.ended(following)
+  t.deepEqual(await stage.erasedOf(ofOne), ofOne)
+})
+
+test('a process that stops while it waits for attempts under way calls nothing erased: the next one waits for them', async (t) => {
+  const stage = await openStage(ofOne)
+  const stopped = stage.follow()
+  await settled()
+  const before = await stage.completed()
+  t.true(before.length < ofOne.length)
+  await stopped.stop()
+  t.deepEqual(await stage.completed(), before)
+  t.deepEqual(parkedIn(await stage.visible()), [])
+  await stage.ended(stage.follow())
   t.deepEqual(await stage.erasedOf(ofOne), ofOne)
 })
 
