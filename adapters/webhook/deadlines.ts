@@ -45,6 +45,9 @@ export const deadlines = ({ now, sleep }: Time): Deadlines => {
     forget: (one) => {
       watched.delete(one)
     },
-    close: () => timer?.abort(over),
+    close: () => {
+      timer?.abort(over)
+      looksAt = Number.POSITIVE_INFINITY
+    },
   }
 }

@@ -49,7 +49,6 @@ export const followAtOnce = (follower: ConcurrentFollower, ports: FollowPorts): 
       skip: async (undecodable) => {
         await skip(undecodable)
         events.takeTo(undecodable.position)
-        wake()
       },
     },
     ports,
@@ -185,7 +184,6 @@ const handlingAtOnce = (
         begin()
       }
       unhandled.takeTo(position)
-      onHandled()
       await save(events)
     },
     retrying: reason,

@@ -131,8 +131,11 @@ const decoded = <A>(read: Either<StoreFailure, A>): A | undefined =>
  * fan-out has passed all that was, and what that made due is dropped. What is known to be due is dropped first: the rest may take long.
  */
 const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal): Promise<void> => {
-  const { documents, reactions, timeline, deliveryFanOut, time } = ports
-  const { contact_id: contactId } = event.data
+  const { commandHandler, documents, reactions, timeline, deliveryFanOut, time } = ports
+  const { contact_id: contactId, erasure_id: erasureId } = event.data
+  // It comes again where one before it had not ended, and would wait for attempts once more.
+  const { state } = orThrow(await commandHandler.load(erasure, erasureId))
+  if (state.kind === 'completed') return
   const dropping = () =>
     ({ why: 'contact-erased', at: ports.clock.now(), causeOf: (id: string) => causeOf(event, id), stopping }) as const
   let newest = await eraseContact(ports, event)
@@ -159,7 +162,7 @@ const erase = async (ports: EraserPorts, event: Requested, stopping: AbortSignal
   stopping.throwIfAborted()
   const command = { type: 'CompleteErasure', summary } as const
   const cause = causeOf(event, 'completed')
-  const done = await ports.commandHandler.execute(erasure, event.data.erasure_id, command, cause)
+  const done = await commandHandler.execute(erasure, erasureId, command, cause)
   executedOrThrow('the end of an erasure', done)
 }
 

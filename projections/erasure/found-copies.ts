@@ -40,7 +40,7 @@ const mostAsked = 2
 /**
  * Asks the provider whether it has a message that was closed while nobody knew that, as where the process ended between a try and its
  * answer: once its text and the contact's number are gone nobody can. What it has is recorded.
- * @throws StoreFailed
+ * @throws StoreFailed, and when `stopping` aborts
  */
 export const findCopy = async (
   ports: CopyPorts,
@@ -56,6 +56,7 @@ export const findCopy = async (
   const { text, begunAt, sender: from, lost } = unsettled
   const age = millisecondsOf(clock.now()) - millisecondsOf(begunAt)
   if (age < settlingTime) await time.sleep(settlingTime - age, stopping)
+  stopping.throwIfAborted()
   const outgoing = { id, to, text, from, validUntil: undefined }
   const found = await askedFor(ports, { outgoing, since: begunAt, known: new Set(lost) }, stopping)
   if (found.kind === 'unknown')
@@ -83,7 +84,11 @@ const askedFor = async (
 ): Promise<Settled> => {
   for (let asked = 1; ; asked += 1) {
     const found = await messenger.settle(outgoing, since, known)
-    if (found.kind !== 'unknown' || asked === mostAsked || stopping.aborted) return found
+    if (found.kind !== 'unknown') return found
+    // A stop may have cut off the question, too.
+    stopping.throwIfAborted()
+    if (asked === mostAsked) return found
     await time.sleep(settlingTime, stopping)
+    stopping.throwIfAborted()
   }
 }

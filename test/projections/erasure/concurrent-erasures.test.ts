@@ -137,6 +137,33 @@ test('a process that stops while it waits for attempts under way calls nothing e
   t.deepEqual(await stage.erasedOf(ofOne), ofOne)
 })
 
+test('what is erased is not waited for once more by the next process, though an erasure before it had not ended', async (t) => {
+  const [stuck, ...others] = ofOthers
+  if (stuck === undefined) return t.fail('there is no other account')
+  const stage = await openStage([stuck, ...ofOne, ...others])
+  const away = E.left({ kind: 'unavailable', reason: 'away' } as const)
+  const find: Documents['find'] = (collection, query) =>
+    query.equals[0] === stuck.id ? Promise.resolve(away) : stage.find(collection, query)
+  const following = stage.follow(atOnce, { find })
+  await stage.time.advance(60_000)
+  t.deepEqual(await stage.erasedOf(ofOne), ofOne)
+  await following.stop()
+  t.true((await stage.saved()) <= stage.before)
+  const waits: Array<number> = []
+  const { sleep } = stage.time.process()
+  const next = stage.follow(atOnce, {
+    time: {
+      sleep: (milliseconds, signal) => {
+        waits.push(milliseconds)
+        return sleep(milliseconds, signal)
+      },
+    },
+  })
+  await stage.ended(next)
+  t.false(waits.includes(7_000), 'none of what is left has an attempt under way')
+  t.deepEqual(await stage.erasedOf([stuck]), [stuck])
+})
+
 /** A process that ends at its `nth` write, before or after it was done: nothing that it asks for is answered any more. */
 const endingAt = (nth: number, isDone: boolean): Steps => {
   const never = new Promise<never>(() => undefined)

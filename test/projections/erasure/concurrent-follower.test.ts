@@ -202,6 +202,25 @@ test('a log that fails is followed on from where it was read, and nothing is beg
   t.is(await saved(), positionAt(2))
 })
 
+test('of two events at one position, as a server gives those of one append, none is passed while the other hangs', async (t) => {
+  const { append, follow, end, saved } = openStage(
+    t,
+    (store) =>
+      async function* (after, categories, signal) {
+        for await (const { events, position } of store.subscribe(after, categories, signal))
+          yield { events: events.map((event) => ({ ...event, position })), position }
+      },
+  )
+  await append(1, 1)
+  await append(2, 2)
+  const following = follow()
+  await settled()
+  await end('1: request 01')
+  t.deepEqual([following.position(), await saved()], [positionAt(0), positionAt(0)])
+  await end('2: request 02')
+  t.deepEqual([following.position(), await saved()], [positionAt(2), positionAt(2)])
+})
+
 test('where ten thousand wait nothing more is read of the log until one of them has ended', async (t) => {
   const { append, follow, begun, end } = openStage(t)
   for (let late = 0; late < 10_000; late += 1) await append(1, 1, late)

@@ -7,6 +7,8 @@ import { messageId } from '../../kit/domain/samples.js'
 import { memoryEventStore, memoryLog } from '../../kit/memory/event-store.js'
 import { atOnce, type Steps } from '../../kit/memory/steps.js'
 import { contactsIn, openErasureStage } from '../../kit/parts/erasure-stage.js'
+import { manualTime } from '../../kit/time/manual-time.js'
+import { settled } from '../../kit/time/turns.js'
 
 const history = eventfulHistory(11)
 const [contact] = contactsIn(history)
@@ -22,12 +24,16 @@ const text = 'What only this message says'
 const unknown = { kind: 'unknown', reason: 'no answer' } as const
 
 /** A stage on which a message to the contact was tried an hour ago, and what the provider is asked and says. */
-const openStage = async (answers: ReadonlyArray<Settled>, ...more: ReadonlyArray<MessageCommand>) => {
+const openStage = (answers: ReadonlyArray<Settled>, ...more: ReadonlyArray<MessageCommand>) =>
+  openStageOf(3_600_000, answers, more)
+
+/** `age`: of the try, in milliseconds. */
+const openStageOf = async (age: number, answers: ReadonlyArray<Settled>, more: ReadonlyArray<MessageCommand>) => {
   const log = memoryLog()
   const stage = await openErasureStage(memoryEventStore(log), history)
   const { account_id, contact_id, engagement_id } = started
   const ids = { message_id: messageId(9_000), account_id, contact_id, engagement_id }
-  const begin = { type: 'BeginMessage', facts: ids, text, segments: 1, at: later(stage.now(), -3_600_000) } as const
+  const begin = { type: 'BeginMessage', facts: ids, text, segments: 1, at: later(stage.now(), -age) } as const
   for (const command of [begin, ...more]) await stage.execute(message, ids.message_id, command)
   await stage.request(contact)
   const asked: Array<OutgoingMessage> = []
@@ -39,7 +45,8 @@ const openStage = async (answers: ReadonlyArray<Settled>, ...more: ReadonlyArray
       return Promise.resolve(answers[asked.length - 1] ?? { kind: 'absent' })
     },
   }
-  const run = (steps: Steps = atOnce) => stage.run(memoryEventStore(log, steps), messenger)
+  const run = (steps: Steps = atOnce, options: Parameters<typeof stage.run>[2] = {}) =>
+    stage.run(memoryEventStore(log, steps), messenger, options)
   const seen = async () => {
     const visible = await stage.visible()
     const own = visible.filter((event) => event.stream === `message-${ids.message_id}`)
@@ -87,6 +94,28 @@ test('a provider that does not answer is asked once more, and keeps no erasure f
   t.is(never.asked.length, 2)
   t.deepEqual(await never.seen(), { types: ['MessageErased'], copies: [], holdsText: false })
 })
+
+for (const [when, age, told] of [
+  ['before a provider lists what it was given', 0, []],
+  ['before a provider that did not answer is asked once more', 3_600_000, [{ kind: 'unknown' }]],
+] as const) {
+  test(`a stop ${when} leaves the message to the next process`, async (t) => {
+    const { run, asked, seen } = await openStageOf(age, [...told, accepted], [])
+    const time = manualTime()
+    const stopping = new AbortController()
+    const running = run(atOnce, { time: time.process(), stopping: stopping.signal })
+    await settled()
+    t.is(asked.length, told.length)
+    stopping.abort()
+    t.is(await running.catch((error: unknown) => error instanceof Error && error.name), 'AbortError')
+    t.is(asked.length, told.length)
+    t.true((await seen()).holdsText)
+    const next = run(atOnce, { time: time.process() })
+    await time.advance(60_000)
+    await next
+    t.deepEqual(await seen(), { types: ['MessageErased', 'MessageCopyFound'], copies: ['SM1'], holdsText: false })
+  })
+}
 
 class Crash extends Error {}
 

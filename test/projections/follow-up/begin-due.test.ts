@@ -259,6 +259,25 @@ test('a shard that something wakes while late ones are held back to their pace g
   t.deepEqual((await look()).begun, [engagementId(1)])
 })
 
+for (const [what, kind, count] of [
+  ['first messages', 'first', 6],
+  ['steps of many leads', 'later', 1_000],
+] as const) {
+  test(`a shard that something wakes goes on at the end of the pace, also with late ${what}`, async (t) => {
+    const hour = 3_600_000
+    const late = Array.from({ length: count }, (_, n) =>
+      step(n + 1, later(at(), n - hour), later(at(), n - hour), kind),
+    )
+    const { shard, clock, look } = await openShard([], late)
+    t.is((await look()).begun.length, 4)
+    shard.late.clear()
+    shard.writingTo.clear()
+    t.deepEqual((await look(() => t.true(clock.toNextTimer()))).begun, [], 'woken')
+    t.is(clock.now(), later(at(), 125))
+    t.true((await look()).begun.length > 0)
+  })
+}
+
 test('late steps whose pace comes to its end while others are read are begun all the same', async (t) => {
   const late = Array.from({ length: 10 }, (_, n) => step(n + 1, later(at(), -1_000 - n)))
   const { shard, clock, look, whileReading } = await openShard([], late)
