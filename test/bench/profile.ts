@@ -3,8 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openTemporaryDirectory } from '../kit/temporary-directory.js'
-import type { Child } from './child.js'
-import { startChild } from './child.js'
+import { startChild, type Child } from './child.js'
 import { drained, makeBacklog } from './deliver.js'
 import { closedLoop } from './http-load.js'
 import { findRequest, leadRequest } from './leads.js'
@@ -13,16 +12,17 @@ import { sharesIn } from './shares.js'
 
 type Extent = { readonly seconds: number; readonly backlog: number }
 
+type Shares = ReturnType<typeof sharesIn>
+
 /** Where the main thread's time goes under each load of the table, as a table: a column for each load. */
 export const measureProfiles = async (store: Seeded, { seconds, backlog }: Extent): Promise<string> => {
   const receiver = await startChild('dist/test/bench/receiver.js', {})
-  const under = async (load: (service: Child) => Promise<unknown>): Promise<ReturnType<typeof sharesIn>> => {
-    const folder = openTemporaryDirectory().path
-    const service = await startMeasured(store.directory, undefined, {}, profiling(folder))
-    await load(service)
-    await service.stop()
-    return sharesIn(ofMainThread(folder))
-  }
+  const under = (load: (service: Child) => Promise<unknown>): Promise<Shares> =>
+    profiled(async (profiling) => {
+      const service = await startMeasured(store.directory, undefined, {}, profiling)
+      await load(service)
+      await service.stop()
+    })
   const requests = (request: (serial: number) => string) => (service: Child) =>
     closedLoop({ port: service.port, connections: 64, request, expectedStatus: 200, seconds }, 1_000_000)
   try {
@@ -32,14 +32,23 @@ export const measureProfiles = async (store: Seeded, { seconds, backlog }: Exten
     ])
     await makeBacklog(store, receiver, backlog)
     columns.set('started delivered and recorded', await under(() => drained(store, backlog)))
-    columns.set('rebuild', await profiledRebuild(store))
+    columns.set('rebuild', await profiled((profiling) => rebuild(store, profiling)))
     return tableOf(columns)
   } finally {
     await receiver.stop()
   }
 }
 
-const profiling = (folder: string): ReadonlyArray<string> => ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+/** Runs a process of Node, which is to be given these arguments and has ended when `run` resolves. */
+const profiled = async (run: (profiling: ReadonlyArray<string>) => Promise<unknown>): Promise<Shares> => {
+  const { path: folder, remove } = openTemporaryDirectory()
+  try {
+    await run(['--cpu-prof', `--cpu-prof-dir=${folder}`])
+    return sharesIn(ofMainThread(folder))
+  } finally {
+    await remove()
+  }
+}
 
 /** Threads are numbered from the main one on in the names of their files: `CPU.<date>.<time>.<process>.<thread>.<file>.cpuprofile`. */
 const ofMainThread = (folder: string): string => {
@@ -48,12 +57,10 @@ const ofMainThread = (folder: string): string => {
   return join(folder, name)
 }
 
-const profiledRebuild = async ({ directory }: Seeded): Promise<ReturnType<typeof sharesIn>> => {
-  const folder = openTemporaryDirectory().path
-  const command = [...nodeArguments, ...profiling(folder), 'dist/app/cli/leadloop.js', 'rebuild']
-  await promisify(execFile)(process.execPath, command, { env: { PATH: process.env['PATH'], DATA_DIR: directory } })
-  return sharesIn(ofMainThread(folder))
-}
+const rebuild = ({ directory }: Seeded, profiling: ReadonlyArray<string>): Promise<unknown> =>
+  promisify(execFile)(process.execPath, [...nodeArguments, ...profiling, 'dist/app/cli/leadloop.js', 'rebuild'], {
+    env: { PATH: process.env['PATH'], DATA_DIR: directory },
+  })
 
 const tableOf = (columns: ReadonlyMap<string, ReturnType<typeof sharesIn>>): string => {
   const parts = [...new Set([...columns.values()].flatMap((shares) => [...shares.keys()]))]
