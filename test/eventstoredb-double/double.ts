@@ -32,9 +32,6 @@ export type EventStoreDouble = {
   readonly start: () => Promise<void>
 }
 
-/** The port is a free one where none is given. */
-type Options = { readonly port?: number; readonly version?: Version }
-
 const host = '127.0.0.1'
 
 /** An event may have 16 MiB on a real server; what is too big for an append must still arrive to be refused. */
@@ -44,7 +41,9 @@ const maxMessageSize = 17 * 1024 * 1024
  * The protocol of EventStoreDB, as 24.10 speaks it or 23.10, on a log in memory: streams and the whole log, without persistent
  * subscriptions, projections, links and access rights.
  */
-export const startDouble = async ({ port = 0, version = '24.10' }: Options = {}): Promise<EventStoreDouble> => {
+export const startDouble = async ({
+  version = '24.10',
+}: { readonly version?: Version } = {}): Promise<EventStoreDouble> => {
   const log = openLog()
   const answers = answersOf[version]
   const { faults, active } = openFaults(answers)
@@ -63,7 +62,7 @@ export const startDouble = async ({ port = 0, version = '24.10' }: Options = {})
   const server = new Server({ 'grpc.max_receive_message_length': maxMessageSize })
   // The connections are accepted here, since the server itself can't shut its port and open it again, and says goodbye.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const listener = listenerOn(host, port, (socket) => {
+  const listener = listenerOn(host, (socket) => {
     injector.injectConnection(socket)
   })
   server.addService(StreamsService, {

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net'
-import { listenForGood } from '../kit/network/lasting-port.js'
+import { listenAgain, listenForGood } from '../kit/network/lasting-port.js'
 
 /** A port that can be shut and opened again. */
 export type Listener = {
@@ -9,9 +9,9 @@ export type Listener = {
   readonly close: () => Promise<void>
 }
 
-export const listenerOn = (host: string, wanted: number, onConnection: (socket: Socket) => void): Listener => {
+export const listenerOn = (host: string, onConnection: (socket: Socket) => void): Listener => {
   const sockets = new Set<Socket>()
-  let port = wanted
+  let port = 0
 
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
@@ -21,7 +21,8 @@ export const listenerOn = (host: string, wanted: number, onConnection: (socket: 
   return {
     port: () => port,
     open: async () => {
-      port = await listenForGood(server, port, host)
+      if (port === 0) port = await listenForGood(server, host)
+      else await listenAgain(server, port, host)
     },
     close: () =>
       new Promise((resolve) => {

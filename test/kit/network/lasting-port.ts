@@ -1,33 +1,45 @@
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
-import type { AddressInfo, Server } from 'node:net'
+import { once } from 'node:events'
+import type { Server } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 
 /** Below those that the kernel gives to connections and to whoever asks for any: nobody takes one while its server is away. */
 const ports = { first: 10_000, end: 32_000 }
 
 const anyPort = (): number => randomInt(ports.first, ports.end)
 
-/**
- * Listens at a port to which the server can come back; `port` 0: at any that is free, which no test of this or another process is given while
- * this process lives. Gives the port.
- */
-export const listenForGood = async (
-  server: Server,
-  port: number,
-  host = '127.0.0.1',
-  draw = anyPort,
-): Promise<number> => {
-  if (port !== 0) return listen(server, port, host)
+/** Listens at a port that is free, and gives it: no test of this or another process is given it while this process lives. */
+export const listenForGood = async (server: Server, host = '127.0.0.1', draw = anyPort): Promise<number> => {
   for (;;) {
     const drawn = draw()
     try {
       await hold(drawn, host)
-      return await listen(server, drawn, host)
+      await listen(server, drawn, host)
+      return drawn
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+      if (!isInUse(error)) throw error
     }
   }
 }
+
+/**
+ * Comes back to a port that `listenForGood` gave. A process that another thread of this one starts has a copy of the socket that was closed
+ * until its program runs: until then the port is in use, by nobody else.
+ */
+export const listenAgain = async (server: Server, port: number, host = '127.0.0.1'): Promise<void> => {
+  for (;;) {
+    try {
+      await listen(server, port, host)
+      return
+    } catch (error) {
+      if (!isInUse(error)) throw error
+      await setTimeout(5)
+    }
+  }
+}
+
+const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
 
 /** A server that is away gives its port up; a socket of another protocol on it says meanwhile that it is taken. */
 const hold = (port: number, host: string): Promise<void> =>
@@ -40,11 +52,7 @@ const hold = (port: number, host: string): Promise<void> =>
     })
   })
 
-const listen = (server: Server, port: number, host: string): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.removeListener('error', reject)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
+const listen = async (server: Server, port: number, host: string): Promise<void> => {
+  server.listen(port, host)
+  await once(server, 'listening')
+}

@@ -1,5 +1,5 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { listenForGood } from './lasting-port.js'
+import { listenAgain, listenForGood } from './lasting-port.js'
 
 /** Stands before a server and lets a test take it away. */
 export type TcpProxy = {
@@ -40,10 +40,6 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
       })
     }
   }
-  const listen = (at: number): Promise<number> => {
-    server = createServer(accept)
-    return listenForGood(server, at)
-  }
   const takeAway = async (): Promise<void> => {
     const ending = server
     server = undefined
@@ -51,7 +47,8 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
     for (const socket of sockets) socket.destroy()
     await ended
   }
-  const own = await listen(0)
+  server = createServer(accept)
+  const own = await listenForGood(server)
   await takeAway()
   return {
     port: own,
@@ -63,7 +60,9 @@ export const tcpProxy = async (host: string, port: number): Promise<TcpProxy> =>
       // What was sent into the silence is lost, so those connections are of no use any more.
       if (isSilent) await takeAway()
       isSilent = false
-      if (server === undefined) await listen(own)
+      if (server !== undefined) return
+      server = createServer(accept)
+      await listenAgain(server, own)
     },
   }
 }

@@ -5,7 +5,7 @@ const program = fileURLToPath(new URL('../../eventstoredb-double/main.js', impor
 
 /** A double of EventStoreDB that runs in a process of its own until it gets a signal. */
 export const startDoubleProcess = async (): Promise<Launched & { readonly url: string }> => {
-  const launched = launch(process.execPath, [program, '0'], process.env)
+  const launched = launch(process.execPath, [program], process.env)
   const url = await launched.said(/^(esdb:.+)\n/m)
   if (url === undefined) throw new Error(`the double did not start: ${launched.stderr()}`)
   return { ...launched, url }
