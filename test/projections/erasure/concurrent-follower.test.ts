@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../../domain/events.js'
 import type { EventStore } from '../../../domain/ports.js'
 import { StoreFailed } from '../../../domain/store-failed.js'
 import { followAtOnce } from '../../../projections/erasure/concurrent-follower.js'
-import { checkpointCollection, checkpointIn } from '../../../projections/subscriptions/checkpoint.js'
+import { checkpointCollection, checkpointIn, type Checkpoint } from '../../../projections/subscriptions/checkpoint.js'
 import { newEvent } from '../../kit/domain/new-events.js'
 import { accountId, contactId, erasureId, leadId, positionAt } from '../../kit/domain/samples.js'
 import { documentState, memoryDocuments } from '../../kit/memory/documents.js'
@@ -18,8 +18,13 @@ const away = new StoreFailed({ kind: 'unavailable', reason: 'away' })
 
 type UnderWay = { readonly end: () => void; readonly fail: () => void; readonly stopping: AbortSignal }
 
+type Options = {
+  readonly subscribe?: (store: EventStore) => EventStore['subscribe']
+  readonly checkpointOn?: (checkpoint: Checkpoint) => Checkpoint
+}
+
 /** A log of erasures, of which each of a contact is work of its account, and a follower whose work ends when it is told to. */
-const openStage = (t: ExecutionContext, subscribe?: (store: EventStore) => EventStore['subscribe']) => {
+const openStage = (t: ExecutionContext, { subscribe, checkpointOn = (checkpoint) => checkpoint }: Options = {}) => {
   const store = memoryEventStore(memoryLog())
   const documents = memoryDocuments(documentState())
   const logger = recordingLogger()
@@ -51,7 +56,7 @@ const openStage = (t: ExecutionContext, subscribe?: (store: EventStore) => Event
       {
         name: 'erasing',
         categories: ['erasure'],
-        checkpoint: checkpointIn(documents, 'erasing', 1n),
+        checkpoint: checkpointOn(checkpointIn(documents, 'erasing', 1n)),
         places: { most: 3, mostOfAccount: 2 },
         turnOf: ({ stream }) => Promise.resolve({ account_id: accountId(accounts.get(stream)), subject: stream }),
         handle: (event, stopping) => {
@@ -179,9 +184,8 @@ test('a stop ends what is under way and begins nothing more, and the next proces
 
 test('a log that fails is followed on from where it was read, and nothing is begun twice', async (t) => {
   let failures = 2
-  const { append, follow, begun, end, saved } = openStage(
-    t,
-    (store) =>
+  const { append, follow, begun, end, saved } = openStage(t, {
+    subscribe: (store) =>
       async function* (after, categories, signal) {
         for await (const batch of store.subscribe(after, categories, signal)) {
           yield batch
@@ -189,7 +193,7 @@ test('a log that fails is followed on from where it was read, and nothing is beg
           if (failures >= 0) throw away
         }
       },
-  )
+  })
   await append(1, 1)
   const following = follow()
   await settled()
@@ -203,14 +207,13 @@ test('a log that fails is followed on from where it was read, and nothing is beg
 })
 
 test('of two events at one position, as a server gives those of one append, none is passed while the other hangs', async (t) => {
-  const { append, follow, end, saved } = openStage(
-    t,
-    (store) =>
+  const { append, follow, end, saved } = openStage(t, {
+    subscribe: (store) =>
       async function* (after, categories, signal) {
         for await (const { events, position } of store.subscribe(after, categories, signal))
           yield { events: events.map((event) => ({ ...event, position })), position }
       },
-  )
+  })
   await append(1, 1)
   await append(2, 2)
   const following = follow()
@@ -230,4 +233,45 @@ test('where ten thousand wait nothing more is read of the log until one of them 
   t.deepEqual(begun, ['1: request 01'])
   await end('1: request 01')
   t.deepEqual(begun.slice(1).toSorted(), ['1: late 01', '2: request 02'])
+})
+
+test('saves go one at a time, and what waits for its save keeps its place', async (t) => {
+  const saves: Array<() => void> = []
+  let isHeld = false
+  const { append, follow, begun, end, saved } = openStage(t, {
+    checkpointOn: (checkpoint) => ({
+      ...checkpoint,
+      advance: async (batch) => {
+        if (isHeld) await new Promise<void>((resolve) => saves.push(resolve))
+        await checkpoint.advance(batch)
+      },
+    }),
+  })
+  for (const contact of [1, 2, 3, 4, 5]) await append(contact, contact)
+  follow()
+  await settled()
+  isHeld = true
+  await end('1: request 01', '2: request 02', '3: request 03')
+  t.deepEqual([begun.length, saves.length], [3, 1])
+  saves.shift()?.()
+  await settled()
+  t.deepEqual([begun.slice(3), saves.length], [['4: request 04'], 1])
+  isHeld = false
+  saves.shift()?.()
+  await settled()
+  t.deepEqual(begun.slice(4), ['5: request 05'])
+  t.is(await saved(), positionAt(3))
+})
+
+test('whoever waits for what hangs is let go at a stop', async (t) => {
+  const { append, follow, underWay } = openStage(t)
+  await append(1, 1)
+  const following = follow()
+  await settled()
+  const waiting = following.caughtUpTo(positionAt(1), neverAborted)
+  const stopped = following.stop()
+  await waiting
+  t.is(following.position(), positionAt(0))
+  underWay.get('1: request 01')?.fail()
+  await stopped
 })
