@@ -139,22 +139,32 @@ const foldLog = async (
   const [begun = beginning] = folded.map((one) => one.begun).toSorted((one, other) => (one < other ? -1 : 1))
   let position = begun
 
+  /** What was folded is written while more is read. A failure is thrown where it is waited for. */
+  let writing = Promise.resolve()
+
   const flush = async (): Promise<void> => {
-    const events = pending
+    const [events, end] = [pending, position]
     pending = []
     bytes = 0
     batches = 0
-    await Promise.all(builders.map((build) => build(events, position)))
-    progress(position)
+    await writing
+    writing = Promise.all(builders.map((build) => build(events, end))).then(() => {
+      progress(end)
+    })
+    writing.catch(() => undefined)
   }
-  for await (const batch of store.history(begun, categories, signal)) {
-    pending.push(...batch.events)
-    bytes += approximateBytes(batch.events)
-    batches += 1
-    position = batch.position
-    if (pending.length >= chunk.events || bytes >= chunk.bytes || batches >= longestUnsaved) await flush()
+  try {
+    for await (const batch of store.history(begun, categories, signal)) {
+      pending.push(...batch.events)
+      bytes += approximateBytes(batch.events)
+      batches += 1
+      position = batch.position
+      if (pending.length >= chunk.events || bytes >= chunk.bytes || batches >= longestUnsaved) await flush()
+    }
+    await flush()
+  } finally {
+    await writing
   }
-  await flush()
 }
 
 type Builder = (events: ReadonlyArray<ProjectedEvent>, position: Position) => Promise<void>

@@ -17,7 +17,8 @@ import { recordingLogger } from '../../kit/parts/recording-logger.js'
 import { watchedHistory } from '../../kit/parts/watched-history.js'
 import { rightOf } from '../../kit/right-of.js'
 import { openSqliteStores } from '../../kit/stores/sqlite.js'
-import { nextTurn, turnTime } from '../../kit/time/turns.js'
+import { nextTurn, settled, turnTime } from '../../kit/time/turns.js'
+import { until } from '../../kit/time/until.js'
 
 type Title = { readonly title: string }
 
@@ -146,6 +147,33 @@ test('a building ends when it is asked to, and the next start goes on from where
   t.deepEqual(begun.slice(0, 2), [0n, BigInt(chunk)])
   t.is(written(), count)
   t.is(rightOf(await documents.count(live)), count)
+})
+
+test('while a building writes it reads on, by one write at most, and no two writes are under way at once', async (t) => {
+  const { store, watched, read, documents } = await open(t, () => undefined)
+  const underWay: Array<() => void> = []
+  let most = 0
+  const held: Documents = {
+    ...watched,
+    apply: async (...change) => {
+      await new Promise<void>((resolve) => {
+        underWay.push(resolve)
+        most = Math.max(most, underWay.length)
+      })
+      return watched.apply(...change)
+    },
+  }
+  const building = build({ projection, documents: held }, store, neverAborted)
+  await until('the next write is read', 60_000, () => read.events === 2 * chunk)
+  await settled()
+  t.deepEqual([underWay.length, read.events], [1, 2 * chunk])
+  for (let write = 1; write <= 3; write += 1) {
+    await until('something is written', 60_000, () => underWay.length > 0)
+    underWay.shift()?.()
+  }
+  await building
+  t.is(most, 1)
+  t.is(rightOf(await documents.count(collectionOf(projection, 'next'))), count)
 })
 
 test('a building saves how far it has come, however few events there are', async (t) => {
