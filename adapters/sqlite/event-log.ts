@@ -29,7 +29,8 @@ const firstOf = (
   let bytes = 0
   for (const row of found) {
     rows.push(row)
-    bytes += row.data.length
+    const [data] = row
+    bytes += data.length
     if (bytes >= pageSize.bytes) break
   }
   return { rows, isFull: rows.length === pageSize.events || bytes >= pageSize.bytes }
@@ -46,7 +47,9 @@ export const sqliteLog = (database: Reading) => {
 
   const newestTime = (): Either<StoreFailure, Instant | undefined> =>
     database.read((prepare) => {
-      const row = prepare<StoredEventRow>(`SELECT ${eventColumns} FROM events ORDER BY position DESC LIMIT 1`).get()
+      const row = prepare<StoredEventRow>(`SELECT ${eventColumns} FROM events ORDER BY position DESC LIMIT 1`)
+        .raw()
+        .get()
       return row === undefined ? undefined : decodeEvents([row]).events[0]?.time
     })
 
@@ -58,7 +61,13 @@ export const sqliteLog = (database: Reading) => {
     const each = [...new Set(categories)]
     const bounds = each.flatMap((category) => [category, position, end])
     const { rows, isFull } = orThrow(
-      database.read((prepare) => firstOf(prepare<StoredEventRow>(pageOf(each.length)).iterate(...bounds))),
+      database.read((prepare) =>
+        firstOf(
+          prepare<StoredEventRow>(pageOf(each.length))
+            .raw()
+            .iterate(...bounds),
+        ),
+      ),
     )
     const { events, undecodable } = decodeEvents(rows)
     if (undecodable !== undefined && events.length === 0) throw new UndecodableEvent(undecodable)
@@ -89,7 +98,7 @@ export const sqliteLog = (database: Reading) => {
 const streamReadsOf = (database: Reading): Pick<EventStore, 'read' | 'readLast'> => {
   const eventsOf = (order: string, stream: string, from: number, limit: number) => {
     const sql = `SELECT ${eventColumns} FROM events WHERE stream = ? AND revision >= ? ORDER BY ${order} LIMIT ?`
-    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).all(stream, from, limit))
+    const rows = database.read((prepare) => prepare<StoredEventRow>(sql).raw().all(stream, from, limit))
     if (E.isLeft(rows)) return rows
     const { events, undecodable } = decodeEvents(rows.right)
     return undecodable === undefined ? E.right(events) : E.left(undecodable.failure)

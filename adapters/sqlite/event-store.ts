@@ -1,13 +1,13 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../domain/append-limit.js'
 import { categoryOf, type DomainEvent } from '../../domain/events.js'
-import { revisionNumber, positionOf, type Position, type Recorded } from '../../domain/event.js'
+import { revisionNumber, positionOf, recordedAs, type Position, type Recorded } from '../../domain/event.js'
 import type { AppendAll, EventStore, StreamAppend } from '../../domain/ports.js'
 import { E } from '../../domain/prelude.js'
 import { orThrow } from '../../domain/store-failed.js'
 import { liveSubscription } from '../in-process/live-subscription.js'
 import { logTail } from '../in-process/log-tail.js'
 import type { SqliteDatabase } from './database.js'
-import { encodeEvent, recordedAs } from './event-codec.js'
+import { encodeEvent } from './event-codec.js'
 import { sqliteLog } from './event-log.js'
 import type { AppendWrite } from './writer/writer-protocol.js'
 
@@ -89,7 +89,10 @@ const recordedFrom = (
   { stream, expected, events }: StreamAppend,
   before: number,
 ): ReadonlyArray<Recorded<DomainEvent>> =>
-  events.map((event, index) => recordedAs(event, stream, revisionNumber(expected) + 1 + index, before + 1 + index))
+  events.map((event, index) => {
+    const position = positionOf(BigInt(before + 1 + index))
+    return recordedAs(event, stream, revisionNumber(expected) + 1 + index, position)
+  })
 
 const checkpointsOf = (database: SqliteDatabase): Pick<EventStore, 'checkpoint' | 'saveCheckpoint'> => ({
   checkpoint: (follower) =>

@@ -1,6 +1,6 @@
 import { streamOf } from '../../domain/decider.js'
 import type { DomainEvent } from '../../domain/events.js'
-import type { Recorded } from '../../domain/event.js'
+import { recordedAs, type Recorded } from '../../domain/event.js'
 import type { Aggregate } from '../../domain/aggregate.js'
 import type {
   Appended,
@@ -68,32 +68,15 @@ const alreadySo = async <State>(
   return E.right({ state, events: recent.right.filter(({ causationId }) => causationId === cause.id) })
 }
 
-/**
- * The appended events with stream, revision and position, as `CommandResult` describes them. Written out field by field, like those below:
- * this runs for every event, and spreading takes several times as long.
- */
+/** The appended events with stream, revision and position, as `CommandResult` describes them. */
 const recordedIn = (
   stream: string,
   events: ReadonlyArray<NewEvent>,
   { revision, position }: Appended,
 ): ReadonlyArray<Recorded<DomainEvent>> =>
-  events.map(
-    ({ type, data, id, time, correlationId, causationId, schemaVersion, actor }, index) =>
-      ({
-        type,
-        data,
-        id,
-        time,
-        correlationId,
-        causationId,
-        schemaVersion,
-        actor,
-        stream,
-        revision: revision - events.length + 1 + index,
-        position,
-      }) as Recorded<DomainEvent>,
-  )
+  events.map((event, index) => recordedAs(event, stream, revision - events.length + 1 + index, position))
 
+/** Written out field by field, as `recordedAs` is. */
 const newEvents = (
   decided: ReadonlyArray<DomainEvent>,
   { eventId, event, actor, at }: Cause,
