@@ -15,7 +15,7 @@ import {
   type ProjectedEvent,
 } from '../projection.js'
 
-/** Events that are folded before their documents are written, at most; `bytes`: about. */
+/** The events of one write, at most; while it goes on, as many are read for the next. `bytes`: about. */
 const chunk = { events: 5_000, bytes: 32_000_000 }
 
 /** Batches after which the checkpoint is saved, however few events there were: so that what goes on has little to read again. */
@@ -139,7 +139,7 @@ const foldLog = async (
   const [begun = beginning] = folded.map((one) => one.begun).toSorted((one, other) => (one < other ? -1 : 1))
   let position = begun
 
-  /** What was folded is written while more is read. A failure is thrown where it is waited for. */
+  /** What was read is folded and written while more is read. A failure is thrown where it is waited for. */
   let writing = Promise.resolve()
 
   const flush = async (): Promise<void> => {
@@ -148,6 +148,7 @@ const foldLog = async (
     bytes = 0
     batches = 0
     await writing
+    signal.throwIfAborted()
     writing = Promise.all(builders.map((build) => build(events, end))).then(() => {
       progress(end)
     })

@@ -23,13 +23,14 @@ test('a server comes back to its port though another process has a copy of the s
   const port = await listenForGood(server)
   const program = "process.on('message', () => process.send('has it'))"
   const other = spawn('node', ['-e', program], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  t.teardown(() => other.kill())
   other.send('a copy', server)
   await once(other, 'message')
   await closed(server)
-  const refused = createServer().listen(port, '127.0.0.1')
-  t.like(await once(refused, 'error'), [{ code: 'EADDRINUSE' }])
 
+  const refused = once(server, 'error')
   const again = listenAgain(server, port)
+  t.like(await refused, [{ code: 'EADDRINUSE' }])
   other.kill()
   await once(other, 'exit')
   await again

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Server } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { until } from '../time/until.js'
 
 /** Below those that the kernel gives to connections and to whoever asks for any: nobody takes one while its server is away. */
 const ports = { first: 10_000, end: 32_000 }
@@ -25,18 +25,18 @@ export const listenForGood = async (server: Server, host = '127.0.0.1', draw = a
 
 /**
  * Comes back to a port that `listenForGood` gave. A process that another thread of this one starts has a copy of the socket that was closed
- * until its program runs: until then the port is in use, by nobody else.
+ * until its program runs: so long the port is in use, by nobody else.
  */
 export const listenAgain = async (server: Server, port: number, host = '127.0.0.1'): Promise<void> => {
-  for (;;) {
+  await until('the port is in use no more', 60_000, async () => {
     try {
       await listen(server, port, host)
-      return
+      return true
     } catch (error) {
       if (!isInUse(error)) throw error
-      await setTimeout(5)
+      return false
     }
-  }
+  })
 }
 
 const isInUse = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EADDRINUSE'

@@ -151,29 +151,51 @@ test('a building ends when it is asked to, and the next start goes on from where
 
 test('while a building writes it reads on, by one write at most, and no two writes are under way at once', async (t) => {
   const { store, watched, read, documents } = await open(t, () => undefined)
-  const underWay: Array<() => void> = []
+  const letGo: Array<() => void> = []
+  let underWay = 0
   let most = 0
   const held: Documents = {
     ...watched,
     apply: async (...change) => {
-      await new Promise<void>((resolve) => {
-        underWay.push(resolve)
-        most = Math.max(most, underWay.length)
-      })
-      return watched.apply(...change)
+      underWay += 1
+      most = Math.max(most, underWay)
+      await new Promise<void>((resolve) => letGo.push(resolve))
+      const applied = await watched.apply(...change)
+      underWay -= 1
+      return applied
     },
   }
   const building = build({ projection, documents: held }, store, neverAborted)
   await until('the next write is read', 60_000, () => read.events === 2 * chunk)
   await settled()
-  t.deepEqual([underWay.length, read.events], [1, 2 * chunk])
+  t.deepEqual([letGo.length, read.events], [1, 2 * chunk])
   for (let write = 1; write <= 3; write += 1) {
-    await until('something is written', 60_000, () => underWay.length > 0)
-    underWay.shift()?.()
+    await until('something is written', 60_000, () => letGo.length > 0)
+    letGo.shift()?.()
   }
   await building
   t.is(most, 1)
   t.is(rightOf(await documents.count(collectionOf(projection, 'next'))), count)
+})
+
+test('a building that is told to stop while it writes begins no other write', async (t) => {
+  const { store, watched, read, written } = await open(t, () => undefined)
+  let letGo = (): void => undefined
+  const held: Documents = {
+    ...watched,
+    apply: async (...change) => {
+      if (written() === 0) await new Promise<void>((resolve) => (letGo = resolve))
+      return watched.apply(...change)
+    },
+  }
+  const stopping = new AbortController()
+  const building = build({ projection, documents: held }, store, stopping.signal)
+  await until('the next write is read', 60_000, () => read.events === 2 * chunk)
+  const stopped = new Error('stopped')
+  stopping.abort(stopped)
+  letGo()
+  await t.throwsAsync(building, { is: stopped })
+  t.is(written(), chunk)
 })
 
 test('a building saves how far it has come, however few events there are', async (t) => {
