@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
 import { namedIn, having } from '../kit/network/http.js'
-import { minutesAgo, withPast } from '../kit/service/past-deliveries.js'
 import { labelOf, payloadOf, type Received } from '../kit/network/receiver.js'
 import { serviceForFile } from '../kit/service/in-process-service.js'
 import {
@@ -12,7 +11,6 @@ import {
   webhookOf,
   type Subscription,
   deliveriesIn,
-  deliveryAfter,
   deliveryOf,
   longestDelivery,
 } from '../kit/service/subscription.js'
@@ -160,30 +158,6 @@ test('what is caught up with has all its attempts again, and may turn the webhoo
   const [delivered] = await settledDeliveries(account, webhookId, 1)
   t.like(delivered, { state: 'succeeded', attempts: 2 * maximalAttempts + 1 })
 })
-
-for (const [status, expected] of [
-  [200, { state: 'succeeded', attempts: maximalAttempts }],
-  [500, { state: 'due', attempts: maximalAttempts }],
-] as const) {
-  test(`an attempt that was in flight while the webhook went off and on does not turn it off: ${status}`, async (t) => {
-    const answers: Array<(status: number) => void> = []
-    const lastTry = { at: minutesAgo(5), attempts: maximalAttempts - 1 }
-    const { account, receiver, webhookId } = await withPast(t, [lastTry, lastTry], (n, response) => {
-      if (n > 2) return 200
-      answers.push((answered) => void response.writeHead(answered).end())
-      return undefined
-    })
-    const [first, second] = (await receiver.received(2)).map(webhookIdOf)
-    answers[0]?.(500)
-    await deliveriesIn(account, webhookId, 'held', 1)
-    await account.manage('POST', `/webhooks/${webhookId}/turn_on`, { catch_up: true })
-    t.is(webhookIdOf((await receiver.received(3))[2] as Received), first ?? '')
-    answers[1]?.(status)
-    t.like(await deliveryAfter(account, webhookId, second ?? '', maximalAttempts), expected)
-    t.is((await webhookOf(account, webhookId))?.['state'], 'on')
-    t.is(receiver.requests.length, 3)
-  })
-}
 
 test('what was skipped stays skipped when the webhook is turned off and on again', async (t) => {
   const { account, receiver, webhookId, engagementId, turnOffAttempts } = await turnedOff(t)

@@ -1,4 +1,5 @@
 import test from 'ava'
+import type { DomainEvent } from '../../../domain/events.js'
 import { maximalAttempts } from '../../../domain/retry-schedule.js'
 import { later, millisecondsOf } from '../../../domain/instant.js'
 import { mostRequests } from '../../../projections/delivery/queue/concurrency.js'
@@ -448,3 +449,48 @@ test('a retry waits while the clock is set back, and comes when it is due', asyn
   t.true((times[2] ?? 0) >= (times[0] ?? 0) + 20_000)
   await close()
 })
+
+for (const [what, answer, expected] of [
+  ['succeeds', delivered, { kind: 'succeeded', attempts: maximalAttempts }],
+  ['fails', refused, { kind: 'due', attempts: maximalAttempts }],
+] as const) {
+  test(`the last attempt of a schedule that ${what} after its webhook went off and on abandons nothing`, async (t) => {
+    const answers = new Map<number, (response: WebhookResponse) => void>()
+    const stage = await openStage()
+    const { addWebhook, change, makeDue, tell, until, state, events, project, clock, close } = stage
+    const {
+      sent,
+      follow: begin,
+      holdAll,
+    } = stage.openWorker((request) => {
+      const n = numberOf(request)
+      return answers.has(n) ? Promise.resolve(delivered) : new Promise((resolve) => answers.set(n, resolve))
+    })
+    const isLastAttempt = ({ data }: DomainEvent) => 'outcome' in data && data.outcome?.attempt === maximalAttempts
+    const abandoned = async () => (await events()).filter(({ type }) => type === 'DeliveryAbandoned').length
+    await addWebhook(1)
+    for (const n of [1, 2]) {
+      await makeDue(n, 1)
+      for (let attempt = 1; attempt < maximalAttempts; attempt += 1) {
+        const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
+        await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
+      }
+    }
+    project()
+    begin()
+    holdAll()
+    await until(() => answers.size === 2)
+    answers.get(1)?.(refused)
+    await until(async () => (await abandoned()) === 1)
+    await change(1, turnOff)
+    await until(async () => (await state(2)).kind === 'held')
+    await change(1, turnOn(true))
+    await until(async () => (await state(1)).kind === 'succeeded' && (await state(2)).kind === 'due')
+    answers.get(2)?.(answer)
+    await until(async () => (await events()).filter(isLastAttempt).length === 2)
+    t.like(await state(2), expected)
+    t.is(await abandoned(), 1)
+    t.is(sent.length, 3)
+    await close()
+  })
+}
