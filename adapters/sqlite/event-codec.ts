@@ -8,25 +8,16 @@ import { decodeStoredEvent } from '../../domain/stored-event.js'
 import type { EventRow } from './writer/writer-protocol.js'
 
 /**
- * An event as it is read from the table `events`, with `eventColumns`: as a list, since the driver takes half as long again to make an
- * object. Its data comes first, for whoever looks at nothing else.
+ * An event as it is read from the table `events`, with `eventColumns`: where it stands, and as it was written. A list, since the driver
+ * takes half as long again to make an object.
  */
-export type StoredEventRow = readonly [
-  data: string,
-  position: number,
-  stream: string,
-  revision: number,
-  id: string,
-  type: string,
-  time: string,
-  correlationId: string,
-  causationId: string,
-  schemaVersion: number,
-  actor: string,
-]
+export type StoredEventRow = readonly [stream: string, revision: number, position: number, ...EventRow]
 
 export const eventColumns =
-  'data, position, stream, revision, id, type, time, correlation_id, causation_id, schema_version, actor'
+  'stream, revision, position, id, type, time, correlation_id, causation_id, schema_version, actor, data'
+
+/** Its data, as JSON. */
+export const dataOf = (row: StoredEventRow): string => row[10]
 
 export const encodeEvent = (event: NewEvent): EventRow => [
   event.id,
@@ -47,7 +38,7 @@ export const decodeEvents = (
   for (const row of rows) {
     const event = decodeEvent(row)
     if (E.isLeft(event)) {
-      const [, position, stream, revision, id, type] = row
+      const [stream, revision, position, id, type] = row
       const undecodable = { stream, revision, position: positionOf(BigInt(position)), id, type, failure: event.left }
       return { events, undecodable }
     }
@@ -58,10 +49,9 @@ export const decodeEvents = (
 
 /** Written out field by field, as `recordedAs` is. */
 const decodeEvent = ([
-  json,
-  position,
   stream,
   revision,
+  position,
   id,
   type,
   time,
@@ -69,6 +59,7 @@ const decodeEvent = ([
   causationId,
   schemaVersion,
   actor,
+  json,
 ]: StoredEventRow): Either<StoreFailure, Recorded<DomainEvent>> => {
   const data = parsed(json)
   if (E.isLeft(data)) return data

@@ -6,7 +6,7 @@ import { E, type Either } from '../../domain/prelude.js'
 import { orThrow, UndecodableEvent } from '../../domain/store-failed.js'
 import { readByPages } from '../in-process/stream-pages.js'
 import type { SqliteDatabase } from './database.js'
-import { decodeEvents, eventColumns, type StoredEventRow } from './event-codec.js'
+import { dataOf, decodeEvents, eventColumns, type StoredEventRow } from './event-codec.js'
 
 /** What one read from the disk brings at most, and one event more: bounds how long it blocks the event loop. */
 const pageSize = { events: 500, bytes: 4_000_000 }
@@ -29,8 +29,7 @@ const firstOf = (
   let bytes = 0
   for (const row of found) {
     rows.push(row)
-    const [data] = row
-    bytes += data.length
+    bytes += dataOf(row).length
     if (bytes >= pageSize.bytes) break
   }
   return { rows, isFull: rows.length === pageSize.events || bytes >= pageSize.bytes }

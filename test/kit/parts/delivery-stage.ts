@@ -189,9 +189,9 @@ export const openStage = async (watched: (store: EventStore) => EventStore = (st
       rightOf(await commandHandler.execute(delivery, deliveryId(n), { type: 'MakeDue', facts, heldAt }, cause))
     },
     tell,
-    /** Records all attempts of a schedule, which failed, made by the first version of the webhook. */
-    exhaust: async (n: number) => {
-      for (let attempt = 1; attempt <= maximalAttempts; attempt += 1) {
+    /** Records the first attempts of a schedule, by default all, which failed, made by the first version of the webhook. */
+    failAttempts: async (n: number, attempts = maximalAttempts) => {
+      for (let attempt = 1; attempt <= attempts; attempt += 1) {
         const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
         await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
       }

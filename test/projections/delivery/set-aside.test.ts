@@ -233,13 +233,14 @@ test('a bulk resend is complete although one of its deliveries is set aside', as
     if (numberOf(request) === 1) spoil()
     return Promise.resolve(delivered)
   })
-  const { appends, project, addWebhook, makeDue, exhaust, resend, resendState, work, until, state, parkedOne } = stage
+  const { appends, project, addWebhook, makeDue, failAttempts, resend, resendState, work, until, state, parkedOne } =
+    stage
   spoil = () => void appends.set(deliveryStream(1), corrupt)
   project()
   await addWebhook(1)
   for (const n of [1, 2, 3]) {
     await makeDue(n, 1)
-    await exhaust(n)
+    await failAttempts(n)
   }
   const { holdAll, sent } = work()
   holdAll()
@@ -361,13 +362,13 @@ test('a store that is away however often is no reason to park anything', async (
 /** Forty deliveries to a webhook that is off, which are held, or have failed; and a worker of its shard. */
 const openBacklog = async (t: ExecutionContext, were: 'held' | 'failed', answer?: Answer) => {
   const stage = await openSpoiled(t, answer)
-  const { project, caughtUp, addWebhook, change, makeDue, exhaust, clock, until, work } = stage
+  const { project, caughtUp, addWebhook, change, makeDue, failAttempts, clock, until, work } = stage
   project()
   await addWebhook(1)
   await change(1, turnOff)
   for (const n of upTo(40)) {
     await makeDue(n, 1, 2)
-    if (were === 'failed') await exhaust(n)
+    if (were === 'failed') await failAttempts(n)
   }
   await caughtUp()
   const opened = work()

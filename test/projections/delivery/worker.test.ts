@@ -457,7 +457,7 @@ for (const [what, answer, expected] of [
   test(`the last attempt of a schedule that ${what} after its webhook went off and on abandons nothing`, async (t) => {
     const answers = new Map<number, (response: WebhookResponse) => void>()
     const stage = await openStage()
-    const { addWebhook, change, makeDue, tell, until, state, events, project, clock, close } = stage
+    const { addWebhook, change, makeDue, failAttempts, until, state, events, project, close } = stage
     const {
       sent,
       follow: begin,
@@ -471,10 +471,7 @@ for (const [what, answer, expected] of [
     await addWebhook(1)
     for (const n of [1, 2]) {
       await makeDue(n, 1)
-      for (let attempt = 1; attempt < maximalAttempts; attempt += 1) {
-        const outcome = { attempt, status: 503, reason: 'status 503', duration_ms: 1, webhook_version: 1 }
-        await tell(n, { type: 'RecordAttempt', delivered: false, outcome, nextAttemptAt: clock.now() })
-      }
+      await failAttempts(n, maximalAttempts - 1)
     }
     project()
     begin()

@@ -32,14 +32,14 @@ test('a webhook that is turned on gets what it missed, the newest lead first, at
 })
 
 test('what is skipped is recorded with who chose it, and is not posted', async (t) => {
-  const { addWebhook, change, makeDue, exhaust, until, state, events, sent, close } = await openWorker(() =>
+  const { addWebhook, change, makeDue, failAttempts, until, state, events, sent, close } = await openWorker(() =>
     Promise.resolve(delivered),
   )
   await addWebhook(1)
   await change(1, turnOff)
   await makeDue(1, 1, 2)
   await makeDue(2, 1, 2)
-  await exhaust(2)
+  await failAttempts(2)
   await change(1, turnOn(false, 'Grace'))
   await until(async () => (await state(1)).kind === 'skipped' && (await state(2)).kind === 'skipped')
   const skipped = (await events()).flatMap((event) => (event.type === 'DeliverySkipped' ? [event.data.chosen_by] : []))

@@ -38,12 +38,12 @@ const startAll: ResendCommand = {
 
 test('a bulk resend posts each failed delivery once, whatever becomes of it, and is complete then', async (t) => {
   const harness = await openWorker((request) => Promise.resolve(numberOf(request) % 2 === 0 ? delivered : refused))
-  const { addWebhook, change, makeDue, exhaust, resend, resendState, until, state, events, sent, close } = harness
+  const { addWebhook, change, makeDue, failAttempts, resend, resendState, until, state, events, sent, close } = harness
   await addWebhook(1)
   await change(1, turnOff)
   for (const n of upTo(40)) {
     await makeDue(n, 1, 2)
-    await exhaust(n)
+    await failAttempts(n)
   }
   await makeDue(41, 1, 2)
   await resend(1, startAll)
@@ -60,12 +60,12 @@ test('a bulk resend posts each failed delivery once, whatever becomes of it, and
 test('a bulk resend that is cancelled requests no more resends, and those that it requested are posted', async (t) => {
   const answers: Array<(response: WebhookResponse) => void> = []
   const harness = await openWorker(() => new Promise((resolve) => answers.push(resolve)))
-  const { addWebhook, change, makeDue, exhaust, resend, resendState, until, events, sent, close } = harness
+  const { addWebhook, change, makeDue, failAttempts, resend, resendState, until, events, sent, close } = harness
   await addWebhook(1)
   await change(1, turnOff)
   for (const n of upTo(40)) {
     await makeDue(n, 1, 2)
-    await exhaust(n)
+    await failAttempts(n)
   }
   await resend(1, startAll)
   await until(() => answers.length === 8)
@@ -84,14 +84,25 @@ test('a bulk resend that is cancelled requests no more resends, and those that i
 
 test('a bulk resend that begins before the read model shows all that failed leaves none of it out', async (t) => {
   const stage = await openStage()
-  const { addWebhook, change, makeDue, exhaust, resend, resendState, until, project, openWorker: open, close } = stage
+  const {
+    addWebhook,
+    change,
+    makeDue,
+    failAttempts,
+    resend,
+    resendState,
+    until,
+    project,
+    openWorker: open,
+    close,
+  } = stage
   const { sent, follow: begin, hold } = open(() => Promise.resolve(delivered))
   const stop = project()
   await addWebhook(1)
   await change(1, turnOff)
   await stop()
   await makeDue(1, 1, 2)
-  await exhaust(1)
+  await failAttempts(1)
   await resend(1, startAll)
   hold(1)
   begin()
