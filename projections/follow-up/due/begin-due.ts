@@ -72,16 +72,14 @@ export const beginDue = async (ports: DuePorts, shard: DueInShard, begin: (id: T
     begin(id)
   }
   const widerReadAt = ofAnswers.needsWiderRead || ofSteps.needsWiderRead ? shard.nextWiderReadAt : undefined
-  const wakes = [
-    aborted(woken),
-    ...[answers, first, late, unverified, copies]
-      .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
-      .map((at) => clock.sleepUntil(at, woken)),
-    ...[widerReadAt, ofLate.readAgainAt]
-      .filter((at) => at !== undefined)
-      .map((at) => time.sleep(Math.max(at - time.now(), 0), woken)),
-  ]
-  await Promise.race(wakes)
+  const nextDue = [answers, first, late, unverified, copies]
+    .flatMap((queue: ReadonlyArray<Due>) => queue.find((one) => !isDueNow(one))?.next_at ?? [])
+    .toSorted()[0]
+  const readAgainAt = [widerReadAt, ofLate.readAgainAt].filter((at) => at !== undefined)
+  await Promise.race([
+    nextDue === undefined ? aborted(woken) : clock.sleepUntil(nextDue, woken),
+    ...(readAgainAt.length === 0 ? [] : [time.sleep(Math.max(Math.min(...readAgainAt) - time.now(), 0), woken)]),
+  ])
   // Ends the timers of those that lost the race.
   shard.wakeUp.wake()
 }

@@ -77,9 +77,9 @@ export const memoryDocuments = (state: DocumentState, steps: Steps = atOnce): Do
       descending === true
         ? part.slice(Math.max(first, Math.min(stop, end) - limit), Math.min(stop, end)).reverse()
         : part.slice(Math.max(start, first), Math.min(Math.max(start, first) + limit, end))
-    const isLeftOut = new Set(except)
-    const left = except.length === 0 ? some : some.filter(({ key }) => !isLeftOut.has(key)).slice(0, wanted)
-    return left.flatMap(({ key, held }) => entriesOf(key, held))
+    return without(except, some)
+      .slice(0, wanted)
+      .flatMap(({ key, held }) => entriesOf(key, held))
   }
 
   const written = (
@@ -195,19 +195,20 @@ const hold = ({ held, parts }: Generation, key: string, next: Held): void => {
   held.set(key, next)
   for (const [index, old] of before?.places ?? []) {
     const there = next.places.get(index)
-    const isAgain = there?.part === old.part && there.value === old.value
     const one = { key, value: old.value, held: next }
     const part = partAt(old)
-    part.splice(placeOf(part, one), 1, ...(isAgain ? [one] : []))
+    if (isSame(there, old)) part[placeOf(part, one)] = one
+    else part.splice(placeOf(part, one), 1)
   }
-  for (const [index, { part: name, value }] of next.places) {
-    const old = before?.places.get(index)
-    if (old?.part === name && old.value === value) continue
-    const one = { key, value, held: next }
-    const part = partAt({ part: name, value })
+  for (const [index, place] of next.places) {
+    if (isSame(before?.places.get(index), place)) continue
+    const one = { key, value: place.value, held: next }
+    const part = partAt(place)
     part.splice(placeOf(part, one), 0, one)
   }
 }
+
+const isSame = (one: Place | undefined, { part, value }: Place): boolean => one?.part === part && one.value === value
 
 const placeOf = (part: ReadonlyArray<Indexed>, one: Indexed): number =>
   firstWhere(part, (other) => byCursor(other, one) >= 0)
@@ -222,6 +223,12 @@ const heldAs = ({ indexes }: Collection, given: Json | undefined, position: Posi
       places.set(index, { part: partOf(index, others.reverse()), value })
   }
   return { stored: { document, position }, places }
+}
+
+const without = (keys: ReadonlyArray<string>, all: ReadonlyArray<Indexed>): ReadonlyArray<Indexed> => {
+  if (keys.length === 0) return all
+  const isLeftOut = new Set(keys)
+  return all.filter(({ key }) => !isLeftOut.has(key))
 }
 
 const entriesOf = (key: string, { stored: { document } }: Held): ReadonlyArray<Entry> =>

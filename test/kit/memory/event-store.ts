@@ -1,6 +1,13 @@
 import { exceedsLargestAppend, tooLargeAppend } from '../../../domain/append-limit.js'
 import { categoryOf, type Category, type DomainEvent } from '../../../domain/events.js'
-import { beginning, positionOf, type Envelope, type Position, type Recorded } from '../../../domain/event.js'
+import {
+  beginning,
+  positionOf,
+  recordedAs,
+  type Envelope,
+  type Position,
+  type Recorded,
+} from '../../../domain/event.js'
 import type { AppendAll, EventBatch, EventStore, NewEvent, StoreFailure } from '../../../domain/ports.js'
 import { E, type Either } from '../../../domain/prelude.js'
 import { decodeStoredEvent } from '../../../domain/stored-event.js'
@@ -8,13 +15,12 @@ import { decodedPart, type LogEntry } from '../../../adapters/in-process/log-tai
 import { frozen } from '../frozen.js'
 import { atOnce, type Steps } from './steps.js'
 
-/** An event as it is stored: its data as JSON. */
+/** An event as it is stored. */
 type Logged = Envelope &
   Pick<Recorded<DomainEvent>, 'type' | 'stream' | 'revision' | 'position'> & {
-    readonly json: string
     readonly category: string
-    /** What was decoded before, since each event is read many times. */
-    entry: LogEntry | undefined
+    /** Its data as JSON, until it is read for the first time; what that gave from then on. */
+    stored: string | LogEntry
   }
 
 /** What is in the log: it outlives every store that is opened on it. */
@@ -206,25 +212,23 @@ export const eventsIn = (log: MemoryLog): ReadonlyArray<Recorded<DomainEvent>> =
 
 const loggedAs = ({ data, ...event }: NewEvent, stream: string, revision: number, position: Position): Logged => ({
   ...event,
-  json: JSON.stringify(data),
   category: categoryOf(stream),
-  entry: undefined,
+  stored: JSON.stringify(data),
   stream,
   revision,
   position,
 })
 
 const entryOf = (logged: Logged): LogEntry => {
-  logged.entry ??= Object.freeze(decodedEntry(logged))
-  return logged.entry
+  if (typeof logged.stored === 'string') logged.stored = Object.freeze(decodedEntry(logged, logged.stored))
+  return logged.stored
 }
 
-const decodedEntry = ({ json, category: _category, entry: _entry, ...event }: Logged): LogEntry => {
-  const { stream, revision, position, id, type } = event
-  const decoded = decodeStoredEvent(event.type, event.schemaVersion, JSON.parse(json))
-  return E.isLeft(decoded)
-    ? { stream, revision, position, id, type, failure: decoded.left }
-    : { ...event, ...frozen(decoded.right) }
+const decodedEntry = (logged: Logged, json: string): LogEntry => {
+  const { stream, revision, position, id, type, schemaVersion } = logged
+  const decoded = decodeStoredEvent(type, schemaVersion, JSON.parse(json))
+  if (E.isLeft(decoded)) return { stream, revision, position, id, type, failure: decoded.left }
+  return recordedAs({ ...logged, ...frozen(decoded.right) }, stream, revision, position)
 }
 
 const recordedOf = (logged: Logged): Recorded<DomainEvent> => {

@@ -22,8 +22,8 @@ export type Life = {
 
 type LifePorts = {
   readonly clock: Clock
-  /** Resolves when a request has reached the store, or its answer has come back. */
-  readonly delay: () => Promise<void>
+  /** Resolves when a request has reached the store, or its answer has come back; undefined where that takes no time. */
+  readonly delay: () => Promise<void> | undefined
   /** Called right before and right after each write: either may be the moment of a crash. */
   readonly durable: (step: string) => void
   /** Called whenever this life asks a store, a receiver or the clock for something. */

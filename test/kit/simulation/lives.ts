@@ -76,10 +76,10 @@ export const openLives = <P extends Process>(scene: LivesScene<P>, clock: Manual
   let stepsLeft = 0
   let failure: unknown
 
-  const delay = async (): Promise<void> => {
+  const delay = (): Promise<void> | undefined => {
     // Most steps take no time, so that they overtake those that do.
     const takes = chance() < 0.75 ? 0 : Math.ceil(chance() * scene.slowest)
-    if (takes > 0) await clock.sleep(takes)
+    return takes > 0 ? clock.sleep(takes) : undefined
   }
 
   const fail = (error: unknown): void => {
