@@ -5,7 +5,7 @@ import { grouped } from '../simulation/grouped.js'
 import { accountNumber } from './accounts.js'
 import type { Month } from './month.js'
 import type { Arrival } from './provider.js'
-import { byContact, isOptedOutBefore, storiesIn, type Story } from './story.js'
+import { byContact, isOptedOutBefore, storiesIn, type Event, type Story } from './story.js'
 
 /** Nobody is written to who opted out, whose conversation ended or waits for a person, or who has a newer lead. */
 export const silenceBreaches = (month: Month): ReadonlyArray<string> => {
@@ -45,8 +45,9 @@ const unwanted = ({ begun, contact, ended, events, id }: Story): ReadonlyArray<s
     ]
   })
 
-const isOpenAt = ({ started, ended }: Story, time: string): boolean =>
-  started.time < time && (ended === undefined || ended.time >= time)
+/** Where a process crashed before it began, it has the time of its lead, and its place behind what was sent meanwhile. */
+const isOpenAt = ({ started, ended }: Story, { time, position }: Pick<Event, 'time' | 'position'>): boolean =>
+  started.time < time && started.position < position && (ended === undefined || ended.time >= time)
 
 /** Much may happen in one moment: the order of the log tells what was known. */
 const wasFilteredBefore = ({ ended }: Story, position: Position): boolean =>
@@ -55,7 +56,7 @@ const wasFilteredBefore = ({ ended }: Story, position: Position): boolean =>
 /** Of a contact's open engagements only the newest sends, and it does. */
 const ofOlder = ({ begun, started, id, events }: Story, siblings: ReadonlyArray<Story>): ReadonlyArray<string> => {
   const newer = siblings.filter((one) => one.started.position > started.position)
-  const sent = begun.filter(({ time }) => newer.some((one) => isOpenAt(one, time)))
+  const sent = begun.filter((step) => newer.some((one) => isOpenAt(one, step)))
   const stopped = events.filter(({ type }) => type === 'StepsEnded')
   const needless = stopped.filter(
     ({ position }) => !newer.some((one) => one.started.position < position && !wasFilteredBefore(one, position)),
